@@ -37,15 +37,15 @@ __device__ __forceinline__ float moved(const GLOBAL given_number* plane, int var
 }
 
 #if STAGED
-// A thread has BESIDE columns of some rows, which WALKERS threads share out.
+// Columns that lie beside each other in pairs.
 #if WIDTH % 2 == 0
 #define BESIDE 2
 #else
 #define BESIDE 1
 #endif
+// Threads have such a pair each, or a few; WALKERS of them share out its rows.
 #define ACROSS (WIDTH / BESIDE)
 #define WALKERS (ACROSS < THREADS ? THREADS / ACROSS : 1)
-#define EACH_OF_A_THREAD(at) for (int at = thread; at < ACROSS * WALKERS; at += THREADS)
 
 // Resizes the rows first to last of the moved image along their columns, to across[][WIDTH].
 __device__ __forceinline__ void resize_rows(const GLOBAL given_number* plane, int variation, int first,
@@ -56,7 +56,7 @@ __device__ __forceinline__ void resize_rows(const GLOBAL given_number* plane, in
     UNROLL_BY(4) for (int at = thread; at < (last - first + 1) * OLD_WIDTH; at += THREADS)
         old[at] = moved(plane, variation, first + at / OLD_WIDTH, at % OLD_WIDTH);
     __syncthreads();
-    EACH_OF_A_THREAD(at) {
+    for (int at = thread; at < ACROSS * WALKERS; at += THREADS) {
         int j = at % ACROSS * BESIDE, left[BESIDE], right[BESIDE];
         float near[BESIDE], far[BESIDE];
         UNROLL for (int k = 0; k < BESIDE; k++) {
@@ -84,32 +84,54 @@ __device__ __forceinline__ void hold_rows(const GLOBAL int* places, const GLOBAL
     }
 }
 
-#define MEAN(above, under) (counts[i].x * (above) + counts[i].y * (under) - taken_off)
+// Pixels that a store takes: lines of pixels are no whole lines of the cache, an image is many.
+#if HEIGHT * WIDTH % 4 == 0 && PARTS == 1 && BESIDE == 2
+#define STORED 4
+#elif BESIDE == 2
+#define STORED 2
+#else
+#define STORED 1
+#endif
 
-// The new rows top to bottom, each a mean of two old ones: a thread walks down its columns.
+// Makes STORED pixels from number `at` of an image on, each a mean of two of its column.
+__device__ __forceinline__ void make_pixels(const SHARED float* across, const SHARED float2* counts,
+                                            const SHARED int2* lines, float taken_off, int at,
+                                            float pixel[STORED])
+{
+    UNROLL for (int k = 0; k < STORED; k += BESIDE) {
+        int i = (at + k) / WIDTH, j = (at + k) % WIDTH;
+        const SHARED float *above = across + lines[i].x + j, *under = across + lines[i].y + j;
+#if BESIDE == 2
+        float2 one = *(const SHARED float2*)above, other = *(const SHARED float2*)under;
+        pixel[k] = counts[i].x * one.x + counts[i].y * other.x - taken_off;
+        pixel[k + 1] = counts[i].x * one.y + counts[i].y * other.y - taken_off;
+#else
+        pixel[k] = counts[i].x * above[0] + counts[i].y * under[0] - taken_off;
+#endif
+    }
+}
+
+// The new rows top to bottom.
 __device__ __forceinline__ void resize_columns(const SHARED float* across, int top, int bottom,
                                                const SHARED float2* counts, const SHARED int2* lines,
                                                float taken_off, GLOBAL result* to, int thread)
 {
-    EACH_OF_A_THREAD(at) {
-        int j = at % ACROSS * BESIDE, walker = at / ACROSS;
-        int begin = top + (bottom - top) * walker / WALKERS;
-        int end = top + (bottom - top) * (walker + 1) / WALKERS;
-        GLOBAL result* line = to + begin * WIDTH + j;
-        UNROLL_BY(4) for (int i = begin; i < end; i++, line += WIDTH) {
-            const SHARED float *one = across + lines[i].x + j, *other = across + lines[i].y + j;
-#if BESIDE == 2
-            float2 above = *(const SHARED float2*)one, under = *(const SHARED float2*)other;
-            *(GLOBAL result_2*)line = RESULT_2(MEAN(above.x, under.x), MEAN(above.y, under.y));
+    UNROLL_BY(2) for (int at = top * WIDTH + thread * STORED; at < bottom * WIDTH;
+                      at += THREADS * STORED) {
+        float pixel[STORED];
+        make_pixels(across, counts, lines, taken_off, at, pixel);
+#if STORED == 4
+        *(GLOBAL result_4*)(to + at) = RESULT_4(pixel[0], pixel[1], pixel[2], pixel[3]);
+#elif STORED == 2
+        *(GLOBAL result_2*)(to + at) = RESULT_2(pixel[0], pixel[1]);
 #else
-            line[0] = RESULT(MEAN(one[0], other[0]));
+        to[at] = RESULT(pixel[0]);
 #endif
-        }
     }
 }
 #endif
 
-__global__ void gather(const GLOBAL given_number* given, const GLOBAL int* labels,
+__global__ void RESIDENT_BOUNDS(THREADS, 8) gather(const GLOBAL given_number* given, const GLOBAL int* labels,
                        const GLOBAL int* order, const GLOBAL int* variation,
                        const GLOBAL int* step, const GLOBAL int* places,
                        const GLOBAL float* shares, const GLOBAL float* scales,

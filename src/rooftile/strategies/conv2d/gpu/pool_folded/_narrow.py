@@ -25,7 +25,8 @@ from rooftile.strategies.gpu import PLACES, Config, Step, Tunable
 
 _WORTH = 40 * 1024
 """Shared memory a block up to which a band grows: blocks beside it hide its loads."""
-_BANDS = (1, 2, 4, 8, 10, 16, 20, 40)
+BANDS = (1, 2, 4, 8, 10, 16, 20, 40)
+"""Rows of results that a band may have."""
 _LINE = 16
 """Bytes, the most that one store takes."""
 _MOST_GROUPS = 6
@@ -39,7 +40,7 @@ class NarrowFolded(PoolFolded):
     few_maps = 6
     most_slabs = 20
     tunables: ClassVar[tuple[Tunable, ...]] = (
-        Tunable("BAND_ROWS", _BANDS, 8),
+        Tunable("BAND_ROWS", BANDS, 8),
         Tunable("BLOCK_BANDS", (1, 2, 4, 8, 16), 1),
         Tunable("WARPS", (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16), 4),
         Tunable("LEAST_BLOCKS", (1, 2, 3, 4, 5, 6), 1),
@@ -54,7 +55,7 @@ class NarrowFolded(PoolFolded):
         results staged where they can be stored four together."""
         config = {tunable.name: tunable.default for tunable in self.tunables}
         config |= {"X_NARROW": 0, "OUT_NARROW": 0}
-        for rows in _BANDS:
+        for rows in BANDS:
             band = {**config, "BAND_ROWS": rows}
             fits = rows <= problem.output_size[0] and _band_bytes(problem, band) <= _WORTH
             if rows == 1 or fits:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from rooftile.ops import Conv2d
 from rooftile.strategies.conv2d.gpu._winners import Winners
-from rooftile.strategies.conv2d.gpu.pool_folded._narrow import NarrowFolded
+from rooftile.strategies.conv2d.gpu.pool_folded._layout import bands_of
+from rooftile.strategies.conv2d.gpu.pool_folded._narrow import BANDS, NarrowFolded
 from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_bf16 import PoolFoldedBf16
 from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_fp16 import PoolFoldedFp16
 from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_tf32 import PoolFoldedTf32
@@ -15,6 +16,8 @@ from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_wgmma_tf32 import Po
 from rooftile.strategies.gpu import Config
 
 _MOST_BLOCKS = 5
+_LEAST_ROWS = 8
+"""Of a band: each brings rows of the image that the next one brings too."""
 _FEW_IMAGES = 128
 
 
@@ -22,9 +25,24 @@ class NarrowWinners(Winners, NarrowFolded):
     """Places wait beside the results, or go to memory as these do."""
 
     def defaults(self, problem: Conv2d) -> dict[str, int]:
-        """Those of the rung; places take registers, and so fewer blocks fit."""
+        """Those of the rung; places take registers, and so fewer blocks fit, and the bands of few
+        images are lower, so that no multiprocessor is idle."""
         config = super().defaults(problem)
-        return config | {"LEAST_BLOCKS": min(_MOST_BLOCKS, config["LEAST_BLOCKS"])}
+        config |= {"LEAST_BLOCKS": min(_MOST_BLOCKS, config["LEAST_BLOCKS"])}
+        return config if self.wgmma else config | {"BAND_ROWS": self._rows(problem, config)}
+
+    def _rows(self, problem: Conv2d, config: Config) -> int:
+        """Rows of a band: those of ``config``, or fewer that leave no rest of an image."""
+        most, enough = config["BAND_ROWS"], 3 * self.machine.multiprocessors // 2
+        if bands_of(problem, config) >= enough:
+            return most
+        fewer = [
+            rows
+            for rows in BANDS
+            if _LEAST_ROWS <= rows <= most and problem.output_size[0] % rows == 0
+        ]
+        many = [r for r in fewer if bands_of(problem, {**config, "BAND_ROWS": r}) >= enough]
+        return max(many, default=min(fewer, default=most))
 
     def config(self, problem: Conv2d, given: Config | None = None) -> dict[str, int]:
         """Nothing is staged unasked where shared memory has no room for places beside results: how

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import deque
 
 import numpy as np
 import pytest
@@ -91,6 +92,21 @@ def test_large_temporaries_are_made_anew(cupy, device, monkeypatch):
 
     monkeypatch.setattr(repeats, "_SMALL", 1)
     assert [call() for _ in range(3)] == [2, 2, 2]
+
+
+def test_calls_together_keep_a_few_large_temporaries(cupy, device, monkeypatch):
+    def call(images):
+        x, weights = cupy.ndarray((images, 3, 12, 20)), cupy.ndarray((5, 3, 3, 4))
+        device.log.clear()
+        rooftile.conv2d(x, weights, strategy="im2col_register")
+        return len(device.of("alloc"))
+
+    monkeypatch.setattr(repeats, "_large", deque())
+    monkeypatch.setattr(repeats, "_LARGE", 1)
+    monkeypatch.setattr(repeats, "_MOST_LARGE", 2)
+    assert [call(images) for images in (11, 11, 12, 12, 11)] == [2, 2, 2, 2, 1]
+    # A third one takes the room of the first.
+    assert [call(images) for images in (13, 13, 12, 11, 13)] == [2, 2, 1, 2, 1]
 
 
 def test_what_a_graph_captured_serves_no_later_call(cupy, device, longs):

@@ -8,6 +8,7 @@ and explains.
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, wraps
@@ -27,10 +28,14 @@ _MOST_KEPT = 1024
 _SMALL = 2**20
 """float32 of temporaries that streams keep, 4 MB: to allocate them takes as long as to launch, and
 graphs need them where they lay before.  Larger ones would hold too much of the GPU's memory."""
-_MOST_STREAMS = 8
-
 _Room = tuple[Any, list[int]]
 """Memory for the temporaries of a call, and where each begins."""
+_MOST_STREAMS = 8
+_LARGE, _MOST_LARGE = 2**16, 16
+"""float32 of such temporaries of which all calls together keep but so many, 64 MB at most."""
+_large: deque[tuple[dict[int, _Room], int]] = deque()
+"""Those of longest ago first: the rooms of a call, and the stream."""
+
 
 _Of = ParamSpec("_Of")
 _Made = TypeVar("_Made")
@@ -203,6 +208,12 @@ class Repeat:
         if len(self.rooms) >= _MOST_STREAMS:
             self.rooms.clear()
         self.rooms[stream] = room
+        if self.floats > _LARGE:
+            _large.append((self.rooms, stream))
+            if len(_large) > _MOST_LARGE:
+                # What still works there was started on the stream, in whose order it is freed.
+                rooms, longest_ago = _large.popleft()
+                rooms.pop(longest_ago, None)
         return room
 
 

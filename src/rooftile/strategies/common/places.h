@@ -24,7 +24,7 @@ typedef int winner_place;
 typedef struct { int row, column; } spot;
 
 // The one whose gradient is a plane's number e.
-__device__ __forceinline__ spot spot_of(winner_place given, int e)
+__device__ __forceinline__ spot spot_of(int given, int e)
 {
     spot found;
 #if !PLACED

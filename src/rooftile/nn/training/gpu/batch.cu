@@ -72,6 +72,8 @@ __device__ __forceinline__ void resize_rows(const GLOBAL given_number* plane, in
     __syncthreads();
 }
 
+#define MEAN(above, under) (counts[i].x * (above) + counts[i].y * (under) - taken_off)
+
 // Holds what each new row is made of: what two old ones count, and where these lie in across.
 __device__ __forceinline__ void hold_rows(const GLOBAL int* places, const GLOBAL float* shares,
                                           float factor, int top, int bottom, SHARED float2* counts,
@@ -84,58 +86,31 @@ __device__ __forceinline__ void hold_rows(const GLOBAL int* places, const GLOBAL
     }
 }
 
-// Pixels that a store takes: lines of pixels are no whole lines of the cache, an image is many.
-#if HEIGHT * WIDTH % 4 == 0 && PARTS == 1 && BESIDE == 2
-#define STORED 4
-#elif BESIDE == 2
-#define STORED 2
-#else
-#define STORED 1
-#endif
-
-// Makes STORED pixels from number `at` of an image on, each a mean of two of its column.
-__device__ __forceinline__ void make_pixels(const SHARED float* across, const SHARED float2* counts,
-                                            const SHARED int2* lines, float taken_off, int at,
-                                            float pixel[STORED])
-{
-    UNROLL for (int k = 0; k < STORED; k += BESIDE) {
-        int i = (at + k) / WIDTH, j = (at + k) % WIDTH;
-        const SHARED float *above = across + lines[i].x + j, *under = across + lines[i].y + j;
-#if BESIDE == 2
-        float2 one = *(const SHARED float2*)above, other = *(const SHARED float2*)under;
-        pixel[k] = counts[i].x * one.x + counts[i].y * other.x - taken_off;
-        pixel[k + 1] = counts[i].x * one.y + counts[i].y * other.y - taken_off;
-#else
-        pixel[k] = counts[i].x * above[0] + counts[i].y * under[0] - taken_off;
-#endif
-    }
-}
-
-// The new rows top to bottom.
+// The new rows top to bottom, each a mean of two old ones.
 __device__ __forceinline__ void resize_columns(const SHARED float* across, int top, int bottom,
                                                const SHARED float2* counts, const SHARED int2* lines,
                                                float taken_off, GLOBAL result* to, int thread)
 {
-    UNROLL_BY(2) for (int at = top * WIDTH + thread * STORED; at < bottom * WIDTH;
-                      at += THREADS * STORED) {
-        float pixel[STORED];
-        make_pixels(across, counts, lines, taken_off, at, pixel);
-#if STORED == 4
-        *(GLOBAL result_4*)(to + at) = RESULT_4(pixel[0], pixel[1], pixel[2], pixel[3]);
-#elif STORED == 2
-        *(GLOBAL result_2*)(to + at) = RESULT_2(pixel[0], pixel[1]);
+    // Neighbouring threads store neighbouring pixels, also from row to row.
+    UNROLL_BY(4) for (int at = top * WIDTH + thread * BESIDE; at < bottom * WIDTH;
+                      at += THREADS * BESIDE) {
+        int i = at / WIDTH, j = at % WIDTH;
+        const SHARED float *above = across + lines[i].x + j, *under = across + lines[i].y + j;
+#if BESIDE == 2
+        float2 one = *(const SHARED float2*)above, other = *(const SHARED float2*)under;
+        *(GLOBAL result_2*)(to + at) = RESULT_2(MEAN(one.x, other.x), MEAN(one.y, other.y));
 #else
-        to[at] = RESULT(pixel[0]);
+        to[at] = RESULT(MEAN(above[0], under[0]));
 #endif
     }
 }
 #endif
 
-__global__ void RESIDENT_BOUNDS(THREADS, 8) gather(const GLOBAL given_number* given, const GLOBAL int* labels,
-                       const GLOBAL int* order, const GLOBAL int* variation,
-                       const GLOBAL int* step, const GLOBAL int* places,
-                       const GLOBAL float* shares, const GLOBAL float* scales,
-                       GLOBAL result* __restrict__ x, GLOBAL int* __restrict__ chosen)
+__global__ void RESIDENT_BOUNDS(THREADS, 8)
+gather(const GLOBAL given_number* given, const GLOBAL int* labels, const GLOBAL int* order,
+       const GLOBAL int* variation, const GLOBAL int* step, const GLOBAL int* places,
+       const GLOBAL float* shares, const GLOBAL float* scales, GLOBAL result* __restrict__ x,
+       GLOBAL int* __restrict__ chosen)
 {
     AWAIT_EARLIER();
     int n = blockIdx.x / CHANNELS, c = blockIdx.x % CHANNELS;

@@ -75,8 +75,7 @@ weights_partial(const GLOBAL float* x, const GLOBAL float* dy,
 
     for (int n = blockIdx.x / PARTS; n < images; n += gridDim.x / PARTS) {
         int64 first = ((int64)n * MAPS + map) * GRADIENTS;
-        int e = begin + lane;
-        winner_place place = 0;
+        int e = begin + lane, place = 0;
         float gradient = 0.0f;
         __syncthreads();
         start(x + ((int64)n * CHANNELS + channel) * HEIGHT * WIDTH, tile, thread);

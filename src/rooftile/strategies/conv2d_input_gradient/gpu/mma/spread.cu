@@ -73,7 +73,7 @@ __device__ __forceinline__ int stand(int map, spot won)
 
 // A thread's gradients of an image, and their places.
 __device__ __forceinline__ void fetch(const gradient_number* dy, const winner_place* where, int n, int images,
-                                      float gradient[HELD], winner_place place[HELD])
+                                      float gradient[HELD], int place[HELD])
 {
     UNROLL for (int k = 0; k < HELD; k++) {
         int at = threadIdx.x + k * THREADS, there = n < images && at < WINNERS;
@@ -196,8 +196,7 @@ input_gradient(const GLOBAL gradient_number* dy,
     uint2* taps = (uint2*)(plane + PLANES);
     int lane = threadIdx.x % 32, row = lane % 16, channel = blockIdx.y * 4 + lane % 4;
     float gradient[HELD];
-    winner_place place[HELD];
-    int stood[HELD];
+    int place[HELD], stood[HELD];
     fetch(dy, where, blockIdx.x, images, gradient, place);
     for (int at = threadIdx.x; at < PLANES; at += THREADS) plane[at] = make_uint4(0, 0, 0, 0);
     hold_masks(weights, taps, blockIdx.y * 4);

@@ -380,7 +380,8 @@ def test_winners_told_in_8_bits_change_no_bit(count, device, monkeypatch):
         ),
         pixels=FASHION,
     ).initialise(0)
-    assert_told_alike(network, count, "ieee", device, monkeypatch)
+    told = assert_told_alike(network, count, "ieee", device, monkeypatch)
+    assert told == [{"WHERE_NARROW": 1}] * 2
 
 
 @pytest.mark.gpu
@@ -388,11 +389,12 @@ def test_winners_told_in_8_bits_change_no_bit(count, device, monkeypatch):
 @pytest.mark.parametrize("count", [64, 256, 1100])
 def test_so_do_those_of_tensor_cores(count, precision, cuda_device, monkeypatch):
     network = architecture("lenet5").initialise(0)
-    assert_told_alike(network, count, precision, cuda_device, monkeypatch)
+    _, second = assert_told_alike(network, count, precision, cuda_device, monkeypatch)
+    assert second == {"WHERE_NARROW": 1}
 
 
 def assert_told_alike(network, count, precision, device, monkeypatch):
-    """Gradients have the bits that they have with places of 32 bits."""
+    """Gradients have the bits that they have with places of 32 bits; how layers' lie."""
     told, tell = [], narrow._tell_places
 
     def noted(stage, before):
@@ -401,7 +403,7 @@ def assert_told_alike(network, count, precision, device, monkeypatch):
 
     monkeypatch.setattr(narrow, "_tell_places", noted)
     found = gradients_of(network, count, precision, device)
-    assert told == [{"WHERE_NARROW": 1}] * 2
     monkeypatch.setattr(narrow, "_tell_places", lambda stage, before: None)
     for key, right in gradients_of(network, count, precision, device).items():
         np.testing.assert_array_equal(found[key], right, err_msg=key)
+    return told

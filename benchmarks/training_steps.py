@@ -191,7 +191,7 @@ def _several(start: Callable[[], object], times: int) -> None:
 
 def parts(held: Resident, step: Step) -> list[dict[str, Any]]:
     """Microseconds of each of the step's launches, alone in a graph of a few of them, and those
-    that the FLOPs and bytes of an operation allow."""
+    that the FLOPs of an operation allow, and the bytes of its arrays as they lie."""
     found, ceilings = [], gpu_ceilings(held.gpu)
     for one in step.starts:
         repeated = held.gpu.captured(partial(_several, one.start, 8))
@@ -200,7 +200,8 @@ def parts(held: Resident, step: Step) -> list[dict[str, Any]]:
             repeated()
         part = {"name": one.name, "layer": one.layer, "us": 125 * float(elapsed.milliseconds)}
         if one.problem is not None:
-            part["floor_us"] = 1000 * ceilings.floor_ms(one.problem, held.precision)
+            compute = one.problem.flops / ceilings.rate_gflops(held.precision)
+            part["floor_us"] = max(compute, one.bytes / ceilings.bandwidth_gbps) * 1e-3
         found.append(part)
     return found
 

@@ -45,9 +45,11 @@ def emulate(
     for place in problem.input_arrays:
         if values.get("X_LAST"):
             arrays[place.name] = np.moveaxis(arrays[place.name], 1, -1)
-        if held[place.name] == "uint8":
+        if held[place.name] == place.dtype:
+            continue
+        if place.name == "where":
             arrays[place.name] = positions(problem.layer, arrays[place.name])
-        elif held[place.name] != place.dtype:
+        else:
             arrays[place.name] = narrowed(arrays[place.name], rung.narrow)
     narrow_out = {array.name for array in problem.output_arrays if values.get("OUT_NARROW")}
     known = {array.name for array in problem.arrays}

@@ -11,7 +11,7 @@ import numpy as np
 
 from rooftile.devices.gpu import GpuDevice, Launch, Resources, TensorMap
 from rooftile.devices.launches import Call, FillConstant
-from rooftile.ops import Array
+from rooftile.ops import Array, Problem
 from rooftile.strategies.base import Config
 
 
@@ -89,6 +89,14 @@ class Compiled:
         """See `Strategy.held`, for so many items."""
         arrays: tuple[Array, ...] = self.strategy.held(self._of(batch), self.config)
         return arrays
+
+    @property
+    def bytes(self) -> int:
+        """Compulsory traffic of the problem, see `Problem.bytes`, with its arrays as they lie."""
+        problem: Problem = self.problem
+        given = (*problem.input_arrays, *problem.output_arrays)
+        longer = sum(one.nbytes for one in self.held(None)) - sum(one.nbytes for one in given)
+        return problem.bytes + longer
 
     @cached_property
     def uses_constants(self) -> bool:

@@ -149,7 +149,7 @@ class Packed:
         """``allocate`` gives memory for so many float32, which stays as long as this; ``forms`` are
         those of inputs and outputs that the kernels do not take as they come."""
         self._packing = packing = Packing(compiled)
-        self._compiled, self._forms = compiled, forms
+        self.compiled, self._forms = compiled, forms
         self._owned = [allocate(count) for count in packing.arrays.values()]
         self._memory = [compiled.device.address(memory) for memory in self._owned]
         self._batches: dict[int | None, tuple[Launches, tuple[int, ...]]] = {}
@@ -205,7 +205,7 @@ class Packed:
         found = self._batches.get(batch)
         if found is None:
             packing = self._packing
-            ends = Adapter(self._device, self._compiled.held(batch), self._forms)
+            ends = Adapter(self._device, self.compiled.held(batch), self._forms)
             workspace = {**packing.workspace(batch), **ends.temporaries}
             parameters = [array.name for array in packing.parameters]
             names = (*ends.names, *parameters, *packing.arrays, *workspace)

@@ -384,6 +384,20 @@ def test_winners_told_in_8_bits_change_no_bit(count, device, monkeypatch):
     assert told == [{"WHERE_NARROW": 1}] * 2
 
 
+def test_a_launch_tells_the_bytes_of_arrays_as_they_lie(device):
+    conv = ConvLayer("conv", 2, 3, activation="relu", pool=Pool.of("max", 2))
+    layers = conv, LinearLayer("last", 10)
+    network = Network("small", (1, 12, 12), layers, pixels=FASHION).initialise(0)
+    options = TrainingOptions(batch=7, optimiser="sgd", shift=0)
+    held = Resident(network, IMAGES, LABELS, options, device)
+    moved = {one.name.split()[0]: one.bytes for one in Step(network, held, 7).starts}
+    x, winners, parameters = 7 * 12 * 12, 7 * 2 * 5 * 5, 2 * 9 + 2
+    # A place is a byte.
+    assert moved["conv2d"] == 4 * (x + winners + parameters) + winners
+    assert moved["conv2d_weights_gradient"] == 4 * (x + winners + parameters) + winners
+    assert moved["gather"] == 0
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("precision", ["ieee", "tf32", "bf16", "fp16"])
 @pytest.mark.parametrize("count", [64, 256, 1100])

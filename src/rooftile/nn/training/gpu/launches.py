@@ -21,8 +21,8 @@ from rooftile.strategies.gpu import Config, GpuStrategy, of_launches
 from rooftile.strategies.packing import Packed
 
 T = TypeVar("T")
-Bound = tuple[str, Callable[[], None], Callable[[], None] | None]
-"""A launch's name, what starts it, and what packs its parameters before."""
+Bound = tuple[str, Callable[[], None], Callable[[], None] | None, int]
+"""A launch's name, what starts it, what packs its parameters before, and the bytes it moves."""
 _FLOAT32: Mapping[str, int] = MappingProxyType({})
 _LINES = 2
 """Of launches aside: what is on one of them does not wait for the other."""
@@ -48,6 +48,8 @@ class Start(NamedTuple):
     """Of what is aside: it waits for those before it of the same line."""
     problem: Problem | None = None
     """What it computes, of an operation."""
+    bytes: int = 0
+    """And its compulsory traffic, see `Compiled.bytes`."""
 
 
 class Work:
@@ -169,7 +171,8 @@ class Work:
             launches, counts = packed.launches(None)
             self._held.append(packed)
             buffers = [*arrays, *packed.stays, *self._room(rooms, counts)]
-            return f"{problem.operation} {rung.name}", partial(launches.start, buffers), packing
+            name = f"{problem.operation} {rung.name}"
+            return name, partial(launches.start, buffers), packing, packed.compiled.bytes
 
         self._append(made, bound, problem)
 
@@ -184,7 +187,7 @@ class Work:
         def bound(call: Call) -> Bound:
             launches = self.gpu.launches([call], ())
             self._held.append(call)
-            return call.launch.kernel, partial(launches.start, ()), None
+            return call.launch.kernel, partial(launches.start, ()), None, 0
 
         self._append(partial(make, *arguments), bound)
 
@@ -198,12 +201,12 @@ class Work:
         self._joins = False
 
         def kept() -> None:
-            name, start, packing = bound(compiled.result())
+            name, start, packing, moved = bound(compiled.result())
             packed = None
             if packing is not None:
                 packed, of = len(self._packings), f"{name}: weights"
                 self._packings.append(Start(of, packing, phase, layer, aside=True, joins=False))
-            told = phase, layer, aside, joins, packed, line, problem
+            told = phase, layer, aside, joins, packed, line, problem, moved
             self._starts.append(Start(name, start, *told))
 
         self._promised.append(kept)

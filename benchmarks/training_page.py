@@ -97,9 +97,9 @@ def launches(record: dict[str, Any]) -> list[str]:
     where = f"{record['device']}: launches of a step of `{LARGE[0]}` with {LARGE[1]:,} images that"
     where += f" take {LEAST_US} us or more, each alone in a graph. The floor is the larger of FLOPs"
     where += " of the direct method, of winners alone in gradients, over the precision's measured"
-    where += " rate, and compulsory bytes over the measured bandwidth; images and activations count"
-    where += " as float32, which at `bf16` take half of that, and the places of winners that a"
-    where += " forward pass writes do not count."
+    where += " rate, and compulsory bytes of arrays as they lie over the measured bandwidth of"
+    where += " memory: what stays in the L2 cache from launch to launch, as of `linear1`, can take"
+    where += f" less. {record.get('note', '')}".rstrip()
     head = ("precision", "layer", "launch", "us", "floor, us", "over it")
     return [where, "", *markdown_table(head, cells), ""]
 

@@ -12,7 +12,8 @@
 // Zeros make NaN of infinities: such pixels are made anew from what they met.
 //
 // dy and where: see common/places.h, x: see before.h, weights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH],
-// dx[images][CHANNELS][HEIGHT][WIDTH]; dy and dx in float or, with DY_NARROW and OUT_NARROW, in 16 bits.
+// dx[images][CHANNELS][HEIGHT][WIDTH]; dy and dx in float or, with DY_NARROW and OUT_NARROW, in 16
+// bits.
 // Grid: x over images, which blocks share out; y over four channels each.
 // Block: WARPS warps, which share out the pairs of pixels.
 
@@ -72,8 +73,8 @@ __device__ __forceinline__ int stand(int map, spot won)
 #define STAND(number, given) stand((number) / GRADIENTS, spot_of(given, (number) % GRADIENTS))
 
 // A thread's gradients of an image, and their places.
-__device__ __forceinline__ void fetch(const gradient_number* dy, const winner_place* where, int n, int images,
-                                      float gradient[HELD], int place[HELD])
+__device__ __forceinline__ void fetch(const gradient_number* dy, const winner_place* where, int n,
+                                      int images, float gradient[HELD], int place[HELD])
 {
     UNROLL for (int k = 0; k < HELD; k++) {
         int at = threadIdx.x + k * THREADS, there = n < images && at < WINNERS;

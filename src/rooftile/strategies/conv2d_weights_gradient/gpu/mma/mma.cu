@@ -91,7 +91,9 @@ typedef struct __align__(RUN * sizeof(given)) { given of[RUN]; } run;
 #else
 #define BESIDE 1
 #endif
-typedef struct __align__(BESIDE * sizeof(gradient_number)) { gradient_number of[BESIDE]; } gradients_beside;
+typedef struct __align__(BESIDE * sizeof(gradient_number)) {
+    gradient_number of[BESIDE];
+} gradients_beside;
 typedef struct __align__(BESIDE * sizeof(winner_place)) { winner_place of[BESIDE]; } places_beside;
 
 // Starts to copy an image's channels, to held[ROLES * PLANE].

@@ -11,7 +11,7 @@ import pytest
 import fake_cuda
 import rooftile
 from rooftile.devices import cuda
-from rooftile.runtime import arguments, choice, execution, repeats
+from rooftile.runtime import arguments, choice, execution, repeats, rooms
 
 STREAM = 7
 
@@ -90,7 +90,7 @@ def test_large_temporaries_are_made_anew(cupy, device, monkeypatch):
         rooftile.conv2d(x, weights, strategy="im2col_register")
         return len(device.of("alloc"))
 
-    monkeypatch.setattr(repeats, "_SMALL", 1)
+    monkeypatch.setattr(rooms, "_SMALL", 1)
     assert [call() for _ in range(3)] == [2, 2, 2]
 
 
@@ -101,9 +101,9 @@ def test_calls_together_keep_a_few_large_temporaries(cupy, device, monkeypatch):
         rooftile.conv2d(x, weights, strategy="im2col_register")
         return len(device.of("alloc"))
 
-    monkeypatch.setattr(repeats, "_large", deque())
-    monkeypatch.setattr(repeats, "_LARGE", 1)
-    monkeypatch.setattr(repeats, "_MOST_LARGE", 2)
+    monkeypatch.setattr(rooms, "_large", deque())
+    monkeypatch.setattr(rooms, "_LARGE", 1)
+    monkeypatch.setattr(rooms, "_MOST_LARGE", 2)
     assert [call(images) for images in (11, 11, 12, 12, 11)] == [2, 2, 2, 2, 1]
     # A third one takes the room of the first.
     assert [call(images) for images in (13, 13, 12, 11, 13)] == [2, 2, 1, 2, 1]

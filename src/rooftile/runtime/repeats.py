@@ -8,9 +8,8 @@ and explains.
 from __future__ import annotations
 
 import threading
-from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, wraps
 from numbers import Number
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 from rooftile.runtime.arrays import Library
 from rooftile.runtime.choice import recent_stamp
 from rooftile.runtime.library import Reader
+from rooftile.runtime.rooms import Rooms
 
 if TYPE_CHECKING:
     from rooftile.devices.cuda import CudaDevice
@@ -25,17 +25,6 @@ if TYPE_CHECKING:
 
 _MOST_KEPT = 1024
 """How many calls of a function are kept; where one more comes, all are dropped."""
-_SMALL = 2**20
-"""float32 of temporaries that streams keep, 4 MB: to allocate them takes as long as to launch, and
-graphs need them where they lay before.  Larger ones would hold too much of the GPU's memory."""
-_Room = tuple[Any, list[int]]
-"""Memory for the temporaries of a call, and where each begins."""
-_MOST_STREAMS = 8
-_LARGE, _MOST_LARGE = 2**16, 16
-"""float32 of such temporaries of which all calls together keep but so many, 64 MB at most."""
-_large: deque[tuple[dict[int, _Room], int]] = deque()
-"""Those of longest ago first: the rooms of a call, and the stream."""
-
 
 _Of = ParamSpec("_Of")
 _Made = TypeVar("_Made")
@@ -87,8 +76,6 @@ class Repeat:
     """In which calls take turns that share constant memory; None where they share none."""
     stamp: Any = None
     """That of the tunings when the choice was made; None where it is never made anew."""
-    rooms: dict[int, _Room] = field(default_factory=dict)
-    """Small temporaries, which each stream keeps: they are used in its order."""
 
     def __call__(self, arrays: Sequence[Any], out: Any) -> Any:
         """See `Repeated`."""
@@ -106,8 +93,9 @@ class Repeat:
         has_pool = self.turns is None and self.library.graph_pool
         read, make, made_at = self._read, self._make, self.inputs
         common, takes_out, stamp = self._buffers.copy, self._takes_out, self.stamp
-        floats, is_small = self.floats, self.floats <= _SMALL
-        kept_room, keep_room, new_room = self.rooms.get, self._keep_room, self._new_room
+        floats, rooms = self.floats, self._rooms
+        are_kept, new_room = rooms.are_kept, rooms.new
+        kept_room, keep_room = rooms.kept.get, rooms.keep
         launch = self.launches.start
         start = self._replays.start if self.turns is None else self._start_in_turn
 
@@ -126,10 +114,10 @@ class Repeat:
             elif not takes_out(out, arrays, buffers):
                 return None
             if floats:
-                if is_small and not captured:
+                if are_kept and not captured:
                     room = kept_room(stream) or keep_room(stream)
                 else:
-                    # It is held until all that works in it has been started.
+                    # It is held here until all that works in it has been started.
                     room = new_room()
                 buffers += room[1]
             if captured:
@@ -181,6 +169,11 @@ class Repeat:
         return self.library.maker(self.shape, self.gpu, self.made)
 
     @cached_property
+    def _rooms(self) -> Rooms:
+        make = self.library.maker((self.floats,), self.gpu)
+        return Rooms(make, self.floats, self.offsets)
+
+    @cached_property
     def _replays(self) -> Replays:
         from rooftile.devices.cuda.replays import Replays
 
@@ -192,29 +185,6 @@ class Repeat:
             self._replays.start(buffers, stream)
         finally:
             self.turns.end(stream)
-
-    @cached_property
-    def _new_room(self) -> Callable[[], _Room]:
-        make, offsets = self.library.maker((self.floats,), self.gpu), self.offsets
-
-        def new_room() -> _Room:
-            held, start = make()
-            return held, [start + offset for offset in offsets]
-
-        return new_room
-
-    def _keep_room(self, stream: int) -> _Room:
-        room = self._new_room()
-        if len(self.rooms) >= _MOST_STREAMS:
-            self.rooms.clear()
-        self.rooms[stream] = room
-        if self.floats > _LARGE:
-            _large.append((self.rooms, stream))
-            if len(_large) > _MOST_LARGE:
-                # What still works there was started on the stream, in whose order it is freed.
-                rooms, longest_ago = _large.popleft()
-                rooms.pop(longest_ago, None)
-        return room
 
 
 Recipe = Callable[[], Repeated]

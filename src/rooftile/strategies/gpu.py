@@ -163,8 +163,9 @@ class GpuStrategy(Strategy):
     def _as_it_lies(self, array: Array, config: Config) -> Array:
         if array.name == "where":
             return replace(array, dtype="uint8") if config.get(PLACES) else array
-        if config.get(GRADIENTS) and array.name == "dy":
-            return replace(array, dtype=FORMATS[self.narrow].dtype)
+        if array.name == "dy" and GRADIENTS in self.between:
+            dtype = FORMATS[self.narrow].dtype
+            return replace(array, dtype=dtype) if config.get(GRADIENTS) else array
         output = array.role == "output"
         narrow, last = (config.get(flags[output]) for flags in (NARROW, LAST))
         if narrow:

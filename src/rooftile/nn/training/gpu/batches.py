@@ -16,7 +16,7 @@ from rooftile.nn.network import Network
 from rooftile.nn.training.gpu.sources import Streamed, source_of
 from rooftile.nn.training.options import TrainingOptions
 from rooftile.strategies.common.cores import CORES
-from rooftile.strategies.common.grid import PORTABLE_SHARED_BYTES
+from rooftile.strategies.common.grid import PORTABLE_SHARED_BYTES, blocks
 from rooftile.strategies.gpu import HEADERS
 
 _THREADS = 256
@@ -84,7 +84,7 @@ class Batches:
         staged = resized and held <= PORTABLE_SHARED_BYTES
         macros |= {"FLOATS": int(self._floats), "STAGED": int(staged), "WORDS": self._words}
         # Blocks enough for small batches; larger ones stage each image fewer times.
-        parts = min(-(-height * width // _THREADS), 8, max(1, _BLOCKS // count))
+        parts = min(blocks(height * width, _THREADS), 8, max(1, _BLOCKS // count))
         macros["PARTS"] = parts
         if narrow:
             macros |= {"OUT_NARROW": 1, "CORES": CORES[narrow].word}

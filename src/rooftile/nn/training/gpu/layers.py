@@ -25,6 +25,7 @@ from rooftile.ops.matmul import Matmul
 from rooftile.ops.pool2d_gradient import Pool2dGradient
 from rooftile.ops.reduce import Reduce
 from rooftile.runtime.choice import first_of
+from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.conv2d.gpu.direct_tile import _winners as direct_tile
 from rooftile.strategies.conv2d.gpu.pool_folded import _winners as pool_folded
 from rooftile.strategies.gpu import PLACES, GpuStrategy, of_launches
@@ -209,7 +210,7 @@ class WinnersStage(ConvStage):
     def _where(self) -> Any:
         """Memory for the places of winners."""
         count = math.prod(self.problem.output_shape)
-        return self._work.floats(-(-count // 4) if PLACES in self.dz_lies else count)
+        return self._work.floats(blocks(count, 4) if PLACES in self.dz_lies else count)
 
     def forward(self) -> None:
         """See `Stage`."""

@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 
 from rooftile.nn.training.gpu.layers import Stage, WinnersStage
-from rooftile.strategies.gpu import GRADIENTS, PLACES
+from rooftile.ops import Problem
+from rooftile.strategies.gpu import GRADIENTS, PLACES, GpuStrategy
 
 _MOST_POSITIONS = 256
 """Of a window, which 8 bits tell apart."""
@@ -30,9 +31,7 @@ def narrow_between(row: Sequence[Stage]) -> bool:
 
 def _tell_places(one: WinnersStage, before: str) -> None:
     """Tell winners by their positions in their windows, in 8 bits."""
-    users = [(one.rung, one.problem), one.of_weights]
-    if before:
-        users.append(one.of_input(before))
+    users = [(one.rung, one.problem), *_gradients(one, before)]
     assert one.problem.pool is not None
     few = math.prod(one.problem.pool.window) <= _MOST_POSITIONS
     if few and all(one.runs(*user, PLACES) for user in users):
@@ -41,9 +40,8 @@ def _tell_places(one: WinnersStage, before: str) -> None:
 
 def _narrow_input(one: WinnersStage, below: Stage | None, before: str) -> None:
     """Have a stage's input lie in 16 bits: the network's, or what the stage below makes."""
-    readers = [(one.rung, one.problem), one.of_weights]
-    if before not in ("", "none"):
-        readers.append(one.of_input(before))
+    # The gradient of x reads it for the derivative of the activation before alone.
+    readers = [(one.rung, one.problem), *_gradients(one, "" if before == "none" else before)]
     if not all(one.rounds(*reader, "X_NARROW") for reader in readers):
         return
     if isinstance(below, WinnersStage) and below.rounds(below.rung, below.problem, "OUT_NARROW"):
@@ -56,10 +54,12 @@ def _narrow_input(one: WinnersStage, below: Stage | None, before: str) -> None:
 def _narrow_gradient(one: WinnersStage, below: WinnersStage, before: str, lowest: str) -> None:
     """Have the gradient lie in 16 bits that a stage hands to the one below, whose own input is the
     value of the activation ``lowest``."""
-    readers = [below.of_weights]
-    if lowest:
-        readers.append(below.of_input(lowest))
     hands = one.rounds(*one.of_input(before), "OUT_NARROW")
-    if hands and all(below.rounds(*reader, GRADIENTS) for reader in readers):
+    if hands and all(below.rounds(*reader, GRADIENTS) for reader in _gradients(below, lowest)):
         one.dx_lies["OUT_NARROW"] = 1
         below.dz_lies[GRADIENTS] = 1
+
+
+def _gradients(one: WinnersStage, before: str) -> list[tuple[GpuStrategy, Problem]]:
+    """What computes a stage's gradients: nobody asks for that of x where no activation is named."""
+    return [one.of_weights, *([one.of_input(before)] if before else [])]

@@ -7,7 +7,6 @@ Source: Dumoulin, Visin, "A guide to convolution arithmetic for deep learning", 
 from __future__ import annotations
 
 from rooftile.devices.gpu import Launch
-from rooftile.ops import Array
 from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.strategies.common.cores import CORES
 from rooftile.strategies.common.grid import blocks
@@ -96,11 +95,6 @@ class Spread(GpuInputGradient):
         cores: dict[str, int | str] = {"CORES": CORES[self.precision].word}
         cores["X_NARROW"] = config.get("X_NARROW", 0)
         return {**super().macros(problem, config), **cores, "PLANE_ROWS": rows, "PITCH": pitch}
-
-    def _as_it_lies(self, array: Array, config: Config) -> Array:
-        """Gradients have 16 bits where a flag of their own says so, and weights never."""
-        lie = array.name in ("x", "where", "dx") or (array.name == "dy" and config.get(GRADIENTS))
-        return super()._as_it_lies(array, config) if lie else array
 
     def steps(self, problem: Conv2dInputGradient, config: Config) -> tuple[Step, ...]:
         """One kernel; blocks share out the images."""

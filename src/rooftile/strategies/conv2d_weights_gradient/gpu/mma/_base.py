@@ -119,9 +119,8 @@ class Mma(GpuWeightsGradient):
         }
 
     def _as_it_lies(self, array: Array, config: Config) -> Array:
-        """Gradients have 16 bits where a flag of their own says so, and what is made never."""
-        lie = array.name in ("x", "where") or (array.name == "dy" and config.get(GRADIENTS))
-        return super()._as_it_lies(array, config) if lie else array
+        """What is made never has 16 bits."""
+        return array if array.role == "output" else super()._as_it_lies(array, config)
 
     def workspace(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int]:
         """The sums of each block."""

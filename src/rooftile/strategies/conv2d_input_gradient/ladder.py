@@ -2,6 +2,16 @@
 
 PREFERENCE = {
     "cpu": ("nonzeros", "threads", "loops"),
-    "gpu": ("mma_fp16", "mma_bf16", "swept", "mma_tf32", "gathered", "naive"),
+    "gpu": (
+        "warpgroups_bf16",
+        "warpgroups_fp16",
+        "warpgroups_tf32",
+        "mma_fp16",
+        "mma_bf16",
+        "swept",
+        "mma_tf32",
+        "gathered",
+        "naive",
+    ),
 }
 """The fastest first; each says itself which problems it takes."""

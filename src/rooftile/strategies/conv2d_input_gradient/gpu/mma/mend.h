@@ -2,34 +2,7 @@
 
 #pragma once
 
-#include "common/gradient_number.h"
-#include "conv2d_input_gradient/gpu/before.h"
-#include "conv2d_input_gradient/gpu/met.h"
-
-#if OUT_NARROW
-#define IS_NAN(value) (widened(value) != widened(value))
-#else
-#define IS_NAN(value) ((value) != (value))
-#endif
-
-// What a pixel of the padded image met, one after another.
-__device__ float met(const gradient_number* dy, const winner_place* where, const float* weights,
-                     int n, int channel, int i, int j)
-{
-    float sum = 0.0f;
-    for (int m = 0; m < MAPS; m++)
-        for (int r = FIRST_ROW(i); ROW_MET(r, i); r++)
-            for (int c = FIRST_COLUMN(j); COLUMN_MET(c, j); c++) {
-                int e = r * COLUMNS + c;
-                int64 number = ((int64)n * MAPS + m) * GRADIENTS + e;
-                spot won = SPOT(number, e);
-                int p = i - won.row, q = j - won.column;
-                if (p >= 0 && p < MASK_HEIGHT && q >= 0 && q < MASK_WIDTH)
-                    sum += ROUND(WIDE_GRADIENT(dy[number])) *
-                           ROUND(weights[((m * CHANNELS + channel) * MASK_HEIGHT + p) * MASK_WIDTH + q]);
-            }
-    return sum;
-}
+#include "conv2d_input_gradient/gpu/brought.h"
 
 // Makes NaN among MENDED pixels anew, where zeros met an infinity.
 __device__ __noinline__ void mend(const gradient_number* dy,

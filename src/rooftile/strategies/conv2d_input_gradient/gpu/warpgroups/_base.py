@@ -1,0 +1,196 @@
+"""Rungs on Hopper's warpgroups.
+
+Source: Dumoulin, Visin, "A guide to convolution arithmetic for deep learning", 2016, chapter 4
+(transposed convolution); Scherer, Müller, Behnke, "Evaluation of Pooling Operations in
+Convolutional Architectures", ICANN 2010 (only winners have gradients); NVIDIA, "Parallel Thread
+Execution ISA", on ``wgmma``.
+"""
+
+from __future__ import annotations
+
+import math
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
+from rooftile.strategies.common.cores import CORES
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.common.warpgroups import completed, elements, product
+from rooftile.strategies.conv2d_input_gradient.gpu._base import GpuInputGradient, arguments_of
+from rooftile.strategies.gpu import GRADIENTS, PLACES, Config, Step
+
+_TILE = 8
+"""Windows beside each other, and below each other, of a product."""
+_MOST_POSITIONS = 16
+"""Of a window, by the bits that say which one won."""
+_MOST_SUMS = 200
+"""Of a thread, in its registers."""
+_MOST_COLUMNS = 256
+"""Of an instruction."""
+_GROUP, _CHANNELS, _GROUPS_OF_THREADS = 16, 4, 2
+_LINE, _BANKS = 16, 128
+"""Bytes of a line, and of all banks."""
+
+
+class Warpgroups(GpuInputGradient):
+    """Takes winners of windows that do not overlap, eight by eight of an image at most."""
+
+    devices = ("cuda",)
+    architectures = ("sm_90",)
+    tensor_cores = True
+    source = "warpgroups"
+    pays_from = 256
+    """Images from which on it is the fastest."""
+
+    def why_not(self, problem: Conv2dInputGradient) -> str | None:
+        """Windows that overlap, are many, or have other than 2 or 4 columns; activations before;
+        strides; large masks; images beyond shared memory."""
+        pool = problem.pool
+        if pool is None or pool.stride != pool.window:
+            return "it is for max-pools whose windows do not overlap"
+        if problem.stride != (1, 1):
+            return f"pixels of neighbouring outputs lie {problem.stride} apart"
+        if problem.before != "none":
+            return f"it reads no x, from which the slope of {problem.before} follows"
+        down, across = pool.window
+        if across not in (2, 4) or down * across > _MOST_POSITIONS:
+            return f"windows of {pool.window}: it takes those of 2 or 4 columns, 16 positions at most"
+        if max(problem.layer.output_size) > _TILE:
+            return f"{problem.layer.output_size} windows, {_TILE} by {_TILE} at most"
+        if (high := problem.mask[0]) > 2 * down + 1:
+            return f"a mask of {high} rows reaches beyond the windows of a warp and the next one"
+        if (sums := 2 * _lines(problem) * _side(problem)) > _MOST_SUMS:
+            return f"{sums} sums of a thread, {_MOST_SUMS} at most"
+        if (columns := 4 * _side(problem)) > _MOST_COLUMNS:
+            return f"{columns} columns of a product, {_MOST_COLUMNS} at most"
+        return self.invalid(problem, {})
+
+    def why_slow(self, problem: Conv2dInputGradient) -> str | None:
+        """Few images, of which each is a warpgroup's."""
+        if problem.batch < self.pays_from:
+            return f"it pays from {self.pays_from} images on"
+        return None
+
+    def invalid(self, problem: Conv2dInputGradient, config: Config) -> str | None:
+        """Images that are no whole lines; more shared memory than multiprocessors have."""
+        size = _size(config)
+        if problem.height * problem.width * size % _LINE:
+            return f"{problem.height} x {problem.width} pixels are no whole lines of {_LINE} bytes"
+        shared, room = self._shared(problem, config), self.machine.shared_room(1)
+        return f"{shared} bytes of shared memory, {room} for a block" if shared > room else None
+
+    def macros(self, problem: Conv2dInputGradient, config: Config) -> dict[str, int | str]:
+        """The layer's sizes, the cores' type and products, and how arrays lie in shared memory."""
+        gradients, places = _given_pitches(problem, config)
+        return {
+            "OUT_NARROW": 0,
+            **super().macros(problem, config),
+            "CORES": CORES[self.precision].word,
+            "SIDE": _side(problem),
+            "GIVEN_PITCH": gradients,
+            "PLACES_PITCH": places,
+            "TILE_PITCH": _tile_bytes(problem, config) // _size(config),
+            "MASKS_BYTES": self._masks_bytes(problem),
+            "GIVEN_BYTES": _given_bytes(problem, config),
+            "PASSED_BYTES": _passed_bytes(problem),
+            "OWN_BYTES": _own_bytes(problem, config),
+            **self._products(problem),
+        }
+
+    def steps(self, problem: Conv2dInputGradient, config: Config) -> tuple[Step, ...]:
+        """One kernel; blocks share out the images, two at a time."""
+        pairs = blocks(problem.batch, _GROUPS_OF_THREADS)
+        across = min(pairs, self.machine.multiprocessors)
+        grid, shared = (across, blocks(problem.channels, _CHANNELS), 1), self._shared(problem, config)
+        threads = 128 * _GROUPS_OF_THREADS, 1, 1
+        launch = Launch("input_gradient", grid, threads, shared, overlaps=True)
+        return (Step(launch, (*arguments_of(problem), problem.batch)),)
+
+    def _products(self, problem: Conv2dInputGradient) -> dict[str, int | str]:
+        """The instructions: for a row of pixels, and for those rows that all positions of a window
+        reach."""
+        assert problem.pool is not None
+        cores, side = CORES[self.precision], _side(problem)
+        words = [f"(a)[{k}]" for k in range(4)]
+        line = [f"sum[i][{k}]" for k in range(2 * side)]
+        begin, end = problem.pool.window[0] - 1, problem.mask[0]
+        rows = max(0, end - begin)
+        step = blocks(rows, blocks(rows, _MOST_COLUMNS // (4 * side))) if rows else 1
+        middle = []
+        for first in range(0, rows, step):
+            lines = range(begin + first, min(begin + first + step, end))
+            sums = [f"sum[{i}][{k}]" for i in lines for k in range(2 * side)]
+            from_line = f"(b) + {first * side // 2 * 8}"
+            middle.append(product(cores, sums, words, from_line, "more"))
+        every = elements("sum", _lines(problem), 2 * side)
+        return {
+            "MULTIPLY_LINE(i, a, b, more)": product(cores, line, words, "b", "more"),
+            "MULTIPLY_MIDDLE(a, b, more)": "; ".join(middle) or "(void)0",
+            "COMPLETED(later, a)": completed((), "later", elements("(a)", _GROUP // cores.depth, 4)),
+            "COMPLETED_SUMS": completed(every, "0"),
+        }
+
+    def _masks_bytes(self, problem: Conv2dInputGradient) -> int:
+        """Of the masks, moved to each column of a window."""
+        assert problem.pool is not None
+        columns = problem.mask[0] * 4 * _side(problem)
+        terms = blocks(problem.maps, _GROUP) * _GROUP * CORES[self.precision].bytes
+        return problem.pool.window[1] * terms * columns
+
+    def _shared(self, problem: Conv2dInputGradient, config: Config) -> int:
+        """Bytes of the masks, and of what each warpgroup has."""
+        return self._masks_bytes(problem) + _GROUPS_OF_THREADS * _own_bytes(problem, config)
+
+
+def _side(problem: Conv2dInputGradient) -> int:
+    """Columns of pixels that a window reaches, in whole pairs."""
+    assert problem.pool is not None
+    return blocks(problem.pool.window[1] + problem.mask[1] - 1, 2) * 2
+
+
+def _lines(problem: Conv2dInputGradient) -> int:
+    """Rows of pixels that a window reaches."""
+    assert problem.pool is not None
+    return problem.pool.window[0] + problem.mask[0] - 1
+
+
+def _size(config: Config) -> int:
+    """Bytes of a pixel's gradient."""
+    return 2 if config.get("OUT_NARROW") else 4
+
+
+def _given_pitches(problem: Conv2dInputGradient, config: Config) -> tuple[int, int]:
+    """Numbers from a map's gradients, and places, to the next one's: whole lines, one more than an
+    even number, so that the lanes of a load meet different banks."""
+    count = math.prod(problem.layer.output_size)
+
+    def pitch(size: int) -> int:
+        lines = blocks(count * size, _LINE)
+        return (lines + 1 - lines % 2) * _LINE // size
+
+    return pitch(2 if config.get(GRADIENTS) else 4), pitch(1 if config.get(PLACES) else 4)
+
+
+def _given_bytes(problem: Conv2dInputGradient, config: Config) -> int:
+    """Of an image's gradients and places."""
+    gradients, places = _given_pitches(problem, config)
+    size, wide = 2 if config.get(GRADIENTS) else 4, 1 if config.get(PLACES) else 4
+    return problem.maps * (gradients * size + places * wide)
+
+
+def _passed_bytes(problem: Conv2dInputGradient) -> int:
+    """Of the rows of pixels that three warps pass on to the next."""
+    assert problem.pool is not None
+    reached = (_TILE - 1) * problem.pool.window[1] + _side(problem)
+    return 3 * (problem.mask[0] - 1) * reached * _CHANNELS * 4
+
+
+def _tile_bytes(problem: Conv2dInputGradient, config: Config) -> int:
+    """From a channel of an image to the next: they begin a quarter of the banks apart."""
+    least = problem.height * problem.width * _size(config)
+    return least + (_BANKS // 4 - least) % _BANKS
+
+
+def _own_bytes(problem: Conv2dInputGradient, config: Config) -> int:
+    """Of what is a warpgroup's own."""
+    own = _given_bytes(problem, config) + _passed_bytes(problem)
+    return blocks(own + _CHANNELS * _tile_bytes(problem, config), _BANKS) * _BANKS

@@ -1,0 +1,47 @@
+// Masks as the cores multiply them: moved to each column of a window, four channels of each pixel
+// beside each other.
+//
+// A column of the product is a pixel's channel: rows of the mask, in them CHUNKS pairs of pixels that a
+// window reaches, of four channels each.  Terms are maps.
+
+#pragma once
+
+#include "common/cores.h"
+#if CORES == TF32
+#include "common/tf32.h"
+typedef float element;
+#define ELEMENT(value) tf32(value)
+#define ROUND(value) tf32(value)
+#else
+#include "common/narrow.h"
+typedef narrow element;
+#define ELEMENT(value) NARROW(value)
+#define ROUND(value) widened(NARROW(value))
+#endif
+// Maps of a group, the instructions that take them, and numbers in 16 bytes.
+#define GROUP 16
+#define GROUPS ((MAPS + GROUP - 1) / GROUP)
+#define NUMBERS (16 / (int)sizeof(element))
+#define DEEP (GROUP / (2 * NUMBERS))
+// Rows and, in pairs, columns of pixels that a window reaches.
+#define LINES (WINDOW_HEIGHT + MASK_HEIGHT - 1)
+#define CHUNKS (SIDE / 2)
+// masks[WINDOW_WIDTH][GROUPS][DEEP][2 halves of the terms][LINE_PIECES][8 columns][16 bytes]
+#define LINE_PIECES (MASK_HEIGHT * CHUNKS)
+#define MASK_AT(column, group, step) \
+    ((((column) * GROUPS + (group)) * DEEP + (step)) * 2 * LINE_PIECES * 128)
+
+__device__ __forceinline__ void hold_masks(const float* weights, char* masks, int first)
+{
+    const int count = MASK_AT(WINDOW_WIDTH, 0, 0) / (int)sizeof(element);
+    for (int at = threadIdx.x; at < count; at += 256) {
+        int piece = at / (8 * NUMBERS), along = at / NUMBERS % 8;
+        int line = piece % LINE_PIECES, terms = piece / LINE_PIECES;
+        int map = terms % (2 * DEEP * GROUPS) * NUMBERS + at % NUMBERS;
+        int p = line / CHUNKS, q = line % CHUNKS * 2 + along / 4 - terms / (2 * DEEP * GROUPS);
+        int channel = first + along % 4;
+        int there = map < MAPS && channel < CHANNELS && q >= 0 && q < MASK_WIDTH;
+        const float* taps = weights + ((map * CHANNELS + channel) * MASK_HEIGHT + p) * MASK_WIDTH;
+        ((element*)masks)[at] = ELEMENT(there ? taps[q] : 0.0f);
+    }
+}

@@ -1,0 +1,102 @@
+// Rungs 7 to 9, warpgroups: whole windows by Hopper's warpgroups, and their sums in registers.
+//
+// In `spread` each pair of pixels is multiplied with all gradients around it, and a tile of them reads
+// shared memory for every few products.  Here rows of a product are the 64 windows of an image, its
+// terms 16 maps, and its columns the pixels that a window reaches in the mask's rows, of four channels.
+// For each position of a window there is one product: of gradients that won there, zero in place of
+// others, which a lane chooses from registers, with masks moved to that position.  A warpgroup's sums
+// are all that windows bring; what neighbours bring to the same pixel is added once, at the end.
+// While one warpgroup does that, the block's other one multiplies: they take turns.
+// What it removes: half of the products with zeros, and most reads of shared memory.
+//
+// Zeros make NaN of infinities: such pixels are made anew from what they met.
+//
+// dy and where: see common/places.h, weights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH],
+// dx[images][CHANNELS][HEIGHT][WIDTH]; dy and dx in float or, with DY_NARROW and OUT_NARROW, in 16
+// bits.
+// Grid: x over images, which blocks share out, two at a time; y over four channels each.
+// Block: two warpgroups, each with an image.
+
+#include "common/overlapping.h"
+#include "common/warpgroups.h"
+#include "conv2d_input_gradient/gpu/warpgroups/masks.h"
+#include "conv2d_input_gradient/gpu/warpgroups/winners.h"
+#include "conv2d_input_gradient/gpu/warpgroups/pixels.h"
+
+// From a row of the mask to the next, in a descriptor.
+#define LINE (CHUNKS * 128 >> 4)
+
+// Adds the products of an image's windows.
+__device__ __forceinline__ void multiply_all(float sum[LINES][2 * SIDE], unsigned masks,
+                                             const gradient_number* given)
+{
+    unsigned a[2][DEEP][4] = {};
+    UNROLL for (int i = MASK_HEIGHT; i < LINES; i++)
+        UNROLL for (int k = 0; k < 2 * SIDE; k++) sum[i][k] = 0.0f;
+    ROLLED for (int group = 0; group < GROUPS; group++) {
+        Winners own = winners_of(given, group);
+        UNROLL for (int position = 0; position < POSITIONS; position++) {
+            int row = position / WINDOW_WIDTH, column = position % WINDOW_WIDTH, turn = position % 2;
+            COMPLETED(1, a[turn]);
+            choose(own, position, a[turn]);
+            begin_products();
+            UNROLL for (int step = 0; step < DEEP; step++) {
+                word b = PIECES_AT(masks + MASK_AT(column, group, step), LINE_PIECES * 128);
+                int more = group + position + step > 0;
+                // Rows of registers that a product adds to overlap no others but its own.
+                UNROLL for (int i = row; i < row + MASK_HEIGHT; i++)
+                    if (i < WINDOW_HEIGHT - 1 || i >= MASK_HEIGHT)
+                        MULTIPLY_LINE(i, a[turn][step], b + (i - row) * LINE, more);
+                MULTIPLY_MIDDLE(a[turn][step], b + (WINDOW_HEIGHT - 1 - row) * LINE, more);
+            }
+            end_products();
+        }
+    }
+}
+
+__global__ void RESIDENT_BOUNDS(256, 1)
+input_gradient(const GLOBAL gradient_number* dy, WHERE_ARGUMENT const GLOBAL float* weights,
+               GLOBAL result* __restrict__ dx, int images)
+{
+    extern __shared__ __align__(128) char shared[];
+    __shared__ word turns[2];
+    __shared__ int doubtful[2];
+    int group = threadIdx.x / 128, first = blockIdx.y * 4;
+    unsigned masks = (unsigned)__cvta_generic_to_shared(shared);
+    unsigned mine = (unsigned)__cvta_generic_to_shared(turns + group);
+    unsigned other = (unsigned)__cvta_generic_to_shared(turns + (group ^ 1));
+    char* own = shared + MASKS_BYTES + group * OWN_BYTES;
+    gradient_number* given = (gradient_number*)own;
+    Rooms rooms = {(float2*)(own + GIVEN_BYTES), (result*)(own + GIVEN_BYTES + PASSED_BYTES)};
+    if (threadIdx.x % 128 == 0) expect(4, mine);
+    hold_masks(weights, shared, first);
+    clear(rooms.tile);
+    AWAIT_EARLIER();
+    start(dy, where, given, 2 * blockIdx.x + group, images);
+    shared_ready();
+    __syncthreads();
+
+    int rounds = (images + 2 * gridDim.x - 1) / (2 * gridDim.x);
+    for (int round = 0; round < rounds; round++) {
+        int n = 2 * (round * gridDim.x + blockIdx.x) + group;
+        COPIES_DONE();
+        together(group);
+        if (threadIdx.x % 128 == 0) doubtful[group] = 0;
+        wait(mine, (round ^ group ^ 1) & 1);
+        float sum[LINES][2 * SIDE];
+        multiply_all(sum, masks, given);
+        if (threadIdx.x % 32 == 0) arrive(other);
+        COMPLETED_SUMS;
+        int doubt = add_up(sum, rooms, group);
+        // All of the warpgroup are past their products, so that the next image may come.
+        start(dy, where, given, n + 2 * gridDim.x, images);
+        if (doubt) doubtful[group] = 1;
+        together(group);
+        if (n >= images) continue;
+        if (doubtful[group]) {
+            mend(rooms.tile, dy, where, weights, n, first);
+            together(group);
+        }
+        store(rooms.tile, dx + ((int64)n * CHANNELS + first) * PIXELS, CHANNELS - first);
+    }
+}

@@ -1,0 +1,105 @@
+// An image's gradients and the positions of its winners, in shared memory and as the cores take them.
+
+#pragma once
+
+#include "common/gradient_number.h"
+#include "common/places.h"
+#include "conv2d_input_gradient/gpu/warpgroups/masks.h"
+
+// Windows beside each other, and below each other, of a product.
+#define TILE 8
+#define POSITIONS (WINDOW_HEIGHT * WINDOW_WIDTH)
+
+// given[MAPS][GIVEN_PITCH] of gradients, then [MAPS][PLACES_PITCH] of places: the pitches put those
+// that lanes read together into banks of their own.  Whole lines of 16 bytes are copied where maps
+// have such.
+#define PLACES_OF(given) ((winner_place*)((given) + MAPS * GIVEN_PITCH))
+#if GRADIENTS % 16 == 0
+typedef uint4 piece;
+#else
+typedef unsigned char piece;
+#endif
+
+// Copies what a map has of `bytes` to lines of `pitch` bytes, or zeros.
+#define BRING(to, from, bytes, pitch, there)                                                \
+    for (int at = threadIdx.x % 128; at < MAPS * (bytes) / (int)sizeof(piece); at += 128) { \
+        int each = (bytes) / (int)sizeof(piece);                                            \
+        piece* held = (piece*)((char*)(to) + at / each * (pitch)) + at % each;              \
+        if (!(there)) *held = piece();                                                      \
+        else if (sizeof(piece) == 16) COPY_ASYNC(piece, held, (const piece*)(from) + at);   \
+        else *held = ((const piece*)(from))[at];                                            \
+    }
+
+// Starts to bring an image's gradients and places; zeros in place of an image that is not there.
+__device__ __forceinline__ void start(const gradient_number* dy, const winner_place* where,
+                                      gradient_number* given, int n, int images)
+{
+    const int size = sizeof(gradient_number), wide = sizeof(winner_place);
+    int64 first = (int64)n * MAPS * GRADIENTS;
+    BRING(given, dy + first, GRADIENTS * size, GIVEN_PITCH * size, n < images)
+    BRING(PLACES_OF(given), where + first, GRADIENTS * wide, PLACES_PITCH * wide, n < images)
+}
+
+// What a lane multiplies of a group of maps: the gradients of windows, and in 16 bits for each, one
+// of which says at which position it won.  Of two windows a lane has column lane / 4, in both rows
+// of windows of its warp: words are [half of the terms][row].
+typedef struct {
+    unsigned gradient[DEEP][4], won[4];
+} Winners;
+
+// The bit of a window's winner, none where there is no such window.
+__device__ __forceinline__ unsigned bit_of(winner_place place, int e)
+{
+#if WHERE_NARROW
+    unsigned position = place;
+#else
+    spot won = spot_of(place, e);
+    unsigned position = (won.row - e / COLUMNS * WINDOW_HEIGHT) * WINDOW_WIDTH + won.column -
+                        e % COLUMNS * WINDOW_WIDTH;
+#endif
+    return position < POSITIONS ? 1u << position : 0u;
+}
+
+__device__ __forceinline__ Winners winners_of(const gradient_number* given, int group)
+{
+    Winners found;
+    int lane = threadIdx.x % 32, column = lane / 4;
+    UNROLL for (int k = 0; k < 4; k++) {
+        int row = threadIdx.x % 128 / 32 * 2 + k % 2, e = row * COLUMNS + column;
+        float gradient[2];
+        unsigned bit[2];
+        UNROLL for (int v = 0; v < 2; v++) {
+#if CORES == TF32
+            int map = group * GROUP + 8 * v + k / 2 * 4 + lane % 4;
+#else
+            int map = group * GROUP + k / 2 * 8 + lane % 4 * 2 + v;
+#endif
+            int there = (MAPS % GROUP == 0 || map < MAPS) && (ROWS == TILE || row < ROWS) &&
+                        (COLUMNS == TILE || column < COLUMNS);
+            // What is not there reads the first one: a jump here would hold up the products.
+            int from = there ? map * GIVEN_PITCH + e : 0, place = there ? map * PLACES_PITCH + e : 0;
+            gradient[v] = there ? WIDE_GRADIENT(given[from]) : 0.0f;
+            bit[v] = there ? bit_of(PLACES_OF(given)[place], e) : 0u;
+        }
+        found.won[k] = bit[0] | bit[1] << 16;
+#if CORES == TF32
+        UNROLL for (int v = 0; v < 2; v++) found.gradient[v][k] = __float_as_uint(tf32(gradient[v]));
+#else
+        found.gradient[0][k] = pack(gradient[0], gradient[1]);
+#endif
+    }
+    return found;
+}
+
+// The gradients of those that won at a position, zero in place of others.
+__device__ __forceinline__ void choose(Winners own, int position, unsigned a[DEEP][4])
+{
+    UNROLL for (int k = 0; k < 4; k++) {
+#if CORES == TF32
+        UNROLL for (int v = 0; v < 2; v++)
+            a[v][k] = own.won[k] & 1u << position + 16 * v ? own.gradient[v][k] : 0u;
+#else
+        a[0][k] = own.gradient[0][k] & (own.won[k] >> position & 0x10001u) * 0xffffu;
+#endif
+    }
+}

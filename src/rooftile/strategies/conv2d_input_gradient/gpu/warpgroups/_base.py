@@ -53,7 +53,9 @@ class Warpgroups(GpuInputGradient):
             return f"it reads no x, from which the slope of {problem.before} follows"
         down, across = pool.window
         if across not in (2, 4) or down * across > _MOST_POSITIONS:
-            return f"windows of {pool.window}: it takes those of 2 or 4 columns, 16 positions at most"
+            return (
+                f"windows of {pool.window}: it takes those of 2 or 4 columns, 16 positions at most"
+            )
         if max(problem.layer.output_size) > _TILE:
             return f"{problem.layer.output_size} windows, {_TILE} by {_TILE} at most"
         if (high := problem.mask[0]) > 2 * down + 1:
@@ -100,7 +102,10 @@ class Warpgroups(GpuInputGradient):
         """One kernel; blocks share out the images, two at a time."""
         pairs = blocks(problem.batch, _GROUPS_OF_THREADS)
         across = min(pairs, self.machine.multiprocessors)
-        grid, shared = (across, blocks(problem.channels, _CHANNELS), 1), self._shared(problem, config)
+        grid, shared = (
+            (across, blocks(problem.channels, _CHANNELS), 1),
+            self._shared(problem, config),
+        )
         threads = 128 * _GROUPS_OF_THREADS, 1, 1
         launch = Launch("input_gradient", grid, threads, shared, overlaps=True)
         return (Step(launch, (*arguments_of(problem), problem.batch)),)
@@ -125,7 +130,9 @@ class Warpgroups(GpuInputGradient):
         return {
             "MULTIPLY_LINE(i, a, b, more)": product(cores, line, words, "b", "more"),
             "MULTIPLY_MIDDLE(a, b, more)": "; ".join(middle) or "(void)0",
-            "COMPLETED(later, a)": completed((), "later", elements("(a)", _GROUP // cores.depth, 4)),
+            "COMPLETED(later, a)": completed(
+                (), "later", elements("(a)", _GROUP // cores.depth, 4)
+            ),
             "COMPLETED_SUMS": completed(every, "0"),
         }
 

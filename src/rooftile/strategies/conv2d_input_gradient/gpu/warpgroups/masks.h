@@ -34,7 +34,8 @@ typedef narrow element;
 __device__ __forceinline__ void hold_masks(const float* weights, char* masks, int first)
 {
     const int count = MASK_AT(WINDOW_WIDTH, 0, 0) / (int)sizeof(element);
-    for (int at = threadIdx.x; at < count; at += 256) {
+    // Several loads are under way at a time.
+    UNROLL_BY(8) for (int at = threadIdx.x; at < count; at += 256) {
         int piece = at / (8 * NUMBERS), along = at / NUMBERS % 8;
         int line = piece % LINE_PIECES, terms = piece / LINE_PIECES;
         int map = terms % (2 * DEEP * GROUPS) * NUMBERS + at % NUMBERS;

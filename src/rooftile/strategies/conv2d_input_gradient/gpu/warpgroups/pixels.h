@@ -19,9 +19,11 @@
 // tile[4 channels][TILE_PITCH], whose channels begin in banks of their own; the lines of 16 bytes of
 // a channel.
 #define CHANNEL_LINES (PIXELS * (int)sizeof(result) / 16)
-// Four pixels are stored together where none can be missing.
-#define VECTORS \
-    (WINDOW_WIDTH == 4 && PAD_X == 0 && WIDTH % 4 == 0 && WIDTH >= TILE * WINDOW_WIDTH)
+#define MET_LINES (LINES + WINDOW_HEIGHT)
+// Whether all that windows reach is inside of the image; then four pixels are stored together.
+#define ALL_INSIDE \
+    (PAD_Y == 0 && PAD_X == 0 && HEIGHT >= 3 * OWN_LINES + MET_LINES && WIDTH >= REACHED)
+#define VECTORS (ALL_INSIDE && WINDOW_WIDTH == 4 && WIDTH % 4 == 0)
 
 // Shared memory of a warpgroup: lines passed[3 warps][SHARED_LINES][REACHED][2 pairs of channels] on
 // their way to the next warp, and the tile.
@@ -42,92 +44,123 @@ __device__ __forceinline__ void clear(result* tile)
     for (int at = threadIdx.x % 128; at < 4 * TILE_PITCH; at += 128) tile[at] = RESULT(0.0f);
 }
 
-// A row of pixels, as both rows of windows bring it.
-__device__ __forceinline__ void line_of(const float sum[LINES][2 * SIDE], int i,
-                                        float line[CHUNKS][2])
+// A row of pixels, as a lane's windows bring it, in both rows of windows: pairs of columns, of two
+// channels.
+typedef float line[CHUNKS][2];
+
+// The rows of pixels that a warp's windows reach.  What lies in a window on the right is added to its
+// own; the last window keeps it.
+__device__ __forceinline__ void join(const float sum[LINES][2 * SIDE], line lines[MET_LINES])
 {
-    UNROLL for (int d = 0; d < CHUNKS; d++)
-        UNROLL for (int c = 0; c < 2; c++) {
-            float upper = i < LINES ? sum[i < LINES ? i : 0][4 * d + c] : 0.0f;
-            int lower = i - WINDOW_HEIGHT;
-            line[d][c] = lower < 0 ? upper : sum[lower < 0 ? 0 : lower][4 * d + 2 + c];
-            if (lower >= 0 && i < LINES) line[d][c] += upper;
-        }
-    // What lies in a window on the right is added to its own; the last window keeps it.
+    UNROLL for (int i = 0; i < MET_LINES; i++)
+        UNROLL for (int d = 0; d < CHUNKS; d++)
+            UNROLL for (int c = 0; c < 2; c++) {
+                int lower = i - WINDOW_HEIGHT;
+                lines[i][d][c] = i < LINES ? sum[i < LINES ? i : 0][4 * d + c] : 0.0f;
+                if (lower >= 0) lines[i][d][c] += sum[lower < 0 ? 0 : lower][4 * d + 2 + c];
+            }
     UNROLL for (int d = CHUNKS - 1; d >= WINDOW_WIDTH / 2; d--)
-        UNROLL for (int c = 0; c < 2; c++) {
-            float left = __shfl_up_sync(~0u, line[d][c], 4);
-            line[d - WINDOW_WIDTH / 2][c] += threadIdx.x % 32 < 4 ? 0.0f : left;
-        }
+        UNROLL for (int i = 0; i < MET_LINES; i++)
+            UNROLL for (int c = 0; c < 2; c++) {
+                float left = __shfl_up_sync(~0u, lines[i][d][c], 4);
+                lines[i][d - WINDOW_WIDTH / 2][c] += threadIdx.x % 32 < 4 ? 0.0f : left;
+            }
 }
 
-// Whether a lane keeps a pair of columns of its window.
-#define KEPT(d) ((d) < WINDOW_WIDTH / 2 || threadIdx.x % 32 / 4 == TILE - 1)
+// Pairs of columns of a window's own, and those beyond, which the last window of a row keeps.
+#define OWN_PAIRS (WINDOW_WIDTH / 2)
+#define LAST_WINDOW (threadIdx.x % 32 / 4 == TILE - 1)
 // Where a lane's pixels of line i lie that a warp passes on.
 #define PASSED_AT(warp, i, d)                                                                      \
     ((((warp) * SHARED_LINES + (i)) * REACHED + threadIdx.x % 32 / 4 * WINDOW_WIDTH + 2 * (d) +    \
       threadIdx.x / 2 % 2) * 2 + threadIdx.x % 2)
 
-// Stores a pixel of the padded image to the tile.
+// Passes some pairs of columns on to the next warp.
+__device__ __forceinline__ void pass(const line lines[MET_LINES], float2* passed, int begin, int end)
+{
+    int warp = threadIdx.x % 128 / 32;
+    UNROLL for (int i = 0; i < SHARED_LINES; i++)
+        UNROLL for (int d = begin; d < end; d++) {
+            const float* two = lines[OWN_LINES + i][d];
+            passed[PASSED_AT(warp, i, d)] = make_float2(two[0], two[1]);
+        }
+}
+
+// Adds those that the warp before has passed on.
+__device__ __forceinline__ void take(line lines[MET_LINES], const float2* passed, int begin, int end)
+{
+    int warp = threadIdx.x % 128 / 32;
+    UNROLL for (int i = 0; i < SHARED_LINES; i++)
+        UNROLL for (int d = begin; d < end; d++) {
+            float2 two = passed[PASSED_AT(warp - 1, i, d)];
+            lines[i][d][0] += two.x, lines[i][d][1] += two.y;
+        }
+}
+
+// Stores a pixel of the padded image to a channel of the tile.
 __device__ __forceinline__ void put(result* plane, int i, int j, float value)
 {
     int y = i - PAD_Y, x = j - PAD_X;
-    if (y >= 0 && y < HEIGHT && x >= 0 && x < WIDTH) plane[y * WIDTH + x] = RESULT(value);
+    if (ALL_INSIDE || (y >= 0 && y < HEIGHT && x >= 0 && x < WIDTH))
+        plane[y * WIDTH + x] = RESULT(value);
 }
 
-// Stores a row of pixels to the tile.  Lanes of odd and even columns change one of their channels each,
-// so that each has neighbours.
-__device__ __forceinline__ void put_line(const float line[CHUNKS][2], int i, result* tile)
+// Stores rows of pixels from `begin` on to the tile.  Lanes of odd and even columns change one of their
+// channels each, so that each has neighbours.  Adds zeros to `doubt`, or NaN where a pixel is that or
+// infinite.
+__device__ __forceinline__ void put_lines(const line lines[MET_LINES], int begin, int end,
+                                          result* tile, float doubt[4])
 {
     int lane = threadIdx.x % 32, odd = lane / 2 % 2, left = lane / 4 * WINDOW_WIDTH;
+    int top = threadIdx.x % 128 / 32 * OWN_LINES;
     result* plane = tile + (lane % 2 * 2 + odd) * TILE_PITCH;
-    float pixel[WINDOW_WIDTH];
-    UNROLL for (int d = 0; d < WINDOW_WIDTH / 2; d++) {
-        float other = __shfl_xor_sync(~0u, odd ? line[d][0] : line[d][1], 2);
-        pixel[2 * d] = odd ? other : line[d][0];
-        pixel[2 * d + 1] = odd ? line[d][1] : other;
-    }
+    UNROLL for (int i = begin; i < end; i++) {
+        float pixel[WINDOW_WIDTH];
+        UNROLL for (int d = 0; d < OWN_PAIRS; d++) {
+            float even = lines[i][d][0], other = lines[i][d][1];
+            float got = __shfl_xor_sync(~0u, odd ? even : other, 2);
+            pixel[2 * d] = odd ? got : even, pixel[2 * d + 1] = odd ? other : got;
+        }
+        UNROLL for (int v = 0; v < WINDOW_WIDTH; v++) doubt[v] = fmaf(pixel[v], 0.0f, doubt[v]);
 #if VECTORS
-    if (i >= PAD_Y && i < HEIGHT + PAD_Y)
-        *(result_4*)(plane + (i - PAD_Y) * WIDTH + left) =
+        *(result_4*)(plane + (top + i) * WIDTH + left) =
             RESULT_4(pixel[0], pixel[1], pixel[2], pixel[3]);
 #else
-    UNROLL for (int v = 0; v < WINDOW_WIDTH; v++) put(plane, i, left + v, pixel[v]);
+        UNROLL for (int v = 0; v < WINDOW_WIDTH; v++) put(plane, top + i, left + v, pixel[v]);
 #endif
-    if (lane / 4 < TILE - 1) return;
-    UNROLL for (int d = WINDOW_WIDTH / 2; d < CHUNKS; d++)
-        UNROLL for (int c = 0; c < 2; c++)
-            put(tile + (lane % 2 * 2 + c) * TILE_PITCH, i, left + 2 * d + odd, line[d][c]);
+    }
+    if (!LAST_WINDOW) return;
+    UNROLL for (int i = begin; i < end; i++)
+        UNROLL for (int d = OWN_PAIRS; d < CHUNKS; d++)
+            UNROLL for (int c = 0; c < 2; c++) {
+                doubt[c] = fmaf(lines[i][d][c], 0.0f, doubt[c]);
+                put(tile + (lane % 2 * 2 + c) * TILE_PITCH, top + i, left + 2 * d + odd,
+                    lines[i][d][c]);
+            }
 }
 
 // Adds up what windows bring to each pixel of an image, in the tile.  Says whether any is NaN or
 // infinite.
 __device__ __forceinline__ int add_up(const float sum[LINES][2 * SIDE], Rooms rooms, int group)
 {
-    int warp = threadIdx.x % 128 / 32, top = warp * OWN_LINES;
-    float doubt = 0.0f, line[CHUNKS][2];
-    UNROLL for (int i = OWN_LINES; i < LINES + WINDOW_HEIGHT; i++) {
-        line_of(sum, i, line);
-        UNROLL for (int d = 0; d < CHUNKS; d++) {
-            doubt = fmaf(line[d][0], 0.0f, fmaf(line[d][1], 0.0f, doubt));
-            if (warp < 3 && KEPT(d))
-                rooms.passed[PASSED_AT(warp, i - OWN_LINES, d)] = make_float2(line[d][0], line[d][1]);
-        }
-        if (warp == 3) put_line(line, top + i, rooms.tile);
+    int warp = threadIdx.x % 128 / 32;
+    float doubt[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+    line lines[MET_LINES];
+    join(sum, lines);
+    if (warp < 3) {
+        pass(lines, rooms.passed, 0, OWN_PAIRS);
+        if (LAST_WINDOW) pass(lines, rooms.passed, OWN_PAIRS, CHUNKS);
+    } else {
+        put_lines(lines, OWN_LINES, MET_LINES, rooms.tile, doubt);
     }
     together(group);
-    UNROLL for (int i = 0; i < OWN_LINES; i++) {
-        line_of(sum, i, line);
-        UNROLL for (int d = 0; d < CHUNKS; d++) {
-            if (warp > 0 && i < SHARED_LINES && KEPT(d)) {
-                float2 above = rooms.passed[PASSED_AT(warp - 1, i, d)];
-                line[d][0] += above.x, line[d][1] += above.y;
-            }
-            doubt = fmaf(line[d][0], 0.0f, fmaf(line[d][1], 0.0f, doubt));
-        }
-        put_line(line, top + i, rooms.tile);
+    if (warp > 0) {
+        take(lines, rooms.passed, 0, OWN_PAIRS);
+        if (LAST_WINDOW) take(lines, rooms.passed, OWN_PAIRS, CHUNKS);
     }
-    return doubt != doubt;
+    put_lines(lines, 0, OWN_LINES, rooms.tile, doubt);
+    float all = doubt[0] + doubt[1] + doubt[2] + doubt[3];
+    return all != all;
 }
 
 // Makes those pixels of the tile anew that are NaN: zeros may have met an infinity.

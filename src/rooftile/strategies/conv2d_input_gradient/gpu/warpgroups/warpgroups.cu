@@ -69,9 +69,9 @@ input_gradient(const GLOBAL gradient_number* dy, WHERE_ARGUMENT const GLOBAL flo
     gradient_number* given = (gradient_number*)own;
     Rooms rooms = {(float2*)(own + GIVEN_BYTES), (result*)(own + GIVEN_BYTES + PASSED_BYTES)};
     if (threadIdx.x % 128 == 0) expect(4, mine);
-    hold_masks(weights, shared, first);
     clear(rooms.tile);
     AWAIT_EARLIER();
+    hold_masks(weights, shared, first);
     start(dy, where, given, 2 * blockIdx.x + group, images);
     shared_ready();
     __syncthreads();

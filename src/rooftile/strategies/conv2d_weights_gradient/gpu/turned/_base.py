@@ -26,7 +26,7 @@ _STRIP = 8
 """Windows beside each other that a warp multiplies."""
 _MOST_WARPS = 32
 _MOST_REGISTERS = 255
-_OTHERS = 64
+_OTHERS = 48
 """Registers of a thread beside its sums and gradients."""
 _LINE = 16
 """Bytes on whose multiples what is copied begins."""
@@ -66,7 +66,7 @@ class Turned(GpuWeightsGradient):
             return f"a window's masks meet {reach} columns, {_REACH} at most"
         if (columns := problem.layer.output_size[1]) % 2:
             return f"rows of {columns} windows are no whole pairs"
-        return self.invalid(problem, {**self._least(problem), "STAGES": 2, "BLOCKS": 1})
+        return self.invalid(problem, self._least(problem))
 
     def why_slow(self, problem: Conv2dWeightsGradient) -> str | None:
         """Few images; many channels or maps, for each of which gradients or pixels come anew."""
@@ -78,20 +78,18 @@ class Turned(GpuWeightsGradient):
 
     def defaults(self, problem: Conv2dWeightsGradient) -> dict[str, int]:
         """As many blocks as go, with two stages each: their copies and products overlap."""
-        least = self._least(problem)
-        for many in (3, 2):
-            if self.invalid(problem, config := {**least, "BLOCKS": many}) is None:
-                return config
-        return least
+        return self._filled(problem, self._least(problem))
 
     def config(self, problem: Conv2dWeightsGradient, given: Config | None = None) -> dict[str, int]:
         """See `Strategy.config`; arrays of fewer bits leave room for more blocks."""
         values = super().config(problem, given)
-        for many in (3, 2):
-            fuller = {**values, "BLOCKS": many, **(given or {})}
-            if self.invalid(problem, fuller) is None:
-                return fuller
-        return values
+        return values if "BLOCKS" in (given or {}) else self._filled(problem, values)
+
+    def _filled(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int]:
+        """The config with as many blocks of a multiprocessor as go, up to three."""
+        wishes = ({**config, "BLOCKS": many} for many in (3, 2))
+        valid = (wish for wish in wishes if self.invalid(problem, wish) is None)
+        return next(valid, {**config, "BLOCKS": 1})
 
     def invalid(self, problem: Conv2dWeightsGradient, config: Config) -> str | None:
         """Rows that are no whole words; more warps, registers or shared memory than there are."""

@@ -164,6 +164,6 @@ def test_pixels_as_rows_are_for_few_maps_of_one_channel():
 def test_arrays_of_fewer_bits_leave_room_for_more_blocks():
     rung, problem = strategy("conv2d_weights_gradient", "turned_bf16", "cuda"), NAMED["lenet-conv1"]
     narrow = {"X_NARROW": 1, "DY_NARROW": 1, "WHERE_NARROW": 1}
-    assert rung.config(problem)["BLOCKS"] == 1
-    assert rung.config(problem, narrow)["BLOCKS"] == 3
-    assert rung.config(problem, narrow | {"BLOCKS": 2})["BLOCKS"] == 2
+    assert rung.config(problem) == rung.config(problem, {"BLOCKS": 1, "SEGMENTS": 2})
+    for blocks, given in ((3, {}), (2, {"BLOCKS": 2}), (2, {"SEGMENTS": 2})):
+        assert rung.config(problem, narrow | given)["BLOCKS"] == blocks

@@ -25,6 +25,7 @@ _REACH = 8
 _STRIP = 8
 """Windows beside each other that a warp multiplies."""
 _MOST_WARPS = 32
+_MOST_SEGMENTS = 4
 _MOST_REGISTERS = 255
 _OTHERS = 48
 """Registers of a thread beside its sums and gradients."""
@@ -45,7 +46,7 @@ class Turned(GpuWeightsGradient):
     pays_from = 256
     """Images from which on it is faster than `mma`: each has a block at a time."""
     tunables = (
-        Tunable("SEGMENTS", (1, 2, 4), 1),
+        Tunable("SEGMENTS", (1, 2, _MOST_SEGMENTS), 1),
         Tunable("BLOCKS", (1, 2, 3, 4, 6), 1),
         Tunable("STAGES", (2, 3, 4), 2),
     )
@@ -77,19 +78,24 @@ class Turned(GpuWeightsGradient):
         return None
 
     def defaults(self, problem: Conv2dWeightsGradient) -> dict[str, int]:
-        """As many blocks as go, with two stages each: their copies and products overlap."""
-        return self._filled(problem, self._least(problem))
+        """See `_filled`."""
+        return self._filled(problem, self._least(problem), {})
 
     def config(self, problem: Conv2dWeightsGradient, given: Config | None = None) -> dict[str, int]:
         """See `Strategy.config`; arrays of fewer bits leave room for more blocks."""
-        values = super().config(problem, given)
-        return values if "BLOCKS" in (given or {}) else self._filled(problem, values)
+        values = {**super().config(problem, given), **self._least(problem), **(given or {})}
+        return self._filled(problem, values, given or {})
 
-    def _filled(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int]:
-        """The config with as many blocks of a multiprocessor as go, up to three."""
-        wishes = ({**config, "BLOCKS": many} for many in (3, 2))
+    def _filled(
+        self, problem: Conv2dWeightsGradient, config: Config, given: Config
+    ) -> dict[str, int]:
+        """As many blocks of a multiprocessor as go, up to three: their copies and products overlap.
+        One alone has twice the warps, where it may."""
+        doubled = min(2 * config["SEGMENTS"], _MOST_SEGMENTS)
+        fuller = ({"BLOCKS": 3}, {"BLOCKS": 2}, {"BLOCKS": 1, "SEGMENTS": doubled})
+        wishes = ({**config, **more, **given} for more in fuller)
         valid = (wish for wish in wishes if self.invalid(problem, wish) is None)
-        return next(valid, {**config, "BLOCKS": 1})
+        return next(valid, {**config})
 
     def invalid(self, problem: Conv2dWeightsGradient, config: Config) -> str | None:
         """Rows that are no whole words; more warps, registers or shared memory than there are."""
@@ -148,7 +154,7 @@ class Turned(GpuWeightsGradient):
     def _least(self, problem: Conv2dWeightsGradient) -> dict[str, int]:
         """What takes the least, with a few warps at least."""
         strips = blocks(problem.layer.output_size[1], _STRIP)
-        segments = next(n for n in (1, 2, 4) if n * strips >= 4 or n == 4)
+        segments = next(n for n in (1, 2, 4) if n * strips >= 4 or n == _MOST_SEGMENTS)
         return {"SEGMENTS": segments, "BLOCKS": 1, "STAGES": 2}
 
     def _across(self, problem: Conv2dWeightsGradient, config: Config) -> int:

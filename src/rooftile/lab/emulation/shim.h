@@ -62,6 +62,16 @@ static unsigned __byte_perm(unsigned low, unsigned high, unsigned digits)
     for (int byte = 0; byte < 4; byte++) made |= (unsigned)(both >> 8 * (digits >> 4 * byte & 7) & 0xff) << 8 * byte;
     return made;
 }
+// As PTX has it: a digit's highest bit asks for the byte's sign, eight times.
+static void prmt(unsigned& made, unsigned low, unsigned high, unsigned digits)
+{
+    made = __byte_perm(low, high, digits);
+    for (int byte = 0; byte < 4; byte++)
+        if (digits >> 4 * byte & 8) {
+            unsigned all = 0xffu << 8 * byte, sign = made >> 8 * byte & 0x80;
+            made = sign ? made | all : made & ~all;
+        }
+}
 static double cospi(double x) { return cos(M_PI * x); }
 static double sinpi(double x) { return sin(M_PI * x); }
 template <class T> static T __ldcs(const T* from) { return *from; }

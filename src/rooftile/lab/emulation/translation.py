@@ -14,7 +14,7 @@ _CALLS = {
     "ldmatrix.sync.aligned.m8n8.x4.trans": "load_squares<true>",
     "mbarrier.init": "mbarrier_init", "mbarrier.arrive": "mbarrier_arrive",
     "cvt.rn.f16.f32": "cvt_f16", "cvt.rn.bf16.f32": "cvt_bf16", "ld.shared.v4.b32": "load_four",
-    "ld.shared.v2.b32": "load_two",
+    "ld.shared.v2.b32": "load_two", "prmt.b32": "prmt",
     "bar.sync": "bar_sync", "cp.async.bulk.shared": "bulk_copy",
     "cvt.rn.tf32.f32": "cvt_tf32",
     "barrier.cluster.arrive": "__syncthreads",

@@ -3,6 +3,8 @@
 PREFERENCE = {
     "cpu": ("row_vectors", "nonzeros", "threads", "loops"),
     "gpu": (
+        "turned_bf16",
+        "turned_fp16",
         "mma_bf16",
         "mma_fp16",
         "mma_tf32",

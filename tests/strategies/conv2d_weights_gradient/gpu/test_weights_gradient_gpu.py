@@ -107,9 +107,11 @@ def test_many_images_are_the_tensor_cores_at_their_precisions():
         many = dataclasses.replace(NAMED[name], images=1024)
         assert choose(many, "ieee", "cuda").name == others
         for precision in ("tf32", "bf16", "fp16"):
-            assert choose(many, precision, "cuda").name == f"mma_{precision}"
+            turned = name == "lenet-conv1" and precision != "tf32"
+            chosen = choose(many, precision, "cuda").name
+            assert chosen == f"{'turned' if turned else 'mma'}_{precision}"
             few = dataclasses.replace(NAMED[name], images=32)
-            assert not choose(few, precision, "cuda").name.startswith("mma")
+            assert not choose(few, precision, "cuda").name.startswith(("mma", "turned"))
     some = dataclasses.replace(NAMED["lenet-conv1"], images=64)
     assert choose(some, "bf16", "cuda").name == "mma_bf16"
     assert choose(some, "tf32", "cuda").name == "windows"
@@ -131,3 +133,37 @@ def test_many_images_are_the_tensor_cores_at_their_precisions():
 def test_tensor_cores_say_what_they_refuse(change, why):
     problem = dataclasses.replace(NAMED["lenet-conv2"], **change)
     assert why in strategy("conv2d_weights_gradient", "mma_bf16", "cuda").why_not(problem)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"pool": None}, "do not overlap"),
+        ({"pool": Pool.of("max", 2, 1)}, "do not overlap"),
+        ({"pool": Pool.of("max", (3, 2))}, "odd side"),
+        ({"pool": Pool.of("max", (6, 4))}, "24 positions"),
+        ({"stride": (2, 1)}, "apart"),
+        ({"mask": (7, 8)}, "9 columns"),
+        ({"mask": (80, 7)}, "registers of a thread"),
+        ({"width": 88}, "no whole pairs"),
+        ({"width": 602}, "warps"),
+        ({"height": 402, "width": 102}, "shared memory"),
+    ],
+)
+def test_pixels_as_rows_say_what_they_refuse(change, why):
+    problem = dataclasses.replace(NAMED["lenet-conv1"], **change)
+    assert why in strategy("conv2d_weights_gradient", "turned_bf16", "cuda").why_not(problem)
+
+
+def test_pixels_as_rows_are_for_few_maps_of_one_channel():
+    for change in ({"channels": 2}, {"maps": 5}):
+        many = dataclasses.replace(NAMED["lenet-conv1"], images=1024, **change)
+        assert choose(many, "bf16", "cuda").name == "mma_bf16"
+
+
+def test_arrays_of_fewer_bits_leave_room_for_more_blocks():
+    rung, problem = strategy("conv2d_weights_gradient", "turned_bf16", "cuda"), NAMED["lenet-conv1"]
+    narrow = {"X_NARROW": 1, "DY_NARROW": 1, "WHERE_NARROW": 1}
+    assert rung.config(problem) == rung.config(problem, {"BLOCKS": 1, "SEGMENTS": 2})
+    for blocks, given in ((3, {}), (2, {"BLOCKS": 2}), (2, {"SEGMENTS": 2})):
+        assert rung.config(problem, narrow | given)["BLOCKS"] == blocks

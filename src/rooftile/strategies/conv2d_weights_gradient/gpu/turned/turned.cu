@@ -1,0 +1,279 @@
+// Rungs 12 and 13, turned: correlation of images with winners on tensor cores, pixels as rows.
+//
+// In `mma` a product's rows are positions of windows, and its columns are pixels, which each row of
+// windows reads anew.  Here the product is turned.  Its rows are pixels: an instruction's 16 stand
+// in two rows of the image and eight columns from a window's corner on.  Its terms are windows,
+// eight beside each other and the eight that stand PART rows below them.  Its columns are the
+// positions in a window of BLOCK_MAPS maps: a window's gradient stands in its winner's column,
+// among zeros.  A warp walks down a strip of windows.  It reads two rows of pixels once, and
+// multiplies them by all rows of windows that meet them, the last DEPTH, whose gradients it keeps
+// in registers.  A weight is the sum of those results whose position and pixel it lies between.
+// What it removes: all but one in DEPTH of the reads of pixels, and the pass that laid them out.
+// What it costs: columns of maps that are not there, so it is for few channels and maps.
+//
+// Sums are made by block, then by `finish` over the blocks, in a fixed order.  Zeros make NaN of
+// infinities: see mend.h.
+//
+// x[images][CHANNELS][HEIGHT][WIDTH] in float or, with X_NARROW, in the cores' own type;
+// dy, in float or, with DY_NARROW, in that type too, and where: see common/places.h;
+// partial[gridDim.x][MAPS][COLUMNS_ALL]: a map's weights, then its bias.
+// Grid: x over images, which blocks share out; y over channels; z over groups of BLOCK_MAPS maps.
+// Block: x over WARPS warps: each has a strip of eight windows, and one of SEGMENTS shares of its
+// rows.
+
+#include "common/mma.h"
+#include "common/overlapping.h"
+#include "conv2d_weights_gradient/gpu/mma/mend.h"
+
+#define THREADS (32 * WARPS)
+#define BLOCK_MAPS 4
+#define POSITIONS (WINDOW_HEIGHT * WINDOW_WIDTH)
+// Products beside each other: each has two positions of every map.
+#define TILES (POSITIONS / 2)
+#define SUM_COLUMNS (8 * TILES)
+#define ACROSS ((COLUMNS + 7) / 8)
+// Pairs of rows of pixels that a window's masks meet; pairs in a row of windows; rows of windows
+// that meet a pair.
+#define PAIRS ((MASK_HEIGHT + WINDOW_HEIGHT) / 2)
+#define WINDOW_PAIRS (WINDOW_HEIGHT / 2)
+#define DEPTH ((PAIRS + WINDOW_PAIRS - 1) / WINDOW_PAIRS)
+// Rows of windows in half of a segment, and the steps down them.
+#define PART ((ROWS + 2 * SEGMENTS - 1) / (2 * SEGMENTS))
+#define STEPS (PART + DEPTH - 1)
+// An image lies in shared memory as it is given or, where zeros stand beside its rows, row by row.
+#define PLANE (HEIGHT * WIDTH)
+#define LINE (PITCH == WIDTH ? PLANE : WIDTH)
+#define FIRST (PAD_Y * PITCH + PAD_X)
+#define GIVEN (BLOCK_MAPS * GIVEN_PITCH)
+#define PIXEL_SIZE ((int)sizeof(given))
+#define GRADIENT_SIZE ((int)sizeof(gradient_number))
+#define PLACE_SIZE ((int)sizeof(winner_place))
+
+// Starts to copy lines of bytes, which come to lie `pitch` bytes apart from byte `first` on: in the
+// largest pieces that all of these are multiples of.
+__device__ __forceinline__ void start_lines(char* to, int first, int pitch, const GLOBAL char* from,
+                                            int lines, int line)
+{
+    const int all = first | pitch | line, piece = all % 16 == 0 ? 16 : all % 8 == 0 ? 8 : 4;
+    for (int at = threadIdx.x * piece; at < lines * line; at += THREADS * piece) {
+        char* place = to + first + at / line * pitch + at % line;
+        if (piece == 16)
+            COPY_ASYNC(uint4, (uint4*)place, (const uint4*)(from + at));
+        else if (piece == 8)
+            COPY_ASYNC(uint2, (uint2*)place, (const uint2*)(from + at));
+        else
+            COPY_ASYNC(unsigned, (unsigned*)place, (const unsigned*)(from + at));
+    }
+}
+
+// Starts to copy an image's channel, its gradients and their places to a stage.
+__device__ __forceinline__ void start_image(char* stage, const given* x, const gradient_number* dy,
+                                            const winner_place* where, int n)
+{
+    char *gradients = stage + PIXEL_BYTES, *places = gradients + GIVEN * GRADIENT_SIZE;
+    int map = blockIdx.z * BLOCK_MAPS, maps = MAPS - map < BLOCK_MAPS ? MAPS - map : BLOCK_MAPS;
+    int64 plane = (int64)n * CHANNELS + blockIdx.y, of_dy = ((int64)n * MAPS + map) * GRADIENTS;
+    start_lines(stage, FIRST * PIXEL_SIZE, (PITCH == WIDTH ? PLANE : PITCH) * PIXEL_SIZE,
+                (const char*)(x + plane * PLANE), PLANE / LINE, LINE * PIXEL_SIZE);
+    start_lines(gradients, 0, GIVEN_PITCH * GRADIENT_SIZE, (const char*)(dy + of_dy), maps,
+                GRADIENTS * GRADIENT_SIZE);
+    start_lines(places, 0, GIVEN_PITCH * PLACE_SIZE, (const char*)(where + of_dy), maps,
+                GRADIENTS * PLACE_SIZE);
+}
+
+// Bytes of two words by four digits; where a digit has its highest bit, all bits are the byte's
+// highest.
+__device__ __forceinline__ unsigned bytes_of(unsigned low, unsigned high, unsigned digits)
+{
+    unsigned made;
+    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(made) : "r"(low), "r"(high), "r"(digits));
+    return made;
+}
+
+// The positions of the winners of two windows beside each other, in the two lowest bytes.
+__device__ __forceinline__ unsigned positions_of(const winner_place* where, int row, int column)
+{
+#if WHERE_NARROW
+    return *(const unsigned short*)where;
+#else
+    int2 two = *(const int2*)where;
+    int first = two.x - (row * WINDOW_HEIGHT * CONV_COLUMNS + column * WINDOW_WIDTH);
+    int second = two.y - (row * WINDOW_HEIGHT * CONV_COLUMNS + (column + 1) * WINDOW_WIDTH);
+    first = first / CONV_COLUMNS * WINDOW_WIDTH + first % CONV_COLUMNS;
+    second = second / CONV_COLUMNS * WINDOW_WIDTH + second % CONV_COLUMNS;
+    return first | second << 8;
+#endif
+}
+
+// Their gradients, as they are multiplied.
+__device__ __forceinline__ unsigned gradients_of(const gradient_number* from)
+{
+#if DY_NARROW
+    return *(const unsigned*)from;
+#else
+    float2 two = *(const float2*)from;
+    return pack(two.x, two.y);
+#endif
+}
+
+// Four windows' gradients in their winners' columns, zeros in others: of two windows in row `row`
+// and of the two PART rows below them.  Two lanes read the same ones: each adds half of them to its
+// share of the bias.
+__device__ __forceinline__ void load_winners(unsigned made[TILES][2], float* bias,
+                                             const char* stage, int row, int column)
+{
+    const gradient_number* dy = (const gradient_number*)(stage + PIXEL_BYTES);
+    const winner_place* where = (const winner_place*)(dy + GIVEN);
+    int lane = threadIdx.x % 32, odd = lane / 4 % 2;
+    unsigned gradients[2] = {0, 0}, positions = 0;
+    UNROLL for (int half = 0; half < 2; half++) {
+        int i = row + half * PART, at = lane / 8 * GIVEN_PITCH + i * COLUMNS + column;
+        // What no problem of these sizes lacks is not asked for.
+        if (ROWS % (2 * SEGMENTS) > 0 && i >= ROWS) continue;
+        if (COLUMNS % 8 > 0 && column >= COLUMNS) continue;
+        gradients[half] = gradients_of(dy + at);
+        positions |= positions_of(where + at, i, column) << 16 * half;
+        *bias += widened((narrow)(gradients[half] >> 16 * odd));
+    }
+    UNROLL for (int t = 0; t < TILES; t++) {
+        // A byte's highest bit stays where the winner's position is this column's.
+        unsigned same = 0x80808080u - (positions ^ (2 * t + odd) * 0x01010101u);
+        made[t][0] = gradients[0] & bytes_of(same, 0, 0x9988);
+        made[t][1] = gradients[1] & bytes_of(same, 0, 0xbbaa);
+    }
+}
+
+// Two rows of pixels from the corners of four windows on, two of which stand PART rows of windows
+// below the others: a lane has pixels of an even column, and those of the odd one behind it.
+__device__ __forceinline__ void load_pixels(unsigned made[4], const given* corner)
+{
+    UNROLL for (int half = 0; half < 2; half++, corner += PART * WINDOW_HEIGHT * PITCH) {
+#if X_NARROW
+        unsigned window = *(const unsigned*)corner;
+        unsigned next = *(const unsigned*)(corner + WINDOW_WIDTH);
+        made[2 * half] = bytes_of(window, next, 0x5410);
+        made[2 * half + 1] = bytes_of(window, next, 0x7632);
+#else
+        float2 window = *(const float2*)corner, next = *(const float2*)(corner + WINDOW_WIDTH);
+        made[2 * half] = pack(window.x, next.x);
+        made[2 * half + 1] = pack(window.y, next.y);
+#endif
+    }
+}
+
+// Adds the products of this warp's strip and segment of an image.
+__device__ __forceinline__ void add_image(float sum[PAIRS][TILES][4], float* bias,
+                                          const char* stage)
+{
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, top = warp / ACROSS * 2 * PART;
+    int column = warp % ACROSS * 8 + lane % 4 * 2;
+    const given* corner = (const given*)stage + (top * WINDOW_HEIGHT + lane / 16) * PITCH
+                          + column * WINDOW_WIDTH + lane / 4 % 4 * 2;
+    // The last DEPTH rows of windows, in turn.
+    unsigned winners[DEPTH][TILES][2];
+    UNROLL for (int j = 0; j < DEPTH; j++)
+        UNROLL for (int t = 0; t < TILES; t++) winners[j][t][0] = winners[j][t][1] = 0;
+    ROLLED for (int first = 0; first < STEPS; first += DEPTH)
+        UNROLL for (int turn = 0; turn < DEPTH; turn++) {
+            int step = first + turn;
+            if (step >= STEPS) break;
+            if (step < PART)
+                load_winners(winners[turn], bias, stage, top + step, column);
+            else
+                UNROLL for (int t = 0; t < TILES; t++)
+                    winners[turn][t][0] = winners[turn][t][1] = 0;
+            UNROLL for (int p = 0; p < WINDOW_PAIRS; p++) {
+                unsigned pixels[4];
+                load_pixels(pixels, corner + (step * WINDOW_HEIGHT + 2 * p) * PITCH);
+                UNROLL for (int j = 0; j < DEPTH; j++) {
+                    int pair = j * WINDOW_PAIRS + p, kept = (turn + DEPTH - j) % DEPTH;
+                    if (pair < PAIRS)
+                        UNROLL for (int t = 0; t < TILES; t++)
+                            multiply_add(sum[pair][t], pixels, winners[kept][t]);
+                }
+            }
+        }
+}
+
+// Stores the sums of each warp to joined[WARPS][PAIRS][16][SUM_COLUMNS].
+__device__ __forceinline__ void spread(const float sum[PAIRS][TILES][4], float* joined)
+{
+    int lane = threadIdx.x % 32;
+    float* own = joined + threadIdx.x / 32 * PAIRS * 16 * SUM_COLUMNS;
+    UNROLL for (int pair = 0; pair < PAIRS; pair++)
+        UNROLL for (int t = 0; t < TILES; t++)
+            UNROLL for (int e = 0; e < 4; e++) {
+                int row = pair * 16 + lane / 4 + e / 2 * 8;
+                own[row * SUM_COLUMNS + 8 * t + lane % 4 * 2 + e % 2] = sum[pair][t][e];
+            }
+}
+
+// Joins the sums of the warps: a weight's are those of all positions in a window.
+__device__ __forceinline__ void join(const float* joined, float* partial)
+{
+    for (int at = threadIdx.x; at < BLOCK_MAPS * TAPS; at += THREADS) {
+        int tap = at % TAPS, of_block = at / TAPS, map = blockIdx.z * BLOCK_MAPS + of_block;
+        float all = 0.0f;
+        for (int warp = 0; warp < WARPS; warp++)
+            UNROLL for (int v = 0; v < POSITIONS; v++) {
+                int i = tap / MASK_WIDTH + v / WINDOW_WIDTH;
+                int j = tap % MASK_WIDTH + v % WINDOW_WIDTH;
+                int row = (warp * PAIRS + i / 2) * 16 + j % 2 * 8 + i % 2 * 4 + j / 2;
+                all += joined[row * SUM_COLUMNS + v / 2 * 8 + of_block * 2 + v % 2];
+            }
+        if (map < MAPS)
+            partial[((int64)blockIdx.x * MAPS + map) * COLUMNS_ALL + blockIdx.y * TAPS + tap] = all;
+    }
+}
+
+// Joins what eight lanes of each warp added to their map's bias.
+__device__ __forceinline__ void join_biases(float bias, float* joined, float* partial)
+{
+    UNROLL for (int apart = 1; apart < 8; apart *= 2) bias += __shfl_xor_sync(~0u, bias, apart);
+    if (threadIdx.x % 8 == 0) joined[threadIdx.x / 8] = bias;
+    __syncthreads();
+    int map = blockIdx.z * BLOCK_MAPS + threadIdx.x;
+    if (threadIdx.x >= BLOCK_MAPS || map >= MAPS || blockIdx.y > 0) return;
+    float all = 0.0f;
+    for (int warp = 0; warp < WARPS; warp++) all += joined[warp * BLOCK_MAPS + threadIdx.x];
+    partial[((int64)blockIdx.x * MAPS + map) * COLUMNS_ALL + CHANNELS * TAPS] = all;
+}
+
+__global__ void RESIDENT_BOUNDS(THREADS, BLOCKS)
+weights_partial(const GLOBAL given* x, const GLOBAL gradient_number* dy,
+                WHERE_ARGUMENT GLOBAL float* __restrict__ partial, int images)
+{
+    extern __shared__ __align__(16) char shared[];
+    float sum[PAIRS][TILES][4], bias = 0.0f;
+    UNROLL for (int pair = 0; pair < PAIRS; pair++)
+        UNROLL for (int t = 0; t < TILES; t++)
+            UNROLL for (int e = 0; e < 4; e++) sum[pair][t][e] = 0.0f;
+    // What no copy reaches stays zero: pixels around images, gradients of maps that are not there.
+    for (int at = threadIdx.x * 16; at < STAGES * STAGE_BYTES; at += THREADS * 16)
+        *(uint4*)(shared + at) = make_uint4(0, 0, 0, 0);
+    __syncthreads();
+    AWAIT_EARLIER();
+    UNROLL for (int ahead = 0; ahead < STAGES - 1; ahead++) {
+        int n = blockIdx.x + ahead * gridDim.x;
+        if (n < images) start_image(shared + ahead * STAGE_BYTES, x, dy, where, n);
+        COPIES_SENT();
+    }
+
+    for (int n = blockIdx.x, turn = 0; n < images; n += gridDim.x) {
+        COPIES_LEFT(STAGES - 2);
+        __syncthreads();
+        int ahead = n + (STAGES - 1) * gridDim.x, before = turn ? turn - 1 : STAGES - 1;
+        if (ahead < images) start_image(shared + before * STAGE_BYTES, x, dy, where, ahead);
+        COPIES_SENT();
+        add_image(sum, &bias, shared + turn * STAGE_BYTES);
+        turn = turn + 1 < STAGES ? turn + 1 : 0;
+    }
+
+    float* joined = (float*)shared;
+    __syncthreads();
+    spread(sum, joined);
+    __syncthreads();
+    join(joined, partial);
+    __syncthreads();
+    join_biases(bias, joined, partial);
+}

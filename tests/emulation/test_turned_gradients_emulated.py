@@ -1,0 +1,93 @@
+"""Gradients of few maps, pixels as a product's rows, emulated on the host."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+
+import pytest
+from emulator import emulate, missing
+
+from rooftile.lab.judge.expected import Expected
+from rooftile.ops import ERROR_MODELS, Pool
+from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
+from rooftile.strategies import strategy
+from rooftile.strategies.machine import preset
+
+pytestmark = pytest.mark.skipif(missing() != "", reason=f"CUDA texts on the host: {missing()}")
+
+# The masks of the first layer of lenet5; all windows of a strip and of a part are there.
+WHOLE = Conv2dWeightsGradient(3, 1, 14, 22, 4, (7, 7), pool=Pool.of("max", 2))
+# A second strip of two windows, parts of unequal rows, zeros around the image.
+PADDED = Conv2dWeightsGradient(5, 1, 15, 22, 3, (7, 7), padding=(2, 2), pool=Pool.of("max", 2))
+# Channels and groups of maps; windows of two pairs of rows, of which a mask meets half a pair.
+HIGH = Conv2dWeightsGradient(2, 2, 19, 12, 5, (4, 5), padding=(1, 2), pool=Pool.of("max", (4, 2)))
+# Windows of four columns; images that are no whole words of 16 bits; odd padding.
+FLAT = Conv2dWeightsGradient(2, 1, 9, 15, 2, (3, 5), padding=(0, 3), pool=Pool.of("max", (2, 4)))
+# An odd width without padding.
+ODD = Conv2dWeightsGradient(3, 1, 9, 19, 4, (2, 4), pool=Pool.of("max", 2))
+# Its blocks take several images, one after another.
+SMALL = dataclasses.replace(preset(), multiprocessors=1)
+NARROW = {"X_NARROW": 1, "DY_NARROW": 1, "WHERE_NARROW": 1}
+
+
+def judged(name, problem, given, folder, config=None, wrong=None, **options):
+    rung = strategy("conv2d_weights_gradient", name, "cuda").on(SMALL)
+    if wrong is not None:
+        assert wrong[0] in rung.text
+        rung = copy.copy(rung)
+        rung.__dict__["text"] = rung.text.replace(*wrong)
+    out = emulate(rung, problem, given, (), config, folder, **options)
+    return Expected(problem, *given).judge(out, ERROR_MODELS[rung.precision])
+
+
+@pytest.mark.parametrize(
+    ("name", "problem", "config"),
+    [
+        ("turned_bf16", WHOLE, NARROW),
+        ("turned_fp16", WHOLE, {"BLOCKS": 1, "SEGMENTS": 2}),
+        ("turned_bf16", PADDED, NARROW | {"STAGES": 3}),
+        ("turned_bf16", PADDED, {"SEGMENTS": 1}),
+        ("turned_fp16", PADDED, {"X_NARROW": 1, "SEGMENTS": 4}),
+        ("turned_fp16", HIGH, NARROW | {"SEGMENTS": 1}),
+        ("turned_bf16", HIGH, {"DY_NARROW": 1}),
+        ("turned_bf16", FLAT, {"WHERE_NARROW": 1}),
+        ("turned_bf16", ODD, {"DY_NARROW": 1, "WHERE_NARROW": 1}),
+        ("turned_fp16", dataclasses.replace(FLAT, images=1, maps=1), {}),
+    ],
+)
+def test_pixels_as_rows(name, problem, config, tmp_path):
+    verdict = judged(name, problem, problem.random(3), tmp_path, config, finite=True)
+    assert verdict.passed, verdict
+
+
+@pytest.mark.parametrize("kind", ["infinities", "NaN"])
+def test_infinities_reach_the_weights_that_they_met_alone(kind, tmp_path):
+    verdict = judged("turned_bf16", PADDED, PADDED.hard(1)[kind], tmp_path)
+    assert verdict.passed, verdict
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("bytes_of(same, 0, 0xbbaa)", "bytes_of(same, 0, 0x9988)"),
+        ("(turn + DEPTH - j) % DEPTH;", "(turn + j) % DEPTH;"),
+        ("half++, corner += PART *", "half++, corner += (PART + 1) *"),
+        (">> 16 * odd", ">> 0 * odd"),
+        ("if (COLUMNS % 8 > 0 && column >= COLUMNS) continue;", ""),
+        ("i % 2 * 4 + j / 2", "j / 2"),
+        ("turn ? turn - 1 : STAGES - 1", "turn"),
+    ],
+)
+def test_wrong_texts_are_caught(wrong, tmp_path):
+    assert not judged("turned_bf16", PADDED, PADDED.random(3), tmp_path, wrong=wrong).passed
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [({"width": 23}, "rows of 23 pixels of 16 bits"), ({"height": 13}, "no whole fours")],
+)
+def test_what_is_copied_in_fewer_bits_is_whole_words(change, why):
+    rung = strategy("conv2d_weights_gradient", "turned_bf16", "cuda")
+    problem = dataclasses.replace(PADDED, **change)
+    assert why in rung.invalid(problem, rung.config(problem, NARROW))

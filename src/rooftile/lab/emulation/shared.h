@@ -89,6 +89,12 @@ static void bulk_copy(uint64_t to, const void* from, int bytes, uint64_t barrier
     arrive(barrier_at(barrier), 0, -bytes);
 }
 
+static void bulk_store(void* to, uint64_t from, int bytes)
+{
+    if (from % 16 || (uint64_t)to % 16 || bytes % 16 || bytes <= 0) abort();
+    memcpy(to, shared_at(from), bytes);
+}
+
 // A tensor map: where an array is, its rank, its shape and the box, outermost first, the bytes of an
 // element, and whether float32 is rounded to TF32 on its way.  Rows of a box, 128 bytes each, are
 // swizzled.

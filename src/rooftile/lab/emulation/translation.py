@@ -16,6 +16,7 @@ _CALLS = {
     "cvt.rn.f16.f32": "cvt_f16", "cvt.rn.bf16.f32": "cvt_bf16", "ld.shared.v4.b32": "load_four",
     "ld.shared.v2.b32": "load_two", "prmt.b32": "prmt",
     "bar.sync": "bar_sync", "cp.async.bulk.shared": "bulk_copy",
+    "cp.async.bulk.global.shared": "bulk_store",
     "cvt.rn.tf32.f32": "cvt_tf32",
     "barrier.cluster.arrive": "__syncthreads",
     "ld.relaxed.gpu.global.u64": "load_word",

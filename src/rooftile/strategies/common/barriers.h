@@ -51,6 +51,26 @@ __device__ __forceinline__ void copy_bytes(unsigned to, const void* from, unsign
                  : "memory");
 }
 
+// Starts to copy bytes, a multiple of 16, from shared memory, as part of this thread's group of stores.
+__device__ __forceinline__ void store_bytes(void* to, unsigned from, unsigned bytes)
+{
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to), "r"(from),
+                 "r"(bytes)
+                 : "memory");
+}
+
+// The stores that this thread has started since the last call are a group.
+__device__ __forceinline__ void end_stores()
+{
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+
+// Waits until all of this thread's stores have read shared memory.
+__device__ __forceinline__ void stores_read()
+{
+    asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+}
+
 // Asks for a tensor map, which the first copy would wait for.
 __device__ __forceinline__ void ask_for(const tensor_map* map)
 {

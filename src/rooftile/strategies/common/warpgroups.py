@@ -62,6 +62,13 @@ def product(
     return f'asm volatile("{instruction}" : {written} : {", ".join(given)})'
 
 
+def begun(sums: Sequence[str], a: Sequence[str]) -> str:
+    """The statement before products of registers: nothing writes these between it and them, for
+    which the compiler would have the products wait for each other."""
+    written = ", ".join([*(f'"+f"({name})' for name in sums), *(f'"+r"({name})' for name in a)])
+    return f'asm volatile("wgmma.fence.sync.aligned;" : {written} : : "memory")'
+
+
 def completed(sums: Sequence[str], later: str, a: Sequence[str] = ()) -> str:
     """The statement that waits for all sets of products but the ``later`` last.
 

@@ -14,7 +14,7 @@ from rooftile.devices.gpu import Launch
 from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.strategies.common.cores import CORES
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.common.warpgroups import completed, elements, product
+from rooftile.strategies.common.warpgroups import begun, completed, elements, product
 from rooftile.strategies.conv2d_input_gradient.gpu._base import GpuInputGradient, arguments_of
 from rooftile.strategies.gpu import GRADIENTS, PLACES, Config, Step
 
@@ -125,14 +125,15 @@ class Warpgroups(GpuInputGradient):
             lines = range(begin + first, min(begin + first + step, end))
             sums = [f"sum[{i}][{k}]" for i in lines for k in range(2 * side)]
             from_line = f"(b) + {first * side // 2 * 8}"
-            middle.append(product(cores, sums, words, from_line, "more"))
+            middle.append(product(cores, sums, words, from_line, True))
         every = elements("sum", _lines(problem), 2 * side)
+        held = elements("(a)", _GROUP // cores.depth, 4)
         return {
-            "MULTIPLY_LINE(i, a, b, more)": product(cores, line, words, "b", "more"),
-            "MULTIPLY_MIDDLE(a, b, more)": "; ".join(middle) or "(void)0",
-            "COMPLETED(later, a)": completed(
-                (), "later", elements("(a)", _GROUP // cores.depth, 4)
-            ),
+            "MULTIPLY_LINE(i, a, b)": product(cores, line, words, "b", True),
+            "MULTIPLY_MIDDLE(a, b)": "; ".join(middle) or "(void)0",
+            "BEGIN_SUMS": begun(every, ()),
+            "BEGIN_PRODUCTS(a)": begun((), held),
+            "COMPLETED(later, a)": completed((), "later", held),
             "COMPLETED_SUMS": completed(every, "0"),
         }
 
@@ -199,5 +200,5 @@ def _tile_bytes(problem: Conv2dInputGradient, config: Config) -> int:
 
 def _own_bytes(problem: Conv2dInputGradient, config: Config) -> int:
     """Of what is a warpgroup's own."""
-    own = _given_bytes(problem, config) + _passed_bytes(problem)
+    own = 2 * _given_bytes(problem, config) + _passed_bytes(problem)
     return blocks(own + _CHANNELS * _tile_bytes(problem, config), _BANKS) * _BANKS

@@ -31,8 +31,10 @@ typedef narrow element;
 #define MASK_AT(column, group, step) \
     ((((column) * GROUPS + (group)) * DEEP + (step)) * 2 * LINE_PIECES * 128)
 
-__device__ __forceinline__ void hold_masks(const float* weights, char* masks, int first)
+// Says whether a weight is infinite or NaN.
+__device__ __forceinline__ int hold_masks(const float* weights, char* masks, int first)
 {
+    float doubt = 0.0f;
     const int count = MASK_AT(WINDOW_WIDTH, 0, 0) / (int)sizeof(element);
     // Several loads are under way at a time.
     UNROLL_BY(8) for (int at = threadIdx.x; at < count; at += 256) {
@@ -43,6 +45,9 @@ __device__ __forceinline__ void hold_masks(const float* weights, char* masks, in
         int channel = first + along % 4;
         int there = map < MAPS && channel < CHANNELS && q >= 0 && q < MASK_WIDTH;
         const float* taps = weights + ((map * CHANNELS + channel) * MASK_HEIGHT + p) * MASK_WIDTH;
-        ((element*)masks)[at] = ELEMENT(there ? taps[q] : 0.0f);
+        float tap = there ? taps[q] : 0.0f;
+        doubt = fmaf(ROUND(tap), 0.0f, doubt);
+        ((element*)masks)[at] = ELEMENT(tap);
     }
+    return doubt != doubt;
 }

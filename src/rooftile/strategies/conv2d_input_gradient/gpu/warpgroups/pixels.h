@@ -16,9 +16,6 @@
 #define SHARED_LINES (LINES - WINDOW_HEIGHT)
 // Columns of pixels that a row of windows reaches.
 #define REACHED ((TILE - 1) * WINDOW_WIDTH + SIDE)
-// tile[4 channels][TILE_PITCH], whose channels begin in banks of their own; the lines of 16 bytes of
-// a channel.
-#define CHANNEL_LINES (PIXELS * (int)sizeof(result) / 16)
 #define MET_LINES (LINES + WINDOW_HEIGHT)
 // Whether all that windows reach is inside of the image; then four pixels are stored together.
 #define ALL_INSIDE \
@@ -26,7 +23,8 @@
 #define VECTORS (ALL_INSIDE && WINDOW_WIDTH == 4 && WIDTH % 4 == 0)
 
 // Shared memory of a warpgroup: lines passed[3 warps][SHARED_LINES][REACHED][2 pairs of channels] on
-// their way to the next warp, and the tile.
+// their way to the next warp, and an image tile[4 channels][TILE_PITCH], whose channels begin in banks
+// of their own.
 typedef struct {
     float2* passed;
     result* tile;
@@ -59,11 +57,13 @@ __device__ __forceinline__ void join(const float sum[LINES][2 * SIDE], line line
                 lines[i][d][c] = i < LINES ? sum[i < LINES ? i : 0][4 * d + c] : 0.0f;
                 if (lower >= 0) lines[i][d][c] += sum[lower < 0 ? 0 : lower][4 * d + 2 + c];
             }
+    // The first window has none on its left, and is given what is its own, which does not count.
+    float counts = threadIdx.x % 32 < 4 ? 0.0f : 1.0f;
     UNROLL for (int d = CHUNKS - 1; d >= WINDOW_WIDTH / 2; d--)
         UNROLL for (int i = 0; i < MET_LINES; i++)
             UNROLL for (int c = 0; c < 2; c++) {
                 float left = __shfl_up_sync(~0u, lines[i][d][c], 4);
-                lines[i][d - WINDOW_WIDTH / 2][c] += threadIdx.x % 32 < 4 ? 0.0f : left;
+                lines[i][d - WINDOW_WIDTH / 2][c] = fmaf(left, counts, lines[i][d - WINDOW_WIDTH / 2][c]);
             }
 }
 
@@ -106,10 +106,8 @@ __device__ __forceinline__ void put(result* plane, int i, int j, float value)
 }
 
 // Stores rows of pixels from `begin` on to the tile.  Lanes of odd and even columns change one of their
-// channels each, so that each has neighbours.  Adds zeros to `doubt`, or NaN where a pixel is that or
-// infinite.
-__device__ __forceinline__ void put_lines(const line lines[MET_LINES], int begin, int end,
-                                          result* tile, float doubt[4])
+// channels each, so that each has neighbours.
+__device__ __forceinline__ void put_lines(const line lines[MET_LINES], int begin, int end, result* tile)
 {
     int lane = threadIdx.x % 32, odd = lane / 2 % 2, left = lane / 4 * WINDOW_WIDTH;
     int top = threadIdx.x % 128 / 32 * OWN_LINES;
@@ -121,7 +119,6 @@ __device__ __forceinline__ void put_lines(const line lines[MET_LINES], int begin
             float got = __shfl_xor_sync(~0u, odd ? even : other, 2);
             pixel[2 * d] = odd ? got : even, pixel[2 * d + 1] = odd ? other : got;
         }
-        UNROLL for (int v = 0; v < WINDOW_WIDTH; v++) doubt[v] = fmaf(pixel[v], 0.0f, doubt[v]);
 #if VECTORS
         *(result_4*)(plane + (top + i) * WIDTH + left) =
             RESULT_4(pixel[0], pixel[1], pixel[2], pixel[3]);
@@ -132,35 +129,29 @@ __device__ __forceinline__ void put_lines(const line lines[MET_LINES], int begin
     if (!LAST_WINDOW) return;
     UNROLL for (int i = begin; i < end; i++)
         UNROLL for (int d = OWN_PAIRS; d < CHUNKS; d++)
-            UNROLL for (int c = 0; c < 2; c++) {
-                doubt[c] = fmaf(lines[i][d][c], 0.0f, doubt[c]);
+            UNROLL for (int c = 0; c < 2; c++)
                 put(tile + (lane % 2 * 2 + c) * TILE_PITCH, top + i, left + 2 * d + odd,
                     lines[i][d][c]);
-            }
 }
 
-// Adds up what windows bring to each pixel of an image, in the tile.  Says whether any is NaN or
-// infinite.
-__device__ __forceinline__ int add_up(const float sum[LINES][2 * SIDE], Rooms rooms, int group)
+// Adds up what windows bring to each pixel of an image, in the tile.
+__device__ __forceinline__ void add_up(const float sum[LINES][2 * SIDE], Rooms rooms, int group)
 {
     int warp = threadIdx.x % 128 / 32;
-    float doubt[4] = {0.0f, 0.0f, 0.0f, 0.0f};
     line lines[MET_LINES];
     join(sum, lines);
     if (warp < 3) {
         pass(lines, rooms.passed, 0, OWN_PAIRS);
         if (LAST_WINDOW) pass(lines, rooms.passed, OWN_PAIRS, CHUNKS);
     } else {
-        put_lines(lines, OWN_LINES, MET_LINES, rooms.tile, doubt);
+        put_lines(lines, OWN_LINES, MET_LINES, rooms.tile);
     }
     together(group);
     if (warp > 0) {
         take(lines, rooms.passed, 0, OWN_PAIRS);
         if (LAST_WINDOW) take(lines, rooms.passed, OWN_PAIRS, CHUNKS);
     }
-    put_lines(lines, 0, OWN_LINES, rooms.tile, doubt);
-    float all = doubt[0] + doubt[1] + doubt[2] + doubt[3];
-    return all != all;
+    put_lines(lines, 0, OWN_LINES, rooms.tile);
 }
 
 // Makes those pixels of the tile anew that are NaN: zeros may have met an infinity.
@@ -176,11 +167,12 @@ __device__ __noinline__ void mend(result* tile, const gradient_number* dy, WHERE
     }
 }
 
-// Stores the tile; dx is its first channel's place.
+// Starts to store the tile, of so many channels; dx is the first one's place.
 __device__ __forceinline__ void store(const result* tile, result* dx, int channels)
 {
-    int lines = (channels < 4 ? channels : 4) * CHANNEL_LINES;
-    for (int at = threadIdx.x % 128; at < lines; at += 128)
-        ((uint4*)dx)[at] =
-            ((const uint4*)(tile + at / CHANNEL_LINES * TILE_PITCH))[at % CHANNEL_LINES];
+    unsigned from = (unsigned)__cvta_generic_to_shared(tile);
+    for (int c = 0; c < 4 && c < channels; c++)
+        store_bytes(dx + c * PIXELS, from + c * TILE_PITCH * (int)sizeof(result),
+                    PIXELS * (int)sizeof(result));
+    end_stores();
 }

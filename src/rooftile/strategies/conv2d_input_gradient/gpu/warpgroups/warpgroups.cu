@@ -26,32 +26,37 @@
 // From a row of the mask to the next, in a descriptor.
 #define LINE (CHUNKS * 128 >> 4)
 
-// Adds the products of an image's windows.
-__device__ __forceinline__ void multiply_all(float sum[LINES][2 * SIDE], unsigned masks,
-                                             const gradient_number* given)
+// Adds the products of an image's windows, once it is the warpgroup's turn.  Says whether a gradient is
+// infinite or NaN.
+__device__ __forceinline__ int multiply_all(float sum[LINES][2 * SIDE], unsigned masks,
+                                            const gradient_number* given, unsigned turn, int round)
 {
     unsigned a[2][DEEP][4] = {};
-    UNROLL for (int i = MASK_HEIGHT; i < LINES; i++)
+    float doubt = 0.0f;
+    UNROLL for (int i = 0; i < LINES; i++)
         UNROLL for (int k = 0; k < 2 * SIDE; k++) sum[i][k] = 0.0f;
+    BEGIN_SUMS;
     ROLLED for (int group = 0; group < GROUPS; group++) {
         Winners own = winners_of(given, group);
+        doubt += own.doubt;
+        if (group == 0) wait(turn, round & 1);
         UNROLL for (int position = 0; position < POSITIONS; position++) {
-            int row = position / WINDOW_WIDTH, column = position % WINDOW_WIDTH, turn = position % 2;
-            COMPLETED(1, a[turn]);
-            choose(own, position, a[turn]);
-            begin_products();
+            int row = position / WINDOW_WIDTH, column = position % WINDOW_WIDTH, half = position % 2;
+            COMPLETED(1, a[half]);
+            choose(own, position, a[half]);
+            BEGIN_PRODUCTS(a[half]);
             UNROLL for (int step = 0; step < DEEP; step++) {
                 word b = PIECES_AT(masks + MASK_AT(column, group, step), LINE_PIECES * 128);
-                int more = group + position + step > 0;
                 // Rows of registers that a product adds to overlap no others but its own.
                 UNROLL for (int i = row; i < row + MASK_HEIGHT; i++)
                     if (i < WINDOW_HEIGHT - 1 || i >= MASK_HEIGHT)
-                        MULTIPLY_LINE(i, a[turn][step], b + (i - row) * LINE, more);
-                MULTIPLY_MIDDLE(a[turn][step], b + (WINDOW_HEIGHT - 1 - row) * LINE, more);
+                        MULTIPLY_LINE(i, a[half][step], b + (i - row) * LINE);
+                MULTIPLY_MIDDLE(a[half][step], b + (WINDOW_HEIGHT - 1 - row) * LINE);
             }
             end_products();
         }
     }
+    return doubt != doubt;
 }
 
 __global__ void RESIDENT_BOUNDS(256, 1)
@@ -60,43 +65,44 @@ input_gradient(const GLOBAL gradient_number* dy, WHERE_ARGUMENT const GLOBAL flo
 {
     extern __shared__ __align__(128) char shared[];
     __shared__ word turns[2];
-    __shared__ int doubtful[2];
-    int group = threadIdx.x / 128, first = blockIdx.y * 4;
+    __shared__ int doubtful[2][2];
+    int group = threadIdx.x / 128, leads = threadIdx.x % 128 == 0, first = blockIdx.y * 4;
     unsigned masks = (unsigned)__cvta_generic_to_shared(shared);
     unsigned mine = (unsigned)__cvta_generic_to_shared(turns + group);
     unsigned other = (unsigned)__cvta_generic_to_shared(turns + (group ^ 1));
     char* own = shared + MASKS_BYTES + group * OWN_BYTES;
-    gradient_number* given = (gradient_number*)own;
-    Rooms rooms = {(float2*)(own + GIVEN_BYTES), (result*)(own + GIVEN_BYTES + PASSED_BYTES)};
-    if (threadIdx.x % 128 == 0) expect(4, mine);
+    Rooms rooms = {(float2*)(own + 2 * GIVEN_BYTES), (result*)(own + 2 * GIVEN_BYTES + PASSED_BYTES)};
+    if (leads) expect(4, mine);
     clear(rooms.tile);
     AWAIT_EARLIER();
-    hold_masks(weights, shared, first);
-    start(dy, where, given, 2 * blockIdx.x + group, images);
+    start(dy, where, (gradient_number*)own, 2 * blockIdx.x + group, images);
+    int doubt = hold_masks(weights, shared, first);
     shared_ready();
-    __syncthreads();
+    doubt = __syncthreads_or(doubt);
 
     int rounds = (images + 2 * gridDim.x - 1) / (2 * gridDim.x);
     for (int round = 0; round < rounds; round++) {
-        int n = 2 * (round * gridDim.x + blockIdx.x) + group;
+        int n = 2 * (round * gridDim.x + blockIdx.x) + group, half = round & 1;
+        const gradient_number* given = (const gradient_number*)(own + half * GIVEN_BYTES);
         COPIES_DONE();
+        if (leads) stores_read(), doubtful[group][half] = doubt;
         together(group);
-        if (threadIdx.x % 128 == 0) doubtful[group] = 0;
-        wait(mine, (round ^ group ^ 1) & 1);
+        start(dy, where, (gradient_number*)(own + (half ^ 1) * GIVEN_BYTES), n + 2 * gridDim.x, images);
         float sum[LINES][2 * SIDE];
-        multiply_all(sum, masks, given);
+        int hard = multiply_all(sum, masks, given, mine, round ^ group ^ 1);
         if (threadIdx.x % 32 == 0) arrive(other);
+        if (hard) doubtful[group][half] = 1;
         COMPLETED_SUMS;
-        int doubt = add_up(sum, rooms, group);
-        // All of the warpgroup are past their products, so that the next image may come.
-        start(dy, where, given, n + 2 * gridDim.x, images);
-        if (doubt) doubtful[group] = 1;
+        add_up(sum, rooms, group);
+        shared_ready();
         together(group);
         if (n >= images) continue;
-        if (doubtful[group]) {
+        if (doubtful[group][half]) {
             mend(rooms.tile, dy, where, weights, n, first);
+            shared_ready();
             together(group);
         }
-        store(rooms.tile, dx + ((int64)n * CHANNELS + first) * PIXELS, CHANNELS - first);
+        if (leads) store(rooms.tile, dx + ((int64)n * CHANNELS + first) * PIXELS, CHANNELS - first);
     }
+    if (leads) stores_read();
 }

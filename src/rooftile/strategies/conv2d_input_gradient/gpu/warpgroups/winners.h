@@ -43,8 +43,10 @@ __device__ __forceinline__ void start(const gradient_number* dy, const winner_pl
 // What a lane multiplies of a group of maps: the gradients of windows, and in 16 bits for each, one
 // of which says at which position it won.  Of two windows a lane has column lane / 4, in both rows
 // of windows of its warp: words are [half of the terms][row].
+// `doubt` is NaN where a gradient is that or infinite, else zero.
 typedef struct {
     unsigned gradient[DEEP][4], won[4];
+    float doubt;
 } Winners;
 
 // The bit of a window's winner, none where there is no such window.
@@ -63,6 +65,7 @@ __device__ __forceinline__ unsigned bit_of(winner_place place, int e)
 __device__ __forceinline__ Winners winners_of(const gradient_number* given, int group)
 {
     Winners found;
+    found.doubt = 0.0f;
     int lane = threadIdx.x % 32, column = lane / 4;
     UNROLL for (int k = 0; k < 4; k++) {
         int row = threadIdx.x % 128 / 32 * 2 + k % 2, e = row * COLUMNS + column;
@@ -79,6 +82,7 @@ __device__ __forceinline__ Winners winners_of(const gradient_number* given, int 
             // What is not there reads the first one: a jump here would hold up the products.
             int from = there ? map * GIVEN_PITCH + e : 0, place = there ? map * PLACES_PITCH + e : 0;
             gradient[v] = there ? WIDE_GRADIENT(given[from]) : 0.0f;
+            found.doubt = fmaf(ROUND(gradient[v]), 0.0f, found.doubt);
             bit[v] = there ? bit_of(PLACES_OF(given)[place], e) : 0u;
         }
         found.won[k] = bit[0] | bit[1] << 16;

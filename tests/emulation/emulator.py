@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from winner_positions import positions
 
 from rooftile.devices.gpu import macro_lines, prelude
 from rooftile.lab.emulation import Finding, missing, run, translated
@@ -75,17 +76,6 @@ def emulate(
     pairs = zip(found, outputs, strict=True)
     found = [widened(a, rung.narrow) if o.name in narrow_out else a for a, o in pairs]
     return found[0] if len(found) == 1 else tuple(found)
-
-
-def positions(layer: Any, places: Any) -> Any:
-    """Where winners stand in their windows, row by row, of which the places are known."""
-    rows, columns = layer.output_size
-    (down, across), (height, width) = layer.pool.stride, layer.pool.window
-    row = places // layer.conv_size[1] - down * np.arange(rows)[:, None]
-    column = places % layer.conv_size[1] - across * np.arange(columns)
-    assert (row < height).all()
-    assert (column < width).all()
-    return (row * width + column).astype(np.uint8)
 
 
 def _as_it_lies(made: Any, output: Any, config: Any) -> Any:

@@ -8,6 +8,7 @@ import dataclasses
 import numpy as np
 import pytest
 from emulator import emulate, missing
+from winner_positions import with_cuts, without_cuts
 
 from rooftile.lab.judge.expected import Expected
 from rooftile.ops import ERROR_MODELS, Pool
@@ -42,9 +43,20 @@ def judged(name, problem, given, folder, config=None, wrong=None, **options):
         assert wrong[0] in rung.text
         rung = copy.copy(rung)
         rung.__dict__["text"] = rung.text.replace(*wrong)
-    *inputs, weights = given
-    out = emulate(rung, problem, tuple(inputs), (weights,), config, folder, **options)
-    return Expected(problem, *given).judge(out, rung.errors(config or {}))
+    return judged_rung(rung, problem, given, folder, config, **options)
+
+
+def judged_rung(rung, problem, given, folder, config, **options):
+    """Of an input or of weights; relu cut some windows where 8 bits say so."""
+    right = given
+    if (config or {}).get("WHERE_NARROW"):
+        given, right = with_cuts(problem, given)
+    count = len(problem.input_arrays)
+    inputs, parameters = tuple(given[:count]), given[count:]
+    out = emulate(rung, problem, inputs, parameters, config, folder, **options)
+    # Sums of a weight are float32, whatever the config says.
+    errors = rung.errors(config or {}) if parameters else ERROR_MODELS[rung.precision]
+    return Expected(problem, *right).judge(out, errors)
 
 
 @pytest.mark.parametrize(
@@ -105,9 +117,10 @@ def test_wrong_sweeps_are_caught(wrong, tmp_path):
 
 @pytest.mark.parametrize("name", ["mma_bf16", "mma_tf32", "swept"])
 @pytest.mark.parametrize("kind", ["infinities", "NaN"])
-def test_infinities_reach_what_they_met_alone(name, kind, tmp_path):
-    problem = dataclasses.replace(PADDED, batch=3)
-    verdict = judged(name, problem, problem.hard(1)[kind], tmp_path)
+@pytest.mark.parametrize("narrow", [0, 1])
+def test_infinities_reach_what_they_met_alone(name, kind, narrow, tmp_path):
+    problem = dataclasses.replace(PADDED, batch=3, width=15)
+    verdict = judged(name, problem, problem.hard(1)[kind], tmp_path, {"WHERE_NARROW": narrow})
     assert verdict.passed, verdict
 
 
@@ -127,8 +140,7 @@ def judged_weights(name, problem, given, folder, config=None, wrong=None, **opti
         assert wrong[0] in rung.text
         rung = copy.copy(rung)
         rung.__dict__["text"] = rung.text.replace(*wrong)
-    out = emulate(rung, problem, given, (), config, folder, **options)
-    return Expected(problem, *given).judge(out, ERROR_MODELS[rung.precision])
+    return judged_rung(rung, problem, given, folder, config, **options)
 
 
 @pytest.mark.parametrize(
@@ -155,9 +167,24 @@ def test_cells_of_windows(name, problem, config, tmp_path):
 
 @pytest.mark.parametrize("name", ["mma_bf16", "mma_tf32"])
 @pytest.mark.parametrize("kind", ["infinities", "NaN"])
-def test_infinities_reach_the_weights_that_they_met_alone(name, kind, tmp_path):
-    verdict = judged_weights(name, SQUARES, SQUARES.hard(1)[kind], tmp_path)
+@pytest.mark.parametrize(("problem", "config"), [(SQUARES, {}), (HIGH, {"WHERE_NARROW": 1})])
+def test_infinities_reach_the_weights_that_they_met_alone(name, kind, problem, config, tmp_path):
+    verdict = judged_weights(name, problem, problem.hard(1)[kind], tmp_path, config)
     assert verdict.passed, verdict
+
+
+@pytest.mark.parametrize(
+    ("operation", "name", "problem"),
+    [
+        ("conv2d_input_gradient", "mma_bf16", UNEVEN),
+        ("conv2d_input_gradient", "mma_tf32", WIDE),
+        ("conv2d_input_gradient", "swept", NARROW),
+        ("conv2d_weights_gradient", "mma_bf16", HIGH),
+    ],
+)
+def test_who_takes_gradients_that_relu_cut_is_noticed(operation, name, problem, tmp_path):
+    rung, given = without_cuts(strategy(operation, name, "cuda")), problem.random(3)
+    assert not judged_rung(rung, problem, given, tmp_path, {"WHERE_NARROW": 1}).passed
 
 
 @pytest.mark.parametrize(
@@ -166,7 +193,7 @@ def test_infinities_reach_the_weights_that_they_met_alone(name, kind, tmp_path):
         ("some.place[k][word] == place ?", "1 ?"),
         ("k * HALF * WINDOW_HEIGHT;", "k * (HALF + 1) * WINDOW_HEIGHT;"),
         ("v % CELL_COLUMNS;", "0;"),
-        ("sum += ROUND(WIDE_GRADIENT(gradients", "sum -= ROUND(WIDE_GRADIENT(gradients"),
+        ("sum += ROUND(OF_WINNER(", "sum -= ROUND(OF_WINNER("),
     ],
 )
 def test_wrong_cells_are_caught(wrong, tmp_path):

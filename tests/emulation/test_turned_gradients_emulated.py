@@ -7,6 +7,7 @@ import dataclasses
 
 import pytest
 from emulator import emulate, missing
+from winner_positions import with_cuts
 
 from rooftile.lab.judge.expected import Expected
 from rooftile.ops import ERROR_MODELS, Pool
@@ -37,8 +38,11 @@ def judged(name, problem, given, folder, config=None, wrong=None, **options):
         assert wrong[0] in rung.text
         rung = copy.copy(rung)
         rung.__dict__["text"] = rung.text.replace(*wrong)
-    out = emulate(rung, problem, given, (), config, folder, **options)
-    return Expected(problem, *given).judge(out, ERROR_MODELS[rung.precision])
+    right = given
+    if (config or {}).get("WHERE_NARROW"):
+        given, right = with_cuts(problem, given)
+    out = emulate(rung, problem, tuple(given), (), config, folder, **options)
+    return Expected(problem, *right).judge(out, ERROR_MODELS[rung.precision])
 
 
 @pytest.mark.parametrize(

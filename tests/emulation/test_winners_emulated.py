@@ -7,9 +7,10 @@ import dataclasses
 
 import numpy as np
 import pytest
-from emulator import emulate, positions
+from emulator import emulate
+from winner_positions import NO_WINNER, positions
 
-from rooftile.ops import Conv2d, Pool
+from rooftile.ops import Conv2d, Pool, narrowed, widened
 from rooftile.ops.argreduce import Argreduce
 from rooftile.ops.pool2d_winners import Pool2dWinners
 from rooftile.strategies import strategy
@@ -20,6 +21,8 @@ from rooftile.strategies.conv2d.gpu.pool_folded import _winners as pool_folded
 TWO = Conv2d(2, 1, 22, 24, 3, (5, 5), activation="relu", pool=Pool.of("max", 2))
 FOUR = Conv2d(2, 2, 21, 22, 7, (5, 5), padding=(1, 0), pool=Pool.of("max", 4))
 DEEP = dataclasses.replace(FOUR, channels=3)
+SEVERAL = dataclasses.replace(TWO, channels=3)
+UNCUT = dataclasses.replace(TWO, activation="none")
 WINNERS = (*pool_folded.WINNERS, *direct_tile.WINNERS)
 RUNGS = {rung.name.removesuffix("_winners"): rung for rung in WINNERS}
 
@@ -67,21 +70,41 @@ def test_the_first_of_the_largest_wins(name, problem, special, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "special", "config"),
+    ("name", "problem", "special", "config"),
     [
-        ("pool_folded_bf16", np.inf, {"STAGED": 1, "OUT_NARROW": 1, "BLOCK_BANDS": 4}),
-        ("pool_folded_fp16", np.nan, {"STAGED": 1, "X_NARROW": 1, "BAND_ROWS": 2}),
-        ("direct_bulk", None, {}),
+        ("pool_folded_bf16", TWO, np.inf, {"STAGED": 1, "OUT_NARROW": 1, "BLOCK_BANDS": 4}),
+        ("pool_folded_fp16", TWO, np.nan, {"STAGED": 1, "X_NARROW": 1, "BAND_ROWS": 2}),
+        ("pool_folded_bf16", UNCUT, None, {"STAGED": 1}),
+        ("pool_folded_tf32", TWO, np.nan, {}),
+        ("pool_folded_wgmma_ieee", SEVERAL, None, {}),
+        ("direct_bulk", TWO, None, {}),
+        ("direct_bulk", UNCUT, None, {}),
+        ("direct_tile", FOUR, np.nan, {}),
     ],
 )
-def test_winners_are_told_in_8_bits(name, special, config, tmp_path):
-    """By lanes, or staged with bands that end within the image."""
-    x, parameters = given(TWO, special)
+def test_winners_are_told_in_8_bits(name, problem, special, config, tmp_path):
+    """By lanes, or staged with bands that end within the image; and what relu cut."""
+    x, parameters = given(problem, special)
     config = {**config, "WHERE_NARROW": 1}
-    found, told = emulate(RUNGS[name], TWO, x, parameters, config, tmp_path)
-    expected, where = right(TWO, x, parameters)
+    found, told = emulate(RUNGS[name], problem, x, parameters, config, tmp_path)
+    expected, where = right(problem, x, parameters)
     np.testing.assert_array_equal(found, expected)
-    np.testing.assert_array_equal(told, positions(TWO, where))
+    cut = ~(expected > 0) & (problem.activation == "relu")
+    assert cut.any() == (problem.activation == "relu")
+    np.testing.assert_array_equal(told, positions(problem, np.where(cut, -1, where)))
+
+
+def test_what_rounds_to_zero_is_cut(tmp_path):
+    """Results of so many times 2^-26, the half of which float16 rounds to zero."""
+    (x, (weights, bias)), unit = given(TWO), np.float32(2**-26)
+    x, weights, bias = x * 2**12 * unit, weights * np.float32(2**-12), bias * unit
+    config = {"OUT_NARROW": 1, "WHERE_NARROW": 1}
+    name = "pool_folded_fp16"
+    found, told = emulate(RUNGS[name], TWO, x, (weights, bias), config, tmp_path)
+    exact, _ = right(TWO, x, (weights, bias))
+    np.testing.assert_array_equal(found, widened(narrowed(exact, "fp16"), "fp16"))
+    assert ((exact > 0) & (found == 0)).any()
+    np.testing.assert_array_equal(told == NO_WINNER, found == 0)
 
 
 def test_a_later_one_of_equals_is_noticed(tmp_path):

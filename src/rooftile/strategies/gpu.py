@@ -39,7 +39,7 @@ LAST = ("X_LAST", "OUT_LAST")
 """And whether their channels are last in memory."""
 PLACES = "WHERE_NARROW"
 """Whether ``where`` has winners' positions in their windows, in 8 bits, and not their places in the
-convolution, in 32."""
+convolution, in 32: then it also says what relu cut, see ``common/winner_place.h``."""
 GRADIENTS = "DY_NARROW"
 """Whether ``dy`` has the 16 bits of the strategy's precision."""
 

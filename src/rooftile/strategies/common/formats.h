@@ -20,6 +20,7 @@ typedef narrow result;
 typedef pair result_2;
 typedef uint2 result_4;
 #define RESULT(y) NARROW(y)
+#define WIDE_RESULT(y) widened(y)
 #define RESULT_2(a, b) pack(a, b)
 #define RESULT_4(a, b, c, d) make_uint2(pack(a, b), pack(c, d))
 #else
@@ -27,6 +28,7 @@ typedef float result;
 typedef float2 result_2;
 typedef float4 result_4;
 #define RESULT(y) (y)
+#define WIDE_RESULT(y) (y)
 #define RESULT_2(a, b) make_float2(a, b)
 #define RESULT_4(a, b, c, d) make_float4(a, b, c, d)
 #endif

@@ -8,16 +8,20 @@
 #define GRADIENTS (ROWS * COLUMNS)
 #define TAPS (MASK_HEIGHT * MASK_WIDTH)
 
+// SPOT is where a gradient stands, of which its number and its plane's are given; PLACED_GRADIENT what
+// stands there: zero where the window has no winner.
 #if PLACED
 #include "common/winner_place.h"
 #define WHERE_ARGUMENT const GLOBAL winner_place* where,
 #define WHERE_GIVEN where,
 #define SPOT(number, e) spot_of(where[number], e)
+#define PLACED_GRADIENT(number, gradient) OF_WINNER(gradient, where[number])
 #else
 typedef int winner_place;
 #define WHERE_ARGUMENT
 #define WHERE_GIVEN
 #define SPOT(number, e) spot_of(e, e)
+#define PLACED_GRADIENT(number, gradient) (gradient)
 #endif
 
 // Where an output of the convolution stands.
@@ -30,6 +34,7 @@ __device__ __forceinline__ spot spot_of(int given, int e)
 #if !PLACED
     found.row = e / COLUMNS, found.column = e % COLUMNS;
 #elif WHERE_NARROW
+    given = given == NO_WINNER ? 0 : given;
     found.row = e / COLUMNS * WINDOW_STRIDE_Y + given / WINDOW_WIDTH;
     found.column = e % COLUMNS * WINDOW_STRIDE_X + given % WINDOW_WIDTH;
 #else

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from rooftile.errors import InputError, UnsupportedProblem
-from rooftile.nn import Network, architecture
+from rooftile.nn import Network
 from rooftile.nn.data import FASHION, ImageSet
 from rooftile.nn.layers import ConvLayer, LinearLayer
 from rooftile.nn.tensors import read_tensors
 from rooftile.nn.training import outputs, train, with_record
-from rooftile.nn.training.gpu import epochs, layers, narrow, step
+from rooftile.nn.training.gpu import epochs, layers
 from rooftile.nn.training.gpu.epochs import DeviceSteps, rates_of, variation_of
 from rooftile.nn.training.gpu.forward import Outputs
 from rooftile.nn.training.gpu.resident import Resident
@@ -337,87 +337,3 @@ def test_rounded_steps_are_near_and_the_same_in_every_run(precision, off, cuda_d
         assert distance < off * np.linalg.norm(right[key]), key
     again = of_a_device(cuda_device, rounded, 1)
     assert all((found[2][key] == again[2][key]).all() for key in found[2])
-
-
-def gradients_of(network, count, precision, device):
-    """Those of one step on random images."""
-    generator = np.random.default_rng(4)
-    images = generator.integers(0, 256, (count, 28, 28), np.uint8)
-    labels = generator.integers(0, 10, count)
-    options = TrainingOptions(batch=count, optimiser="sgd", shift=0, precision=precision)
-    held = Resident(network, images, labels, options, device, precision)
-    held.load("parameters", network.parameters)
-    held.begin_epoch(np.arange(count), np.zeros(count, np.int32), rates_of(options, 0, 1), 0)
-    Step(network, held, count)()
-    found = {key: np.zeros(s, np.float32) for key, s in network.parameter_shapes.items()}
-    held.fetch("gradients", found)
-    return found
-
-
-@pytest.mark.gpu
-@pytest.mark.parametrize("precision", ["bf16", "fp16"])
-def test_activations_of_16_bits_change_no_bit(precision, cuda_device, monkeypatch):
-    network, asked = architecture("lenet5").initialise(0), []
-    settle = narrow.narrow_between
-    monkeypatch.setattr(step, "narrow_between", lambda row: asked.append(settle(row)) or asked[-1])
-    found = gradients_of(network, 256, precision, cuda_device)
-    assert asked == [True]
-    monkeypatch.setattr(step, "narrow_between", lambda row: False)
-    for key, right in gradients_of(network, 256, precision, cuda_device).items():
-        np.testing.assert_array_equal(found[key], right, err_msg=key)
-
-
-@pytest.mark.parametrize("count", [3, 140])
-def test_winners_told_in_8_bits_change_no_bit(count, device, monkeypatch):
-    """Of windows with several rows and columns, with ghost cells; of few images and many."""
-    network = Network(
-        "winners",
-        (1, 28, 28),
-        (
-            ConvLayer("conv1", 2, 3, padding=1, activation="relu", pool=Pool.of("max", 2)),
-            ConvLayer("conv2", 5, 3, activation="relu", pool=Pool.of("max", (4, 2))),
-            LinearLayer("linear1", 10),
-        ),
-        pixels=FASHION,
-    ).initialise(0)
-    told = assert_told_alike(network, count, "ieee", device, monkeypatch)
-    assert told == [{"WHERE_NARROW": 1}] * 2
-
-
-def test_a_launch_tells_the_bytes_of_arrays_as_they_lie(device):
-    conv = ConvLayer("conv", 2, 3, activation="relu", pool=Pool.of("max", 2))
-    layers = conv, LinearLayer("last", 10)
-    network = Network("small", (1, 12, 12), layers, pixels=FASHION).initialise(0)
-    options = TrainingOptions(batch=7, optimiser="sgd", shift=0)
-    held = Resident(network, IMAGES, LABELS, options, device)
-    moved = {one.name.split()[0]: one.bytes for one in Step(network, held, 7).starts}
-    x, winners, parameters = 7 * 12 * 12, 7 * 2 * 5 * 5, 2 * 9 + 2
-    # A place is a byte.
-    assert moved["conv2d"] == 4 * (x + winners + parameters) + winners
-    assert moved["conv2d_weights_gradient"] == 4 * (x + winners + parameters) + winners
-    assert moved["gather"] == 0
-
-
-@pytest.mark.gpu
-@pytest.mark.parametrize("precision", ["ieee", "tf32", "bf16", "fp16"])
-@pytest.mark.parametrize("count", [64, 256, 1100])
-def test_so_do_those_of_tensor_cores(count, precision, cuda_device, monkeypatch):
-    network = architecture("lenet5").initialise(0)
-    _, second = assert_told_alike(network, count, precision, cuda_device, monkeypatch)
-    assert second == {"WHERE_NARROW": 1}
-
-
-def assert_told_alike(network, count, precision, device, monkeypatch):
-    """Gradients have the bits that they have with places of 32 bits; how layers' lie."""
-    told, tell = [], narrow._tell_places
-
-    def noted(stage, before):
-        tell(stage, before)
-        told.append(stage.dz_lies.copy())
-
-    monkeypatch.setattr(narrow, "_tell_places", noted)
-    found = gradients_of(network, count, precision, device)
-    monkeypatch.setattr(narrow, "_tell_places", lambda stage, before: None)
-    for key, right in gradients_of(network, count, precision, device).items():
-        np.testing.assert_array_equal(found[key], right, err_msg=key)
-    return told

@@ -7,6 +7,7 @@ import dataclasses
 import pytest
 from every_rung import Wrong
 from gradient_rungs import EveryGpuRung
+from winner_positions import right_with_cuts, without_cuts
 
 from rooftile.ops import Pool
 from rooftile.ops.conv2d_input_gradient import NAMED, Conv2dInputGradient
@@ -36,6 +37,14 @@ class TestRungs(EveryGpuRung):
         ("naive", "q >= 0 && q < MASK_WIDTH", "q > 0 && q < MASK_WIDTH"),
         ("gathered", "sum[1] += gradient * tap.y", "sum[1] += gradient * tap.x"),
     )
+
+
+@pytest.mark.parametrize("name", ["naive", "gathered"])
+def test_gradients_of_windows_that_relu_cut_are_zero(name, opencl_device):
+    rung = strategy("conv2d_input_gradient", name, "cuda")
+    for problem in (PLACED, FOURS):
+        assert right_with_cuts(problem, rung, opencl_device)
+    assert not right_with_cuts(PLACED, without_cuts(rung), opencl_device)
 
 
 def test_many_images_are_swept_or_the_tensor_cores_in_16_bits():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from every_rung import Wrong, changed
 from gradient_rungs import EveryGpuRung
+from winner_positions import right_with_cuts, without_cuts
 
 from rooftile.lab.judge.verify import verify
 from rooftile.ops import Pool
@@ -71,6 +72,14 @@ def test_the_same_bits_in_every_run_and_few_partial_sums(opencl_device):
         np.testing.assert_array_equal(one, other)
     many = dataclasses.replace(problem, images=100_000)
     assert rung.workspace(many, rung.config(many))["partial"] < 10**6
+
+
+@pytest.mark.parametrize("name", ["naive", "block_tree", "lane_taps", "windows", "lane_rows"])
+def test_gradients_of_windows_that_relu_cut_are_zero(name, opencl_device):
+    problem = dataclasses.replace(PLACED, stride=(1, 1))
+    rung = strategy("conv2d_weights_gradient", name, "cuda")
+    assert right_with_cuts(problem, rung, opencl_device)
+    assert not right_with_cuts(problem, without_cuts(rung), opencl_device)
 
 
 def test_images_are_halved_where_they_do_not_fill_the_gpu():

@@ -206,6 +206,13 @@ class WinnersStage(ConvStage):
         self.y_lies: dict[str, int] = {}
         """What its config says of y."""
 
+    def tell_positions(self) -> None:
+        """Tell winners by their positions, in 8 bits, which also say what relu cut: then the stage
+        takes its derivative."""
+        self.dz_lies[PLACES] = 1
+        if self.problem.activation == "relu":
+            self.before = "none"
+
     @cached_property
     def _where(self) -> Any:
         """Memory for the places of winners."""

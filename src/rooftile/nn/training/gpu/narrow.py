@@ -1,4 +1,8 @@
-"""Which arrays between a step's stages lie in fewer bits: what readers round anyway, and places."""
+"""Which arrays between a step's stages lie in fewer bits: what readers round anyway, and places.
+
+It is settled from the first stage to the last: which gradients a stage asks for depends on whether
+the one below takes the derivative of its own activation, by places of 8 bits.
+"""
 
 from __future__ import annotations
 
@@ -9,22 +13,22 @@ from rooftile.nn.training.gpu.layers import Stage, WinnersStage
 from rooftile.ops import Problem
 from rooftile.strategies.gpu import GRADIENTS, PLACES, GpuStrategy
 
-_MOST_POSITIONS = 256
-"""Of a window, which 8 bits tell apart."""
+_MOST_POSITIONS = 255
+"""Of a window, which 8 bits tell apart, and from a window without a winner."""
 
 
 def narrow_between(row: Sequence[Stage]) -> bool:
     """Say of all stages' arrays how they lie; whether the network's input lies in 16 bits."""
     # The activation whose value a stage's input is; nobody asks for the first one's gradient.
-    befores = ["", *(one.before for one in row)]
+    before = lowest = ""
     for number, one in enumerate(row):
-        if not isinstance(one, WinnersStage):
-            continue
         below = row[number - 1] if number else None
-        _tell_places(one, befores[number])
-        _narrow_input(one, below, befores[number])
-        if isinstance(below, WinnersStage):
-            _narrow_gradient(one, below, befores[number], befores[number - 1])
+        if isinstance(one, WinnersStage):
+            _tell_places(one, before)
+            _narrow_input(one, below, before)
+            if isinstance(below, WinnersStage):
+                _narrow_gradient(one, below, before, lowest)
+        before, lowest = one.before, before
     first = row[0] if row else None
     return isinstance(first, WinnersStage) and bool(first.x_lies)
 
@@ -35,7 +39,7 @@ def _tell_places(one: WinnersStage, before: str) -> None:
     assert one.problem.pool is not None
     few = math.prod(one.problem.pool.window) <= _MOST_POSITIONS
     if few and all(one.runs(*user, PLACES) for user in users):
-        one.dz_lies[PLACES] = 1
+        one.tell_positions()
 
 
 def _narrow_input(one: WinnersStage, below: Stage | None, before: str) -> None:

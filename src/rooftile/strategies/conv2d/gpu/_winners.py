@@ -20,7 +20,7 @@ class Winners(GpuConv2d):
 
     Behind its result it holds ``where``, the places of the winners in the convolution: row *
     columns + column, int32, as `pool2d_winners` finds them; or, as the config says, their positions
-    in their windows, uint8.
+    in their windows, uint8, and 255 of windows that relu cut.
     """
 
     between = (PLACES,)

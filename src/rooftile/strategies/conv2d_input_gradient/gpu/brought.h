@@ -7,11 +7,7 @@
 #include "conv2d_input_gradient/gpu/before.h"
 #include "conv2d_input_gradient/gpu/met.h"
 
-#if OUT_NARROW
-#define IS_NAN(value) (widened(value) != widened(value))
-#else
-#define IS_NAN(value) ((value) != (value))
-#endif
+#define IS_NAN(value) (WIDE_RESULT(value) != WIDE_RESULT(value))
 
 // What a pixel of the padded image met, one after another.
 __device__ float met(const gradient_number* dy, const winner_place* where, const float* weights,
@@ -26,7 +22,7 @@ __device__ float met(const gradient_number* dy, const winner_place* where, const
                 spot won = SPOT(number, e);
                 int p = i - won.row, q = j - won.column;
                 if (p >= 0 && p < MASK_HEIGHT && q >= 0 && q < MASK_WIDTH)
-                    sum += ROUND(WIDE_GRADIENT(dy[number])) *
+                    sum += ROUND(PLACED_GRADIENT(number, WIDE_GRADIENT(dy[number]))) *
                            ROUND(weights[((m * CHANNELS + channel) * MASK_HEIGHT + p) * MASK_WIDTH + q]);
             }
     return sum;

@@ -44,7 +44,7 @@ input_gradient(const GLOBAL float* dy, WHERE_ARGUMENT X_ARGUMENT const GLOBAL fl
             int64 number = ((int64)n * MAPS + first) * GRADIENTS + at;
             spot met = SPOT(number, at % GRADIENTS);
             int2 one;
-            one.x = FLOAT_BITS(dy[number]);
+            one.x = FLOAT_BITS(PLACED_GRADIENT(number, dy[number]));
             one.y = met.row * STRIDE_Y << 16 | met.column * STRIDE_X;
             held[at] = one;
         }

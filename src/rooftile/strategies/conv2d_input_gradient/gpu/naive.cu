@@ -27,7 +27,7 @@ __global__ void input_gradient(const GLOBAL float* __restrict__ dy, WHERE_ARGUME
                 spot met = SPOT(number, e);
                 int p = i - met.row * STRIDE_Y, q = j - met.column * STRIDE_X;
                 if (p >= 0 && p < MASK_HEIGHT && q >= 0 && q < MASK_WIDTH)
-                    sum += dy[number] * mask[p * MASK_WIDTH + q];
+                    sum += PLACED_GRADIENT(number, dy[number]) * mask[p * MASK_WIDTH + q];
             }
     }
     dx[element] = TIMES_DERIVATIVE(sum, element);

@@ -40,7 +40,8 @@
 #define AT(column) ((column) + (column) / 8)
 #define PITCH (AT(SWATH_COLUMNS - 1) + 1)
 #define SWATH (SWATH_ROWS * PITCH)
-#define NO_WINNER -1
+// The place of what is left out.
+#define NOWHERE -1
 // Pixels of a thread at the end.
 #if WIDTH % 4 == 0
 #define RUN 4
@@ -88,10 +89,10 @@ __device__ __forceinline__ Winners fetch(const float* dy, const winner_place* wh
     UNROLL for (int k = 0; k < HELD; k++) {
         int c = holder * HELD + k;
         int64 number = (((int64)n * MAPS + map) * ROWS + r) * COLUMNS + c;
-        own.gradient[k] = 0.0f, own.place[k] = NO_WINNER;
+        own.gradient[k] = 0.0f, own.place[k] = NOWHERE;
         if (n >= images || holder >= HOLDERS || map >= MAPS || r >= ROWS || c >= COLUMNS) continue;
         spot won = SPOT(number, r * COLUMNS + c);
-        own.gradient[k] = dy[number];
+        own.gradient[k] = PLACED_GRADIENT(number, dy[number]);
         own.place[k] = won.column % WINDOW_WIDTH * WINDOW_HEIGHT + won.row % WINDOW_HEIGHT;
     }
     return own;
@@ -136,7 +137,7 @@ __device__ __forceinline__ void sweep(Winners own, const float4* taps, float* sw
     ROLLED for (int c = 0; c < COLUMNS; c++) {
         int holder = c / HELD, mine = lane / GROUP_MAPS == holder;
         float gradient = own.gradient[0];
-        int place = mine ? own.place[0] : NO_WINNER;
+        int place = mine ? own.place[0] : NOWHERE;
         ROLLED for (int j = 0; j < WINDOW_WIDTH; j += STEP, place -= STEP * WINDOW_HEIGHT) {
             int first = c * WINDOW_WIDTH + j, ahead = (lane - first) & 7;
             add_step(sum, taps - holder * GROUP_MAPS * MAP_TAPS + channel * 8, ahead, gradient, place);
@@ -209,7 +210,7 @@ input_gradient(const GLOBAL float* dy, WHERE_ARGUMENT X_ARGUMENT const GLOBAL fl
         int n = band / BANDS, from = begin, first = top;
         if (!keep)
             UNROLL for (int k = 0; k < HELD; k++)
-                if (own.gradient[k] == 0.0f) own.place[k] = NO_WINNER;
+                if (own.gradient[k] == 0.0f) own.place[k] = NOWHERE;
         Winners now = own;
         band += gridDim.x, begin = band % BANDS * BAND_ROWS, top = FIRST_ROW(begin + PAD_Y);
         own = fetch(dy, where, band / BANDS, images, top + row);

@@ -18,4 +18,4 @@
 #define VALUE(number) 0.0f
 #endif
 #define BEFORE_ACTIVATION(gradient, value) ((gradient) * derivative(ACTIVATION, value))
-#define GRADIENT(number) BEFORE_ACTIVATION(dy[number], VALUE(number))
+#define GRADIENT(number) BEFORE_ACTIVATION(PLACED_GRADIENT(number, dy[number]), VALUE(number))

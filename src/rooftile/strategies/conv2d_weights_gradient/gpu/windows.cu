@@ -85,7 +85,7 @@ weights_partial(const GLOBAL float* x, const GLOBAL float* dy,
         for (; e < end; e += TEAM) {
             // The next winner is on its way while this one is added.
             spot won = spot_of(place, e);
-            float added = gradient;
+            float added = OF_WINNER(gradient, place);
             if (e + TEAM < end) gradient = dy[first + e + TEAM], place = where[first + e + TEAM];
             add(tile + won.row * PITCH + (won.column & ~1), won.column & 1, added, sum);
             sum[TAPS] += added;

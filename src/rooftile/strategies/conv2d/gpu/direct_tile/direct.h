@@ -144,13 +144,15 @@ __device__ __forceinline__ void store(GLOBAL result* out, float sum[SUM_ROWS][SU
 #include "common/winner.h"
 #include "common/winner_place.h"
 
-// A window's first place, and how far behind it its element e stands.
+// How far behind a window's first place its element e stands, and what `where` says of a winner there,
+// by the window's result.
 #if WHERE_NARROW
-#define FIRST_PLACE(row, column) 0
 #define POSITION(e) (e)
+#define WON(position, row, column, y) (CUT(WIDE_RESULT(y)) ? NO_WINNER : (position))
 #else
-#define FIRST_PLACE(row, column) ((row) * POOL_HEIGHT * CONV_COLUMNS + (column) * POOL_WIDTH)
 #define POSITION(e) ((e) / POOL_WIDTH * CONV_COLUMNS + (e) % POOL_WIDTH)
+#define WON(position, row, column, y) \
+    ((row) * POOL_HEIGHT * CONV_COLUMNS + (column) * POOL_WIDTH + (position))
 #endif
 
 // The same of a maximum, with where it stands.
@@ -163,15 +165,16 @@ __device__ __forceinline__ void store_winners(GLOBAL result* out, GLOBAL winner_
         int kept = r < rows ? columns : 0;
         UNROLL for (int w = 0; w < THREAD_COLUMNS; w++) {
             float best = sum[r * POOL_HEIGHT][w * POOL_WIDTH];
-            int place = 0;
+            int position = 0;
             UNROLL for (int e = 1; e < POOL_HEIGHT * POOL_WIDTH; e++) {
                 float z = sum[r * POOL_HEIGHT + e / POOL_WIDTH][w * POOL_WIDTH + e % POOL_WIDTH];
                 if (BEATS(z, best))
-                    best = z, place = POSITION(e);
+                    best = z, position = POSITION(e);
             }
             if (w >= kept) continue;
-            out[r * COLUMNS + w] = RESULT(activate(best + shift));
-            where[r * COLUMNS + w] = FIRST_PLACE(row + r, column + w) + place;
+            result y = RESULT(activate(best + shift));
+            out[r * COLUMNS + w] = y;
+            where[r * COLUMNS + w] = WON(position, row + r, column + w, y);
         }
     }
 }

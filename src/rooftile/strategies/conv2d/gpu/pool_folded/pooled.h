@@ -24,11 +24,7 @@
 #define WHERE(offset)
 #endif
 
-#if OUT_NARROW
-#define IS_NAN(y) (widened(y) != widened(y))
-#else
-#define IS_NAN(y) ((y) != (y))
-#endif
+#define IS_NAN(y) (WIDE_RESULT(y) != WIDE_RESULT(y))
 
 // A weight as the cores see it.
 __device__ __forceinline__ float tap(const element* weights, int map, int c, int p, int q);
@@ -86,11 +82,11 @@ __device__ __forceinline__ float completed(float most, float shift)
 }
 
 #if WINNERS
-// Where a window's winner stands, of which the position in the window is known.
-__device__ __forceinline__ winner_place won(int position, int row, int column)
+// Where a window's winner stands, of which the position in the window is known, and the result y.
+__device__ __forceinline__ winner_place won(int position, int row, int column, result y)
 {
 #if WHERE_NARROW
-    return position;
+    return CUT(WIDE_RESULT(y)) ? NO_WINNER : position;
 #else
     return (row * POOL_HEIGHT + position / POOL_WIDTH) * CONV_COLUMNS + column * POOL_WIDTH +
            position % POOL_WIDTH;
@@ -184,7 +180,7 @@ __device__ __forceinline__ bool pool_step(struct pooled four, struct pooled* mos
     if (held(map, window, top + row)) {
         place[row * COLUMNS] = RESULT(y);
 #if WINNERS
-        where[row * COLUMNS] = won(all.place, top + row, window / WINDOWS_RIGHT);
+        where[row * COLUMNS] = won(all.place, top + row, window / WINDOWS_RIGHT, RESULT(y));
 #endif
     }
     return y != y;
@@ -209,7 +205,7 @@ __device__ __noinline__ void repair(const given* image, const element* weights, 
             if (threadIdx.x % 32 != lane) continue;
             results[at] = RESULT(right.sum);
 #if WINNERS
-            where[at] = won(right.place, top + row, column);
+            where[at] = won(right.place, top + row, column, results[at]);
 #endif
         }
     }

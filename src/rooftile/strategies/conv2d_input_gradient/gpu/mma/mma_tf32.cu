@@ -92,9 +92,9 @@ __device__ __forceinline__ void hold_gradients(const float* given, uint2* held, 
         uint2 one = make_uint2(0, 0);
         if (n + image < images && r < ROWS && column < COLUMNS && map < MAPS) {
             int number = (image * MAPS + map) * GRADIENTS + r * COLUMNS + column;
-            spot won = spot_of(((const winner_place*)(given + 2 * GIVEN))[number],
-                               r * COLUMNS + column);
-            one.x = __float_as_uint(tf32(given[number]));
+            winner_place place = ((const winner_place*)(given + 2 * GIVEN))[number];
+            spot won = spot_of(place, r * COLUMNS + column);
+            one.x = __float_as_uint(tf32(OF_WINNER(given[number], place)));
             one.y = (won.row - r * SIDE) * SIDE + won.column - column * SIDE;
         }
         held[at] = one;

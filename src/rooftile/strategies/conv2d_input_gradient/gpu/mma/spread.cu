@@ -209,7 +209,7 @@ input_gradient(const GLOBAL gradient_number* dy,
             if (threadIdx.x + k * THREADS < WINNERS) {
                 ((narrow*)plane)[stood[k]] = 0;
                 stood[k] = STAND(threadIdx.x + k * THREADS, place[k]);
-                ((narrow*)plane)[stood[k]] = NARROW(gradient[k]);
+                ((narrow*)plane)[stood[k]] = NARROW(OF_WINNER(gradient[k], place[k]));
             }
         __syncthreads();
         fetch(dy, where, n + gridDim.x, images, gradient, place);

@@ -40,7 +40,7 @@ __device__ __forceinline__ float share(const given* x, const gradient_number* dy
         float pixel = channel == CHANNELS ? 1.0f : 0.0f;
         if (channel < CHANNELS && inside)
             pixel = ROUND(WIDE(x[((n * CHANNELS + channel) * HEIGHT + i) * WIDTH + j]));
-        sum += ROUND(WIDE_GRADIENT(dy[number])) * pixel;
+        sum += ROUND(PLACED_GRADIENT(number, WIDE_GRADIENT(dy[number]))) * pixel;
     }
     return sum;
 }

@@ -150,16 +150,19 @@ __device__ __forceinline__ void hold_pixels(const given* held, unsigned* tile)
 // What a thread's share of its map's gradients adds to the bias.
 __device__ __forceinline__ float bias_of(const gradient_number* gradients)
 {
+    const winner_place* places = (const winner_place*)(gradients + GIVEN);
     int map = threadIdx.x / TEAM;
     float sum = 0.0f;
     if ((int)blockIdx.z * BLOCK_MAPS + map < MAPS)
-        for (int at = threadIdx.x % TEAM; at < GRADIENTS; at += TEAM)
-            sum += ROUND(WIDE_GRADIENT(gradients[map * GIVEN_PITCH + at]));
+        for (int e = threadIdx.x % TEAM; e < GRADIENTS; e += TEAM) {
+            int at = map * GIVEN_PITCH + e;
+            sum += ROUND(OF_WINNER(WIDE_GRADIENT(gradients[at]), places[at]));
+        }
     return sum;
 }
 
 // The windows of two words: their gradients, and how far behind a window's first place its winner
-// stands; -1 where there is no window.
+// stands; -1 where there is no window, and beyond all places where it has no winner.
 typedef struct {
     gradient_number gradient[WORD_WINDOWS][2];
     int place[WORD_WINDOWS][2];

@@ -94,7 +94,8 @@ __device__ __forceinline__ unsigned bytes_of(unsigned low, unsigned high, unsign
 __device__ __forceinline__ unsigned positions_of(const winner_place* where, int row, int column)
 {
 #if WHERE_NARROW
-    return *(const unsigned short*)where;
+    // A window that relu cut has a place that is none of its positions, without its highest bit too.
+    return *(const unsigned short*)where & 0x7f7f;
 #else
     int2 two = *(const int2*)where;
     int first = two.x - (row * WINDOW_HEIGHT * CONV_COLUMNS + column * WINDOW_WIDTH);
@@ -133,7 +134,7 @@ __device__ __forceinline__ void load_winners(unsigned made[TILES][2], float* bia
         if (COLUMNS % 8 > 0 && column >= COLUMNS) continue;
         gradients[half] = gradients_of(dy + at);
         positions |= positions_of(where + at, i, column) << 16 * half;
-        *bias += widened((narrow)(gradients[half] >> 16 * odd));
+        *bias += OF_WINNER(widened((narrow)(gradients[half] >> 16 * odd)), where[at + odd]);
     }
     UNROLL for (int t = 0; t < TILES; t++) {
         // A byte's highest bit stays where the winner's position is this column's.

@@ -1,0 +1,154 @@
+"""What lies in fewer bits between a step's launches changes no bit of its gradients."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rooftile.nn import Network, architecture
+from rooftile.nn.data import FASHION
+from rooftile.nn.layers import ConvLayer, LinearLayer
+from rooftile.nn.training.gpu import layers, narrow, step
+from rooftile.nn.training.gpu.epochs import rates_of
+from rooftile.nn.training.gpu.launches import Work
+from rooftile.nn.training.gpu.resident import Resident
+from rooftile.nn.training.gpu.step import Step
+from rooftile.nn.training.options import TrainingOptions
+from rooftile.ops import Conv2d, Pool
+from rooftile.strategies.conv2d.gpu.direct_tile import _winners as direct_tile
+
+
+def gradients_of(network, count, precision, device):
+    """Those of one step on random images."""
+    generator = np.random.default_rng(4)
+    images = generator.integers(0, 256, (count, 28, 28), np.uint8)
+    labels = generator.integers(0, 10, count)
+    options = TrainingOptions(batch=count, optimiser="sgd", shift=0, precision=precision)
+    held = Resident(network, images, labels, options, device, precision)
+    held.load("parameters", network.parameters)
+    held.begin_epoch(np.arange(count), np.zeros(count, np.int32), rates_of(options, 0, 1), 0)
+    Step(network, held, count)()
+    found = {key: np.zeros(s, np.float32) for key, s in network.parameter_shapes.items()}
+    held.fetch("gradients", found)
+    return found
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("precision", ["bf16", "fp16"])
+def test_activations_of_16_bits_change_no_bit(precision, cuda_device, monkeypatch):
+    network, asked = architecture("lenet5").initialise(0), []
+    settle = narrow.narrow_between
+    monkeypatch.setattr(step, "narrow_between", lambda row: asked.append(settle(row)) or asked[-1])
+    found = gradients_of(network, 256, precision, cuda_device)
+    assert asked == [True]
+    monkeypatch.setattr(step, "narrow_between", lambda row: False)
+    for key, right in gradients_of(network, 256, precision, cuda_device).items():
+        np.testing.assert_array_equal(found[key], right, err_msg=key)
+
+
+def winners(*ends, activation="relu"):
+    """Windows with several rows and columns, with ghost cells, of which many have no winner."""
+    network = Network(
+        "winners",
+        (1, 28, 28),
+        (
+            ConvLayer("conv1", 2, 3, padding=1, activation=activation, pool=Pool.of("max", 2)),
+            ConvLayer("conv2", 5, 3, activation=activation, pool=Pool.of("max", (4, 2))),
+            *ends,
+        ),
+        pixels=FASHION,
+    ).initialise(0)
+    for name in ("conv1", "conv2"):
+        network.parameters[f"{name}.bias"][...] = -0.2
+    return network
+
+
+LAST = LinearLayer("last", 10)
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh"])
+@pytest.mark.parametrize("count", [3, 140])
+def test_winners_told_in_8_bits_change_no_bit(count, activation, device, monkeypatch):
+    """Of few images and many."""
+    network = winners(LAST, activation=activation)
+    told = assert_told_alike(network, count, "ieee", device, monkeypatch)
+    assert told == [{"WHERE_NARROW": 1}] * 2
+
+
+@pytest.mark.parametrize("few", [0, 2**23])
+def test_nor_do_they_below_linear_layers(few, device, monkeypatch):
+    """That are products of matrices, or one launch."""
+    monkeypatch.setattr(layers, "_FEW", few)
+    monkeypatch.setattr(step, "are_small", lambda *problems: False)
+    told = assert_told_alike(
+        winners(LinearLayer("linear", 12), LAST), 7, "ieee", device, monkeypatch
+    )
+    assert told == [{"WHERE_NARROW": 1}] * 2
+
+
+@pytest.mark.parametrize(("activation", "times"), [("relu", 0), ("tanh", 1)])
+def test_no_launch_takes_the_derivative_that_places_tell(activation, times, device, monkeypatch):
+    """Behind a linear layer, or by reading a convolution's input."""
+    monkeypatch.setattr(layers, "_FEW", 0)
+    monkeypatch.setattr(step, "are_small", lambda *problems: False)
+    network = winners(LinearLayer("linear", 12), LAST, activation=activation)
+    options = TrainingOptions(batch=7, optimiser="sgd", shift=0)
+    images = np.zeros((7, 28, 28), np.uint8)
+    held = Resident(network, images, np.zeros(7, np.int64), options, device)
+    starts = [(one.name.split()[0], one.bytes) for one in Step(network, held, 7).starts]
+    assert [name for name, _ in starts].count("activation_gradient") == times
+    pixels, places, weights = 7 * 2 * 14 * 14, 7 * 5 * 3 * 6, 5 * 2 * 9
+    expected = 4 * ((1 + times) * pixels + places + weights) + places
+    assert dict(starts)["conv2d_input_gradient"] == expected
+
+
+@pytest.mark.parametrize(("window", "told"), [((3, 85), {"WHERE_NARROW": 1}), ((2, 128), {})])
+def test_8_bits_tell_255_positions_apart(window, told, device, monkeypatch):
+    """One more byte says that there is no winner."""
+    monkeypatch.setattr(layers.WinnersStage, "runs", lambda *asked: True)
+    problem = Conv2d(1, 1, 5, 130, 1, (1, 1), activation="relu", pool=Pool.of("max", window))
+    rung, work = direct_tile.WINNERS[0], Work(device, "ieee")
+    one = layers.WinnersStage(work, problem, None, (), rung)
+    narrow.narrow_between([one])
+    assert one.dz_lies == told
+    assert one.before == ("none" if told else "relu")
+
+
+def test_a_launch_tells_the_bytes_of_arrays_as_they_lie(device):
+    conv = ConvLayer("conv", 2, 3, activation="relu", pool=Pool.of("max", 2))
+    layers = conv, LinearLayer("last", 10)
+    network = Network("small", (1, 12, 12), layers, pixels=FASHION).initialise(0)
+    options = TrainingOptions(batch=7, optimiser="sgd", shift=0)
+    images, labels = np.zeros((7, 12, 12), np.uint8), np.zeros(7, np.int64)
+    held = Resident(network, images, labels, options, device)
+    moved = {one.name.split()[0]: one.bytes for one in Step(network, held, 7).starts}
+    x, winners, parameters = 7 * 12 * 12, 7 * 2 * 5 * 5, 2 * 9 + 2
+    # A place is a byte.
+    assert moved["conv2d"] == 4 * (x + winners + parameters) + winners
+    assert moved["conv2d_weights_gradient"] == 4 * (x + winners + parameters) + winners
+    assert moved["gather"] == 0
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("precision", ["ieee", "tf32", "bf16", "fp16"])
+@pytest.mark.parametrize("count", [64, 256, 1100])
+def test_so_do_those_of_tensor_cores(count, precision, cuda_device, monkeypatch):
+    network = architecture("lenet5").initialise(0)
+    _, second = assert_told_alike(network, count, precision, cuda_device, monkeypatch)
+    assert second == {"WHERE_NARROW": 1}
+
+
+def assert_told_alike(network, count, precision, device, monkeypatch):
+    """Gradients have the bits that they have with places of 32 bits; how layers' lie."""
+    told, tell = [], narrow._tell_places
+
+    def noted(stage, before):
+        tell(stage, before)
+        told.append(stage.dz_lies.copy())
+
+    monkeypatch.setattr(narrow, "_tell_places", noted)
+    found = gradients_of(network, count, precision, device)
+    monkeypatch.setattr(narrow, "_tell_places", lambda stage, before: None)
+    for key, right in gradients_of(network, count, precision, device).items():
+        np.testing.assert_array_equal(found[key], right, err_msg=key)
+    return told

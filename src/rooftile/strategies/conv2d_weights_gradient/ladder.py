@@ -3,6 +3,9 @@
 PREFERENCE = {
     "cpu": ("row_vectors", "nonzeros", "threads", "loops"),
     "gpu": (
+        "warpgroups_bf16",
+        "warpgroups_fp16",
+        "warpgroups_tf32",
         "mma_bf16",
         "mma_fp16",
         "mma_tf32",

@@ -97,6 +97,8 @@ class Warpgroups(GpuWeightsGradient):
             return f"{layout.steps} steps are no whole sets of {together}"
         if layout.sums > _MOST_SUMS:
             return f"{layout.sums} sums of a thread, {_MOST_SUMS} at most"
+        if not layout.turn_rows:
+            return f"rows of {layout.units} units of pixels are more than a block brings"
         held = layout.held(2 if config.get("X_NARROW") else 4)
         registers = layout.sums + 4 * together + held + _OTHERS
         if registers > _MOST_REGISTERS:

@@ -76,12 +76,17 @@ class Layout:
         return blocks(2 * (last + self.chunks), _UNIT)
 
     @property
+    def turn_rows(self) -> int:
+        """Rows of pixels that a block brings at a time: whole ones, in TF32 pairs of them."""
+        if self.cores.bytes == 4:
+            # A thread has one channel of one row.
+            return 32 * WARPS // (2 * CHANNELS) // self.units * 2
+        return 32 * WARPS // self.units
+
+    @property
     def tasks(self) -> int:
         """Units that a thread brings of an image."""
-        if self.cores.bytes == 4:
-            # Four lanes have units of a pair of rows, each of a channel and a row.
-            return blocks(blocks(blocks(self.tile_rows, 2) * self.units, 4), WARPS)
-        return blocks(self.tile_rows * self.units, 32 * WARPS)
+        return blocks(self.tile_rows, self.turn_rows)
 
     @property
     def sums(self) -> int:

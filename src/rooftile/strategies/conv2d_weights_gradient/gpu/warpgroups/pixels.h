@@ -11,12 +11,14 @@
 #include "common/formats.h"
 
 #define PLANE (HEIGHT * WIDTH)
-// Pixels of a unit, which a thread brings of one channel in TF32, else of four.
+// Pixels of a unit: in TF32 of one channel, else of four.
 #define UNIT 4
 #define UNIT_WORDS (UNIT * (X_NARROW ? 2 : 4) / 4)
 // Chunks from a window's corner to the next one's.
 #define APART (WINDOW_WIDTH / 2)
 #define PIECE_BYTES 128
+#define ROW_BYTES (CHUNKS * PIECE_BYTES)
+#define PLANE_BYTES (TILE_ROWS * ROW_BYTES)
 #if CORES == TF32
 #define UNIT_CHANNELS 1
 #define PLANE_WINDOWS 4
@@ -24,6 +26,10 @@
 #define UNIT_CHANNELS 4
 #define PLANE_WINDOWS 8
 #endif
+// Where a window lies.
+#define PLANES (8 * ACROSS / PLANE_WINDOWS)
+#define PLANE_OF(w) (PLANES == 1 ? 0 : (w) / PLANE_WINDOWS)
+#define IN_PLANE(w) (PLANES == 1 ? (w) : (w) % PLANE_WINDOWS)
 // Pixels that a thread reads at a time: all of them lie inside of the image, or beyond it.
 #if (WIDTH | PAD_X) % 4 == 0
 #define RUN 4
@@ -43,65 +49,77 @@ typedef unsigned run;
 typedef unsigned short run;
 #endif
 
-// A unit: its row of the tile, its place in the row, and its first channel of the block's.
+// Rows of the tile from one of a thread's units to the next one.
+#if CORES == TF32
+#define TURN_ROWS (THREADS / 8 / UNITS * 2)
+#else
+#define TURN_ROWS (THREADS / UNITS)
+#endif
+
+// A thread's first unit: its row of the tile, its place in the row, and its first channel of the
+// block's.  The others stand below it, so that their addresses differ by constants.
 struct unit { int row, at, channel; };
 struct pixels { unsigned of[TASKS][UNIT_CHANNELS][UNIT_WORDS]; };
 
-// A thread's unit.  In TF32 lanes stand in four places, channels and two rows, whose numbers have
-// banks of their own.
-__device__ __forceinline__ struct unit unit_of(int task)
+// In TF32 lanes stand in four places, channels and two rows, whose numbers have banks of their own.
+__device__ __forceinline__ struct unit own_unit(void)
 {
     struct unit unit;
-    int thread = task * THREADS + threadIdx.x, at = thread;
+    int thread = threadIdx.x;
 #if CORES == TF32
-    at = thread / 32 * 4 + thread % 4;
-    unit.row = at / UNITS * 2 + thread / 16 % 2, unit.channel = thread / 4 % 4;
+    int slot = thread / 32 * 4 + thread % 4;
+    unit.row = slot / UNITS * 2 + thread / 16 % 2, unit.channel = thread / 4 % 4;
 #else
-    unit.row = at / UNITS, unit.channel = 0;
+    int slot = thread;
+    unit.row = slot / UNITS, unit.channel = 0;
 #endif
-    unit.at = at % UNITS;
+    unit.at = slot % UNITS;
     return unit;
+}
+
+// Whether a thread has a unit of a turn: what is left over of threads has none.
+__device__ __forceinline__ int has_unit(struct unit unit, int turn)
+{
+    int there = unit.row < TURN_ROWS;
+    // What no problem of these sizes lacks is not asked for.
+    return there && ((turn + 1) * TURN_ROWS <= TILE_ROWS || unit.row < TILE_ROWS - turn * TURN_ROWS);
 }
 
 // Asks for a thread's pixels of an image; zeros around it.
 __device__ __forceinline__ void ask_for_pixels(const given* x, int n, struct pixels* pixels)
 {
-    UNROLL for (int task = 0; task < TASKS; task++) {
-        struct unit unit = unit_of(task);
-        int i = unit.row - PAD_Y, j = UNIT * unit.at - PAD_X;
-        UNROLL for (int c = 0; c < UNIT_CHANNELS; c++) {
-            int channel = blockIdx.y * 4 + unit.channel + c;
-            int there = unit.row < TILE_ROWS && i >= 0 && i < HEIGHT && channel < CHANNELS;
-            const given* row = x + ((int64)n * CHANNELS + channel) * PLANE + i * WIDTH + j;
+    struct unit unit = own_unit();
+    int i = unit.row - PAD_Y, j = UNIT * unit.at - PAD_X, channel = blockIdx.y * 4 + unit.channel;
+    const given* corner = x + ((int64)n * CHANNELS + channel) * PLANE + (i * WIDTH + j);
+    UNROLL for (int turn = 0; turn < TASKS; turn++) {
+        int down = turn * TURN_ROWS, inside = i + down >= 0 && i + down < HEIGHT;
+        UNROLL for (int c = 0; c < UNIT_CHANNELS; c++)
             UNROLL for (int v = 0; v < UNIT; v += RUN) {
                 run some = {};
-                if (there && j + v >= 0 && j + v < WIDTH) some = *(const run*)(row + v);
-                *(run*)((given*)pixels->of[task][c] + v) = some;
+                int there = inside && j + v >= 0 && j + v < WIDTH && channel + c < CHANNELS;
+                if (there && has_unit(unit, turn))
+                    some = *(const run*)(corner + (c * PLANE + down * WIDTH + v));
+                *(run*)((given*)pixels->of[turn][c] + v) = some;
             }
-        }
     }
 }
 
+// Lays a chunk to the windows that meet it: in TF32 a number of it.  `line` is where it would lie as
+// chunk 0 of window 0.
 #if CORES == TF32
-// Lays a unit's chunk to the windows that meet it.  Lanes of odd rows do the second pixel first.
-__device__ __forceinline__ void lay_chunk(char* stage, struct unit unit, int chunk,
-                                          const unsigned (*number)[UNIT_WORDS])
+typedef float laid;
+#else
+typedef uint4 laid;
+#endif
+__device__ __forceinline__ void lay_chunk(char* line, int at, int chunk, int down, laid value)
 {
-    int odd = threadIdx.x / 16 % 2;
-    UNROLL for (int v = 0; v < 2; v++) {
-        float value = __uint_as_float(number[0][2 * chunk + v]);
-        float beside = __uint_as_float(number[0][2 * chunk + 1 - v]);
-        float rounded = tf32(odd ? beside : value);
-        char* line = stage + ((v ^ odd) * 4 + unit.channel) * 16;
-        UNROLL for (int d = chunk % APART; d < CHUNKS; d += APART) {
-            int w = (2 * unit.at + chunk) / APART - d / APART;
-            if (w < 0 || w >= 8 * ACROSS) continue;
-            int piece = (w / 4 * TILE_ROWS + unit.row) * CHUNKS + d;
-            *(float*)(line + piece * PIECE_BYTES + w % 4 * 4) = rounded;
-        }
+    UNROLL for (int d = chunk % APART; d < CHUNKS; d += APART) {
+        unsigned w = 2 / APART * at - (d / APART - chunk / APART);
+        char* window = line + (PLANE_OF(w) * PLANE_BYTES + IN_PLANE(w) * (int)sizeof(laid));
+        if (w < 8 * ACROSS) *(laid*)(window + (down * ROW_BYTES + d * PIECE_BYTES)) = value;
     }
 }
-#else
+
 // Two channels' numbers of a pixel.
 #if X_NARROW
 #define BOTH(one, other, v)                                                                     \
@@ -111,29 +129,28 @@ __device__ __forceinline__ void lay_chunk(char* stage, struct unit unit, int chu
 #define BOTH(one, other, v) pack(__uint_as_float((one)[v]), __uint_as_float((other)[v]))
 #endif
 
-// Lays a unit's chunk to the windows that meet it.
-__device__ __forceinline__ void lay_chunk(char* stage, struct unit unit, int chunk,
-                                          const unsigned (*number)[UNIT_WORDS])
-{
-    int v = 2 * chunk;
-    uint4 all = make_uint4(BOTH(number[0], number[1], v), BOTH(number[2], number[3], v),
-                           BOTH(number[0], number[1], v + 1), BOTH(number[2], number[3], v + 1));
-    UNROLL for (int d = chunk % APART; d < CHUNKS; d += APART) {
-        int w = (2 * unit.at + chunk) / APART - d / APART;
-        if (w < 0 || w >= 8 * ACROSS) continue;
-        int piece = (w / 8 * TILE_ROWS + unit.row) * CHUNKS + d;
-        *(uint4*)(stage + piece * PIECE_BYTES + w % 8 * 16) = all;
-    }
-}
-#endif
-
-// Lays what a thread has asked for to a stage.
+// Lays a thread's units to a stage.
 __device__ __forceinline__ void lay_pixels(const struct pixels* pixels, char* stage)
 {
-    UNROLL for (int task = 0; task < TASKS; task++) {
-        struct unit unit = unit_of(task);
-        if (unit.row >= TILE_ROWS) continue;
-        UNROLL for (int chunk = 0; chunk < 2; chunk++)
-            lay_chunk(stage, unit, chunk, pixels->of[task]);
+    struct unit unit = own_unit();
+    char* line = stage + (unit.row * ROW_BYTES + unit.channel * 16);
+    UNROLL for (int turn = 0; turn < TASKS; turn++) {
+        if (!has_unit(unit, turn)) continue;
+        const unsigned(*number)[UNIT_WORDS] = pixels->of[turn];
+#if CORES == TF32
+        // Lanes of odd rows lay a chunk's second pixel first.
+        int odd = unit.row % 2;
+        UNROLL for (int v = 0; v < UNIT; v++) {
+            float own = __uint_as_float(number[0][v]), other = __uint_as_float(number[0][v ^ 1]);
+            char* pixel = line + (v % 2 ^ odd) * 64;
+            lay_chunk(pixel, unit.at, v / 2, turn * TURN_ROWS, tf32(odd ? other : own));
+        }
+#else
+        UNROLL for (int v = 0; v < UNIT; v += 2) {
+            laid both = {BOTH(number[0], number[1], v), BOTH(number[2], number[3], v),
+                         BOTH(number[0], number[1], v + 1), BOTH(number[2], number[3], v + 1)};
+            lay_chunk(line, unit.at, v / 2, turn * TURN_ROWS, both);
+        }
+#endif
     }
 }

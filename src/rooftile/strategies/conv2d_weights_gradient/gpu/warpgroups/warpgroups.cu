@@ -34,11 +34,9 @@
 #include "conv2d_weights_gradient/gpu/warpgroups/gradients.h"
 #include "conv2d_weights_gradient/gpu/warpgroups/pixels.h"
 
-#define ROW_BYTES (CHUNKS * PIECE_BYTES)
-#define PLANE_BYTES (TILE_ROWS * ROW_BYTES)
 // From a step's first half of terms to its second one: the next plane, or the next row of windows.
 #define HALVES_APART (CORES == TF32 ? PLANE_BYTES : WINDOW_HEIGHT * ROW_BYTES)
-#define PIXEL_BYTES (ACROSS * 8 / PLANE_WINDOWS * PLANE_BYTES)
+#define PIXEL_BYTES (PLANES * PLANE_BYTES)
 // Where a step's windows begin in a stage.
 #define BEGIN(step)                                                                             \
     (COLUMN_OF_STEP(step) / PLANE_WINDOWS * PLANE_BYTES                                         \

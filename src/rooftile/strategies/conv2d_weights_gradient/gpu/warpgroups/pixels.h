@@ -29,6 +29,7 @@
 // Where a window lies.
 #define PLANES (8 * ACROSS / PLANE_WINDOWS)
 #define PLANE_OF(w) (PLANES == 1 ? 0 : (w) / PLANE_WINDOWS)
+#define NOWHERE (~0u)
 #define IN_PLANE(w) (PLANES == 1 ? (w) : (w) % PLANE_WINDOWS)
 // Pixels that a thread reads at a time: all of them lie inside of the image, or beyond it.
 #if (WIDTH | PAD_X) % 4 == 0
@@ -104,19 +105,39 @@ __device__ __forceinline__ void ask_for_pixels(const given* x, int n, struct pix
     }
 }
 
-// Lays a chunk to the windows that meet it: in TF32 a number of it.  `line` is where it would lie as
-// chunk 0 of window 0.
+// What lies together of a window: in TF32 a number, else two pixels of four channels.
 #if CORES == TF32
 typedef float laid;
 #else
 typedef uint4 laid;
 #endif
-__device__ __forceinline__ void lay_chunk(char* line, int at, int chunk, int down, laid value)
+// Windows that meet a unit.
+#define MEETING ((CHUNKS - 1) / APART + 2 / APART)
+struct places { unsigned of[MEETING]; };
+
+// How far behind window 0 of their row those that meet a unit lie; beyond the stage where they are
+// not there.
+__device__ __forceinline__ struct places places_of(int at)
+{
+    struct places places;
+    UNROLL for (int m = 0; m < MEETING; m++) {
+        unsigned w = 2 / APART * (at + 1) - 1 - m;
+        places.of[m] = PLANE_OF(w) * PLANE_BYTES + IN_PLANE(w) * (int)sizeof(laid);
+        if (w >= 8 * ACROSS) places.of[m] = NOWHERE;
+        // The compiler would compute it anew for each store.
+        asm volatile("" : "+r"(places.of[m]));
+    }
+    return places;
+}
+
+// Lays a chunk to the windows that meet it: in TF32 a number of it.  `line` is where it would lie as
+// chunk 0 of window 0.
+__device__ __forceinline__ void lay_chunk(char* line, const struct places* places, int chunk,
+                                          laid value)
 {
     UNROLL for (int d = chunk % APART; d < CHUNKS; d += APART) {
-        unsigned w = 2 / APART * at - (d / APART - chunk / APART);
-        char* window = line + (PLANE_OF(w) * PLANE_BYTES + IN_PLANE(w) * (int)sizeof(laid));
-        if (w < 8 * ACROSS) *(laid*)(window + (down * ROW_BYTES + d * PIECE_BYTES)) = value;
+        unsigned place = places->of[d / APART + (1 - chunk) / APART];
+        if (place != NOWHERE) *(laid*)(line + place + d * PIECE_BYTES) = value;
     }
 }
 
@@ -133,6 +154,7 @@ __device__ __forceinline__ void lay_chunk(char* line, int at, int chunk, int dow
 __device__ __forceinline__ void lay_pixels(const struct pixels* pixels, char* stage)
 {
     struct unit unit = own_unit();
+    struct places places = places_of(unit.at);
     char* line = stage + (unit.row * ROW_BYTES + unit.channel * 16);
     UNROLL for (int turn = 0; turn < TASKS; turn++) {
         if (!has_unit(unit, turn)) continue;
@@ -143,13 +165,13 @@ __device__ __forceinline__ void lay_pixels(const struct pixels* pixels, char* st
         UNROLL for (int v = 0; v < UNIT; v++) {
             float own = __uint_as_float(number[0][v]), other = __uint_as_float(number[0][v ^ 1]);
             char* pixel = line + (v % 2 ^ odd) * 64;
-            lay_chunk(pixel, unit.at, v / 2, turn * TURN_ROWS, tf32(odd ? other : own));
+            lay_chunk(pixel + turn * TURN_ROWS * ROW_BYTES, &places, v / 2, tf32(odd ? other : own));
         }
 #else
         UNROLL for (int v = 0; v < UNIT; v += 2) {
             laid both = {BOTH(number[0], number[1], v), BOTH(number[2], number[3], v),
                          BOTH(number[0], number[1], v + 1), BOTH(number[2], number[3], v + 1)};
-            lay_chunk(line, unit.at, v / 2, turn * TURN_ROWS, both);
+            lay_chunk(line + turn * TURN_ROWS * ROW_BYTES, &places, v / 2, both);
         }
 #endif
     }

@@ -220,7 +220,7 @@ WRONG_POSITIONS = (
     ("+ WARP_ROW / TILE_MAPS;", ";"),
     ("PIECES_AT(from, HALVES_APART)", "PIECES_AT(from, (HALVES_APART) / 2)"),
     ("__cvta_generic_to_shared(stage) + row * ROW_BYTES", "__cvta_generic_to_shared(stage)"),
-    ("n += gridDim.x, turn ^= 1", "n += gridDim.x"),
+    ("n = next, turn = behind", "n = next"),
     ("next + gridDim.x, images", "next, images"),
     ("KIND == 0 ? all : 0.0f", "all"),
     ("15u << 4 * window", "15u << 4 * (window ^ 1)"),

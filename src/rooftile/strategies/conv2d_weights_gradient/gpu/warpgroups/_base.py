@@ -103,7 +103,7 @@ class Warpgroups(GpuWeightsGradient):
         registers = layout.sums + 4 * together + held + _OTHERS
         if registers > _MOST_REGISTERS:
             return f"{registers} registers a thread, {_MOST_REGISTERS} at most"
-        shared, room = _shared(layout), self.machine.shared_room(1)
+        shared, room = _shared(layout, 2), self.machine.shared_room(1)
         return f"{shared} bytes of shared memory, {room} for a block" if shared > room else None
 
     def macros(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int | str]:
@@ -123,7 +123,9 @@ class Warpgroups(GpuWeightsGradient):
             "CORES": self.cores.word,
             "X_NARROW": config.get("X_NARROW", 0),
             "PRODUCTS(sum, a, b)": _products(self.cores, sums),
+            "STAGES": _stages(layout, self.machine.shared_room(1)),
             "COMPLETE(sum, a)": completed(sums, "0", a),
+            "AWAIT(a, later)": completed((), "later", elements("(a)", 4)),
         }
 
     def _as_it_lies(self, array: Array, config: Config) -> Array:
@@ -141,9 +143,8 @@ class Warpgroups(GpuWeightsGradient):
         channels, maps, kinds = _beside(layout)
         grid = (rows // kinds, channels, maps * kinds)
         columns = (blocks(_columns(problem), 32), 1, 1)
-        partial = Launch(
-            "weights_partial", grid, (32 * WARPS, 1, 1), _shared(layout), overlaps=True
-        )
+        shared = _shared(layout, _stages(layout, self.machine.shared_room(1)))
+        partial = Launch("weights_partial", grid, (32 * WARPS, 1, 1), shared, overlaps=True)
         finish = Launch("finish", columns, (32, _FINISH, 1), overlaps=True)
         return (
             Step(partial, (*given, "partial", problem.images)),
@@ -182,9 +183,14 @@ def _beside(layout: Layout) -> tuple[int, int, int]:
     return blocks(problem.channels, CHANNELS), maps, layout.window[0] // 2
 
 
-def _shared(layout: Layout) -> int:
-    """Bytes of two stages; or of the sums, to be joined."""
-    return max(2 * layout.stage_bytes, layout.joined_bytes)
+def _shared(layout: Layout, stages: int) -> int:
+    """Bytes of the stages; or of the sums, to be joined."""
+    return max(stages * layout.stage_bytes, layout.joined_bytes)
+
+
+def _stages(layout: Layout, room: int) -> int:
+    """Three, where they fit, so that products need not be complete before the next begin."""
+    return 3 if _shared(layout, 3) <= room else 2
 
 
 def _columns(problem: Conv2dWeightsGradient) -> int:

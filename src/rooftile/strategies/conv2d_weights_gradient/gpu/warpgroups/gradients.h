@@ -28,15 +28,34 @@ typedef unsigned positions;
 // Gradients that a thread reads at a time.
 #define BESIDE (2 - COLUMNS % 2)
 #endif
-typedef struct __align__(BESIDE * sizeof(gradient_number)) {
-    gradient_number of[BESIDE];
-} gradients_beside;
-typedef struct __align__(BESIDE * sizeof(winner_place)) { winner_place of[BESIDE]; } places_beside;
+// They stay as they come until they are laid: to take them apart would wait for them.
+#if BESIDE == 1
+typedef gradient_number gradients_beside;
+#define GRADIENT_OF(some, u) (some)
+#elif DY_NARROW
+typedef unsigned gradients_beside;
+#define GRADIENT_OF(some, u) ((gradient_number)((some) >> 16 * (u)))
+#else
+typedef float2 gradients_beside;
+#define GRADIENT_OF(some, u) ((u) ? (some).y : (some).x)
+#endif
+#if BESIDE == 1
+typedef winner_place places_beside;
+#define PLACE_OF(won, u) (won)
+#elif WHERE_NARROW
+typedef unsigned short places_beside;
+#define PLACE_OF(won, u) ((winner_place)((won) >> 8 * (u)))
+#else
+typedef uint2 places_beside;
+#define PLACE_OF(won, u) ((winner_place)((u) ? (won).y : (won).x))
+#endif
 
 struct gradients {
-    gradient_number of[TURNS][WINDOWS];
-    winner_place place[TURNS][WINDOWS];
+    gradients_beside of[TURNS][WINDOWS / BESIDE];
+    places_beside place[TURNS][WINDOWS / BESIDE];
 };
+#define GRADIENT(gradients, turn, k) GRADIENT_OF((gradients)->of[turn][(k) / BESIDE], (k) % BESIDE)
+#define PLACE(gradients, turn, k) PLACE_OF((gradients)->place[turn][(k) / BESIDE], (k) % BESIDE)
 
 // Where a winner stands in its window.
 __device__ __forceinline__ unsigned position_of(winner_place place, int r, int c)
@@ -80,10 +99,7 @@ __device__ __forceinline__ void ask_for_gradients(const gradient_number* dy, con
                 some = *(const gradients_beside*)(dy + first + r * COLUMNS + c);
                 won = *(const places_beside*)(where + first + r * COLUMNS + c);
             }
-            UNROLL for (int u = 0; u < BESIDE; u++) {
-                gradients->of[turn][k + u] = some.of[u];
-                gradients->place[turn][k + u] = won.of[u];
-            }
+            gradients->of[turn][k / BESIDE] = some, gradients->place[turn][k / BESIDE] = won;
         }
     }
 }
@@ -100,12 +116,12 @@ __device__ __forceinline__ void lay_gradients(const struct gradients* gradients,
         UNROLL for (int k = 0; k < WINDOWS; k++) {
             int r = ROW_OF_STEP(step) + ROW_OF_WINDOW(k);
             int c = COLUMN_OF_STEP(step) + COLUMN_OF_WINDOW(lane, k);
-            found |= (position_of(gradients->place[turn][k], r, c) & 15) << 4 * k;
+            found |= (position_of(PLACE(gradients, turn, k), r, c) & 15) << 4 * k;
         }
-        const gradient_number* some = gradients->of[turn];
         UNROLL for (int k = 0; k < 2; k++)
             ((unsigned*)stage)[at * 4 + 2 * k + half] =
-                GRADIENTS_WORD(some[k * WORD_WINDOWS], some[(k + 1) * WORD_WINDOWS - 1]);
+                GRADIENTS_WORD(GRADIENT(gradients, turn, k * WORD_WINDOWS),
+                               GRADIENT(gradients, turn, (k + 1) * WORD_WINDOWS - 1));
         ((half_positions*)(stage + WORDS_BYTES))[2 * at + half] = (half_positions)found;
     }
 }
@@ -116,7 +132,7 @@ __device__ __forceinline__ float sum_of(const struct gradients* gradients)
     float sum = 0.0f;
     UNROLL for (int turn = 0; turn < TURNS; turn++)
         UNROLL for (int k = 0; k < WINDOWS; k++)
-            sum += ROUND(WIDE_GRADIENT(gradients->of[turn][k]));
+            sum += ROUND(WIDE_GRADIENT(GRADIENT(gradients, turn, k)));
     return sum;
 }
 

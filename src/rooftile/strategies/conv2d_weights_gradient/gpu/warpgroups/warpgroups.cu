@@ -7,7 +7,7 @@
 // The left matrix, gradients among zeros, is made in registers; the right one is read in place by the
 // cores: pixels.h says how it lies, so that all columns are equally far apart, and the next row of
 // positions begins one row of pixels further down.  An image's products run while the next image is
-// laid to the other stage.  What it removes: reads of pixels by threads, and most instructions.
+// laid to another stage.  What it removes: reads of pixels by threads, and most instructions.
 // What it costs: products with zeros, all but one of a window's; pixels that lie several times in
 // shared memory.
 //
@@ -45,8 +45,8 @@
 // A warp's 16 rows of a product have one position in their row, and one tile of maps.
 #define WARP_ROW ((int)threadIdx.x / 32 % 4 * 16)
 
-// Begins an image's products of a warpgroup.  They may still be under way after that: what they read
-// must stay until they are complete.
+// Begins an image's products of a warpgroup.  The last TOGETHER of them may still be under way after
+// that, but none of the image before: what they read must stay until they are complete.
 __device__ __forceinline__ void multiply(float sum[SUMS], unsigned a[TOGETHER][4], const char* stage)
 {
     int row = KIND * 2 + threadIdx.x / 128, tile = WARP_ROW % TILE_MAPS / 16;
@@ -54,8 +54,9 @@ __device__ __forceinline__ void multiply(float sum[SUMS], unsigned a[TOGETHER][4
     unsigned from = (unsigned)__cvta_generic_to_shared(stage) + row * ROW_BYTES;
     word b = PIECES_AT(from, HALVES_APART);
     ROLLED for (int first = 0; first < STEPS; first += TOGETHER) {
-        if (first > 0) COMPLETE(sum, a);
         UNROLL for (int k = 0; k < TOGETHER; k++) {
+            // What was made of these words is complete; the products since then go on.
+            AWAIT(a[k], TOGETHER - 1);
             winners(stage + PIXEL_BYTES, first + k, tile, position, a[k]);
             begin_products();
             PRODUCTS(sum, a[k], b + (BEGIN(first + k) >> 4));
@@ -96,7 +97,7 @@ __device__ __forceinline__ void spread(const float sum[SUMS], float* joined)
 __device__ __forceinline__ void join(const float* joined, float* rows)
 {
     for (int at = threadIdx.x; at < TILE_MAPS * 4 * TAPS; at += THREADS) {
-        int tap = at % TAPS, of_four = at / TAPS % 4, of_tile = at / TAPS / 4;
+        int of_four = at % 4, tap = at / 4 % TAPS, of_tile = at / 4 / TAPS;
         int channel = blockIdx.y * 4 + of_four, map = MAP_GROUP * TILE_MAPS + of_tile;
         int pixel = tap / MASK_WIDTH * 2 * CHUNKS + tap % MASK_WIDTH;
         float all = 0.0f;
@@ -133,24 +134,30 @@ weights_partial(const GLOBAL given* x, const GLOBAL gradient_number* dy,
     struct pixels pixels;
     struct gradients gradients;
     UNROLL for (int e = 0; e < SUMS; e++) sum[e] = 0.0f;
+    UNROLL for (int e = 0; e < 4 * TOGETHER; e++) a[e / 4][e % 4] = 0;
     AWAIT_EARLIER();
     ask_for_image(x, dy, where, blockIdx.x, images, &pixels, &gradients);
     bias += lay_image(&pixels, &gradients, shared);
-    ask_for_image(x, dy, where, blockIdx.x + gridDim.x, images, &pixels, &gradients);
     shared_ready();
+    ask_for_image(x, dy, where, blockIdx.x + gridDim.x, images, &pixels, &gradients);
     __syncthreads();
 
     // While an image is multiplied, the next one is laid, and the one after it is on its way to
-    // registers.
-    for (int n = blockIdx.x, turn = 0; n < images; n += gridDim.x, turn ^= 1) {
-        int next = n + gridDim.x;
+    // registers.  With three stages the cores have work at hand from one image to the next.
+    int n = blockIdx.x, turn = 0;
+    do {
+        int next = n + gridDim.x, behind = turn + 1 < STAGES ? turn + 1 : 0;
         multiply(sum, a, shared + turn * STAGE_BYTES);
-        if (next < images) bias += lay_image(&pixels, &gradients, shared + (turn ^ 1) * STAGE_BYTES);
-        ask_for_image(x, dy, where, next + gridDim.x, images, &pixels, &gradients);
-        COMPLETE(sum, a);
+        if (next < images) bias += lay_image(&pixels, &gradients, shared + behind * STAGE_BYTES);
+        // Before more is asked for, whose arrival it might wait for.
         shared_ready();
+        ask_for_image(x, dy, where, next + gridDim.x, images, &pixels, &gradients);
+        if (STAGES == 2) COMPLETE(sum, a);
         __syncthreads();
-    }
+        n = next, turn = behind;
+    } while (n < images);
+    COMPLETE(sum, a);
+    __syncthreads();
 
     float* rows = partial + (int64)(blockIdx.x * KINDS + KIND) * MAPS * COLUMNS_ALL;
     spread(sum, (float*)shared);

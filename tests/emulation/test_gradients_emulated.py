@@ -209,6 +209,15 @@ def test_rows_of_positions(name, problem, config, tmp_path):
     assert verdict.passed, verdict
 
 
+def test_two_stages_where_three_find_no_room(tmp_path):
+    on = dataclasses.replace(SMALL, block_shared_bytes=48 * 1024)
+    rung = strategy("conv2d_weights_gradient", "warpgroups_tf32", "cuda")
+    config = rung.config(RAGGED)
+    assert [one.macros(RAGGED, config)["STAGES"] for one in (rung, rung.on(on))] == [3, 2]
+    verdict = judged_weights("warpgroups_tf32", RAGGED, RAGGED.random(3), tmp_path, on=on)
+    assert verdict.passed, verdict
+
+
 @pytest.mark.parametrize("name", ["warpgroups_bf16", "warpgroups_tf32"])
 @pytest.mark.parametrize("kind", ["infinities", "NaN", "zeros", "many decades"])
 def test_infinities_reach_the_weights_of_their_positions_alone(name, kind, tmp_path):

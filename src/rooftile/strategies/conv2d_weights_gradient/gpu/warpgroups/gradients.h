@@ -54,8 +54,8 @@ struct gradients {
     gradients_beside of[TURNS][WINDOWS / BESIDE];
     places_beside place[TURNS][WINDOWS / BESIDE];
 };
-#define GRADIENT(gradients, turn, k) GRADIENT_OF((gradients)->of[turn][(k) / BESIDE], (k) % BESIDE)
-#define PLACE(gradients, turn, k) PLACE_OF((gradients)->place[turn][(k) / BESIDE], (k) % BESIDE)
+#define GRADIENT_AT(all, turn, k) GRADIENT_OF((all)->of[turn][(k) / BESIDE], (k) % BESIDE)
+#define PLACE_AT(all, turn, k) PLACE_OF((all)->place[turn][(k) / BESIDE], (k) % BESIDE)
 
 // Where a winner stands in its window.
 __device__ __forceinline__ unsigned position_of(winner_place place, int r, int c)
@@ -85,7 +85,7 @@ __device__ __forceinline__ void ask_for_gradients(const gradient_number* dy, con
                                                   int n, struct gradients* gradients)
 {
     int lane = threadIdx.x % 32, map = MAP_GROUP * TILE_MAPS + own_map();
-    int64 first = ((int64)n * MAPS + map) * (ROWS * COLUMNS);
+    int64 image = (int64)n * (MAPS * GRADIENTS);
     UNROLL for (int turn = 0; turn < TURNS; turn++) {
         int step = STEP_OF(turn);
         UNROLL for (int k = 0; k < WINDOWS; k += BESIDE) {
@@ -96,8 +96,9 @@ __device__ __forceinline__ void ask_for_gradients(const gradient_number* dy, con
             // What no problem of these sizes lacks is not asked for.
             if ((PORTIONS % WARPS == 0 || step < STEPS) && (ROWS % WORD_WINDOWS == 0 || r < ROWS)
                 && (COLUMNS % 8 == 0 || c < COLUMNS) && (MAPS % TILE_MAPS == 0 || map < MAPS)) {
-                some = *(const gradients_beside*)(dy + first + r * COLUMNS + c);
-                won = *(const places_beside*)(where + first + r * COLUMNS + c);
+                int at = map * GRADIENTS + r * COLUMNS + c;
+                some = *(const gradients_beside*)(dy + image + at);
+                won = *(const places_beside*)(where + image + at);
             }
             gradients->of[turn][k / BESIDE] = some, gradients->place[turn][k / BESIDE] = won;
         }
@@ -116,12 +117,12 @@ __device__ __forceinline__ void lay_gradients(const struct gradients* gradients,
         UNROLL for (int k = 0; k < WINDOWS; k++) {
             int r = ROW_OF_STEP(step) + ROW_OF_WINDOW(k);
             int c = COLUMN_OF_STEP(step) + COLUMN_OF_WINDOW(lane, k);
-            found |= (position_of(PLACE(gradients, turn, k), r, c) & 15) << 4 * k;
+            found |= (position_of(PLACE_AT(gradients, turn, k), r, c) & 15) << 4 * k;
         }
         UNROLL for (int k = 0; k < 2; k++)
             ((unsigned*)stage)[at * 4 + 2 * k + half] =
-                GRADIENTS_WORD(GRADIENT(gradients, turn, k * WORD_WINDOWS),
-                               GRADIENT(gradients, turn, (k + 1) * WORD_WINDOWS - 1));
+                GRADIENTS_WORD(GRADIENT_AT(gradients, turn, k * WORD_WINDOWS),
+                               GRADIENT_AT(gradients, turn, (k + 1) * WORD_WINDOWS - 1));
         ((half_positions*)(stage + WORDS_BYTES))[2 * at + half] = (half_positions)found;
     }
 }
@@ -132,7 +133,7 @@ __device__ __forceinline__ float sum_of(const struct gradients* gradients)
     float sum = 0.0f;
     UNROLL for (int turn = 0; turn < TURNS; turn++)
         UNROLL for (int k = 0; k < WINDOWS; k++)
-            sum += ROUND(WIDE_GRADIENT(GRADIENT(gradients, turn, k)));
+            sum += ROUND(WIDE_GRADIENT(GRADIENT_AT(gradients, turn, k)));
     return sum;
 }
 

@@ -1,9 +1,9 @@
 // An image's gradients and the positions of their winners on their way from memory through
 // registers to a stage of shared memory, where they lie as lanes hold the left matrix of a product.
 //
-// A stage is [STEPS][TILES][32 lanes][4 words], then the lanes' positions, four bits of each window.
-// A step's terms are eight windows of a row; in 16 bits also those of the row below.  A lane has two
-// maps of a tile of 16, and WINDOWS windows of each.
+// A stage is [STEPS][TILES][32 lanes][4 words], then the lanes' positions, four bits of each
+// window.  A step's terms are eight windows of a row; in 16 bits also those of the row below.  A
+// lane has two maps of a tile of 16, and WINDOWS windows of each.
 
 #pragma once
 
@@ -81,8 +81,9 @@ __device__ __forceinline__ int own_map(void)
 #define COLUMN_OF_STEP(step) ((step) / DOWN * 8)
 
 // Asks for a thread's gradients of an image; zeros where there is no window.
-__device__ __forceinline__ void ask_for_gradients(const gradient_number* dy, const winner_place* where,
-                                                  int n, struct gradients* gradients)
+__device__ __forceinline__ void ask_for_gradients(const gradient_number* dy,
+                                                  const winner_place* where, int n,
+                                                  struct gradients* gradients)
 {
     int lane = threadIdx.x % 32, map = MAP_GROUP * TILE_MAPS + own_map();
     int64 image = (int64)n * (MAPS * GRADIENTS);
@@ -137,8 +138,8 @@ __device__ __forceinline__ float sum_of(const struct gradients* gradients)
     return sum;
 }
 
-// A lane's words of a step: gradients of those winners that stand in one position, zeros in place of
-// others.
+// A lane's words of a step: gradients of those winners that stand in one position, zeros in place
+// of others.
 __device__ __forceinline__ void winners(const char* stage, int step, int tile, unsigned position,
                                         unsigned word[4])
 {

@@ -2,9 +2,10 @@
 // they lie as products read them: once for each window of a row that meets them.
 //
 // A stage is [planes][TILE_ROWS][CHUNKS] pieces of 128 bytes.  A chunk is two pixels beside each
-// other of four channels.  In 16 bits a plane has eight windows of a row, and a piece is [8 windows]
-// [2 pixels][4 channels]; in TF32, whose matrices cannot be transposed, it has four windows, and a
-// piece is [2 pixels][4 channels][4 windows].  Chunk d of a window begins 2 d pixels from its corner.
+// other of four channels.  In 16 bits a plane has eight windows of a row, and a piece is
+// [8 windows][2 pixels][4 channels]; in TF32, whose matrices cannot be transposed, it has four
+// windows, and a piece is [2 pixels][4 channels][4 windows].  Chunk d of a window begins 2 d pixels
+// from its corner.
 
 #pragma once
 
@@ -29,8 +30,8 @@
 // Where a window lies.
 #define PLANES (8 * ACROSS / PLANE_WINDOWS)
 #define PLANE_OF(w) (PLANES == 1 ? 0 : (w) / PLANE_WINDOWS)
-#define NOWHERE (~0u)
 #define IN_PLANE(w) (PLANES == 1 ? (w) : (w) % PLANE_WINDOWS)
+#define NOWHERE (~0u)
 // Pixels that a thread reads at a time: all of them lie inside of the image, or beyond it.
 #if (WIDTH | PAD_X) % 4 == 0
 #define RUN 4
@@ -83,7 +84,8 @@ __device__ __forceinline__ int has_unit(struct unit unit, int turn)
 {
     int there = unit.row < TURN_ROWS;
     // What no problem of these sizes lacks is not asked for.
-    return there && ((turn + 1) * TURN_ROWS <= TILE_ROWS || unit.row < TILE_ROWS - turn * TURN_ROWS);
+    int all = (turn + 1) * TURN_ROWS <= TILE_ROWS;
+    return there && (all || unit.row < TILE_ROWS - turn * TURN_ROWS);
 }
 
 // Asks for a thread's pixels of an image; zeros around it.
@@ -115,8 +117,8 @@ typedef uint4 laid;
 #define MEETING ((CHUNKS - 1) / APART + 2 / APART)
 struct places { unsigned of[MEETING]; };
 
-// How far behind window 0 of their row those that meet a unit lie; beyond the stage where they are
-// not there.
+// How far behind window 0 of their row those that meet a unit lie; NOWHERE for those that are not
+// there.
 __device__ __forceinline__ struct places places_of(int at)
 {
     struct places places;
@@ -130,8 +132,8 @@ __device__ __forceinline__ struct places places_of(int at)
     return places;
 }
 
-// Lays a chunk to the windows that meet it: in TF32 a number of it.  `line` is where it would lie as
-// chunk 0 of window 0.
+// Lays a chunk to the windows that meet it: in TF32 a number of it.  `line` is where it would lie
+// as chunk 0 of window 0.
 __device__ __forceinline__ void lay_chunk(char* line, const struct places* places, int chunk,
                                           laid value)
 {
@@ -159,19 +161,20 @@ __device__ __forceinline__ void lay_pixels(const struct pixels* pixels, char* st
     UNROLL for (int turn = 0; turn < TASKS; turn++) {
         if (!has_unit(unit, turn)) continue;
         const unsigned(*number)[UNIT_WORDS] = pixels->of[turn];
+        char* below = line + turn * TURN_ROWS * ROW_BYTES;
 #if CORES == TF32
         // Lanes of odd rows lay a chunk's second pixel first.
         int odd = unit.row % 2;
         UNROLL for (int v = 0; v < UNIT; v++) {
             float own = __uint_as_float(number[0][v]), other = __uint_as_float(number[0][v ^ 1]);
-            char* pixel = line + (v % 2 ^ odd) * 64;
-            lay_chunk(pixel + turn * TURN_ROWS * ROW_BYTES, &places, v / 2, tf32(odd ? other : own));
+            char* pixel = below + (v % 2 ^ odd) * 64;
+            lay_chunk(pixel, &places, v / 2, tf32(odd ? other : own));
         }
 #else
         UNROLL for (int v = 0; v < UNIT; v += 2) {
             laid both = {BOTH(number[0], number[1], v), BOTH(number[2], number[3], v),
                          BOTH(number[0], number[1], v + 1), BOTH(number[2], number[3], v + 1)};
-            lay_chunk(line + turn * TURN_ROWS * ROW_BYTES, &places, v / 2, both);
+            lay_chunk(below, &places, v / 2, both);
         }
 #endif
     }

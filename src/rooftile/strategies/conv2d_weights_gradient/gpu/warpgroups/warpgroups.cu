@@ -1,15 +1,15 @@
 // Rungs 10 to 12, warpgroups: correlation of images with winners on Hopper's warpgroups.
 //
-// In `mma` a warp asks shared memory for the pixels of every product's columns, number by number, and
-// turns each word of gradients over for each cell.  Here a warpgroup has one row of positions in a
-// window.  A product's 64 rows are the positions of that row, each with TILE_MAPS maps; its terms are
-// windows; its columns are the MASK_HEIGHT by 2 CHUNKS pixels around the positions, of four channels.
-// The left matrix, gradients among zeros, is made in registers; the right one is read in place by the
-// cores: pixels.h says how it lies, so that all columns are equally far apart, and the next row of
-// positions begins one row of pixels further down.  An image's products run while the next image is
-// laid to another stage.  What it removes: reads of pixels by threads, and most instructions.
-// What it costs: products with zeros, all but one of a window's; pixels that lie several times in
-// shared memory.
+// In `mma` a warp asks shared memory for the pixels of every product's columns, number by number,
+// and turns each word of gradients over for each cell.  Here a warpgroup has one row of positions
+// in a window.  A product's 64 rows are the positions of that row, each with TILE_MAPS maps; its
+// terms are windows; its columns are the MASK_HEIGHT by 2 CHUNKS pixels around the positions, of
+// four channels.  The left matrix, gradients among zeros, is made in registers; the right one is
+// read in place by the cores: pixels.h says how it lies, so that all columns are equally far apart,
+// and the next row of positions begins one row of pixels further down.  An image's products run
+// while the next image is laid to another stage.  What it removes: reads of pixels by threads, and
+// most instructions.  What it costs: products with zeros, all but one of a window's; pixels that lie
+// several times in shared memory.
 //
 // Sums are made by block, then by `finish` over the blocks, in a fixed order.  Zeros make NaN of
 // infinities: see mend.h.
@@ -45,9 +45,10 @@
 // A warp's 16 rows of a product have one position in their row, and one tile of maps.
 #define WARP_ROW ((int)threadIdx.x / 32 % 4 * 16)
 
-// Begins an image's products of a warpgroup.  The last TOGETHER of them may still be under way after
-// that, but none of the image before: what they read must stay until they are complete.
-__device__ __forceinline__ void multiply(float sum[SUMS], unsigned a[TOGETHER][4], const char* stage)
+// Begins an image's products of a warpgroup.  The last TOGETHER of them may still be under way
+// after that, but none of the image before: what they read must stay until they are complete.
+__device__ __forceinline__ void multiply(float sum[SUMS], unsigned a[TOGETHER][4],
+                                         const char* stage)
 {
     int row = KIND * 2 + threadIdx.x / 128, tile = WARP_ROW % TILE_MAPS / 16;
     unsigned position = row * WINDOW_WIDTH + WARP_ROW / TILE_MAPS;
@@ -76,8 +77,8 @@ __device__ __forceinline__ void ask_for_image(const given* x, const gradient_num
 }
 
 // Lays them to a stage.  Returns what they add to the bias.
-__device__ __forceinline__ float lay_image(const struct pixels* pixels, const struct gradients* gradients,
-                                     char* stage)
+__device__ __forceinline__ float lay_image(const struct pixels* pixels,
+                                           const struct gradients* gradients, char* stage)
 {
     lay_pixels(pixels, stage);
     lay_gradients(gradients, stage + PIXEL_BYTES);
@@ -88,7 +89,8 @@ __device__ __forceinline__ float lay_image(const struct pixels* pixels, const st
 __device__ __forceinline__ void spread(const float sum[SUMS], float* joined)
 {
     int lane = threadIdx.x % 32;
-    float* own = joined + (threadIdx.x / 128 * 64 + WARP_ROW + lane / 4) * SUM_COLUMNS + lane % 4 * 2;
+    int row = threadIdx.x / 128 * 64 + WARP_ROW + lane / 4;
+    float* own = joined + row * SUM_COLUMNS + lane % 4 * 2;
     UNROLL for (int e = 0; e < SUMS; e += 2)
         *(float2*)(own + ROW_OF(e) * SUM_COLUMNS + COLUMN_OF(e)) = make_float2(sum[e], sum[e + 1]);
 }
@@ -118,7 +120,8 @@ __device__ __forceinline__ void join_biases(float bias, float* joined, float* ro
     joined[threadIdx.x] = bias;
     __syncthreads();
     int own = own_map(), map = MAP_GROUP * TILE_MAPS + own;
-    if (threadIdx.x >= TILE_MAPS * 4 || threadIdx.x % 4 > 0 || map >= MAPS || blockIdx.y > 0) return;
+    int tells = threadIdx.x < TILE_MAPS * 4 && threadIdx.x % 4 == 0 && blockIdx.y == 0;
+    if (!tells || map >= MAPS) return;
     float all = 0.0f;
     for (int k = threadIdx.x; k < THREADS; k += TILE_MAPS * 4) all += joined[k];
     rows[map * COLUMNS_ALL + CHANNELS * TAPS] = KIND == 0 ? all : 0.0f;

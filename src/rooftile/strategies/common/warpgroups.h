@@ -22,9 +22,8 @@ __device__ __forceinline__ word matrix_across(unsigned address, unsigned beside,
 }
 
 // The descriptor of pieces of 8 rows of 16 bytes, without a swizzle.  They lie below each other,
-// and `apart` bytes lead to the piece beside one.  Of a matrix that lies across, rows are terms, and
-// the pieces below each other are the next 16 bytes of each.  (As a function it would be compiled to
-// other instructions.)
+// and `apart` bytes lead to the piece beside one.  (As a function it would be compiled to other
+// instructions.)
 #define PIECES_AT(address, apart)                                                               \
     ((address) >> 4 | (word)((apart) >> 4) << 16 | (word)(128 >> 4) << 32)
 

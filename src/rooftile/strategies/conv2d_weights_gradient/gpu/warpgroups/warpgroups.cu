@@ -8,8 +8,8 @@
 // read in place by the cores: pixels.h says how it lies, so that all columns are equally far apart,
 // and the next row of positions begins one row of pixels further down.  An image's products run
 // while the next image is laid to another stage.  What it removes: reads of pixels by threads, and
-// most instructions.  What it costs: products with zeros, all but one of a window's; pixels that lie
-// several times in shared memory.
+// most instructions.  What it costs: products with zeros, all but one of a window's; pixels that
+// lie several times in shared memory.
 //
 // Sums are made by block, then by `finish` over the blocks, in a fixed order.  Zeros make NaN of
 // infinities: see mend.h.
@@ -53,6 +53,8 @@ __device__ __forceinline__ void multiply(float sum[SUMS], unsigned a[TOGETHER][4
     int row = KIND * 2 + threadIdx.x / 128, tile = WARP_ROW % TILE_MAPS / 16;
     unsigned position = row * WINDOW_WIDTH + WARP_ROW / TILE_MAPS;
     unsigned from = (unsigned)__cvta_generic_to_shared(stage) + row * ROW_BYTES;
+    // Of a matrix that lies across, as in 16 bits, a piece is eight terms, and those below each other
+    // are the next columns.
     word b = PIECES_AT(from, HALVES_APART);
     ROLLED for (int first = 0; first < STEPS; first += TOGETHER) {
         UNROLL for (int k = 0; k < TOGETHER; k++) {

@@ -53,8 +53,8 @@ __device__ __forceinline__ void multiply(float sum[SUMS], unsigned a[TOGETHER][4
     int row = KIND * 2 + threadIdx.x / 128, tile = WARP_ROW % TILE_MAPS / 16;
     unsigned position = row * WINDOW_WIDTH + WARP_ROW / TILE_MAPS;
     unsigned from = (unsigned)__cvta_generic_to_shared(stage) + row * ROW_BYTES;
-    // Of a matrix that lies across, as in 16 bits, a piece is eight terms, and those below each other
-    // are the next columns.
+    // Of a matrix that lies across, as in 16 bits, a piece is eight terms, and those below each
+    // other are the next columns.
     word b = PIECES_AT(from, HALVES_APART);
     ROLLED for (int first = 0; first < STEPS; first += TOGETHER) {
         UNROLL for (int k = 0; k < TOGETHER; k++) {

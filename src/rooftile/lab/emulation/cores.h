@@ -124,8 +124,9 @@ static double described(kind kind, uint64_t matrix, int row, int k, bool across)
     at = matrix >> 62 ? swizzled(at + row % 8 * 128 + k * size)
                       : at + k / half * beside + row % 8 * 16 + k % half * size;
     if (across) {
-        if (!(matrix >> 62) || kind == TF32) abort();
-        at = swizzled((start + row / 64 * beside) + k / 8 * below + k % 8 * 128 + row % 64 * size);
+        if (kind == TF32) abort();
+        at = matrix >> 62 ? swizzled(start + row / 64 * beside + k / 8 * below + k % 8 * 128 + row % 64 * size)
+                          : start + row / 8 * below + k / 8 * beside + k % 8 * 16 + row % 8 * size;
     }
     unsigned word = 0;
     memcpy(&word, shared_at(at), size);

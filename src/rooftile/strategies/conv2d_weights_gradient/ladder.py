@@ -5,6 +5,9 @@ PREFERENCE = {
     "gpu": (
         "turned_bf16",
         "turned_fp16",
+        "warpgroups_bf16",
+        "warpgroups_fp16",
+        "warpgroups_tf32",
         "mma_bf16",
         "mma_fp16",
         "mma_tf32",

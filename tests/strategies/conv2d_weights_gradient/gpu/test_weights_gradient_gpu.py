@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,8 +14,10 @@ from winner_positions import right_with_cuts, without_cuts
 from rooftile.lab.judge.verify import verify
 from rooftile.ops import Pool
 from rooftile.ops.conv2d_weights_gradient import NAMED, Conv2dWeightsGradient
+from rooftile.runtime import choice
 from rooftile.runtime.choice import choose
 from rooftile.strategies import strategy
+from rooftile.strategies.machine import preset
 
 POOL = Pool.of("max", 2)
 SQUARES = Conv2dWeightsGradient(
@@ -176,3 +179,50 @@ def test_arrays_of_fewer_bits_leave_room_for_more_blocks():
     assert rung.config(problem) == rung.config(problem, {"BLOCKS": 1, "SEGMENTS": 2})
     for blocks, given in ((3, {}), (2, {"BLOCKS": 2}), (2, {"SEGMENTS": 2})):
         assert rung.config(problem, narrow | given)["BLOCKS"] == blocks
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"pool": None}, "do not overlap"),
+        ({"pool": Pool.of("max", 4, 2)}, "do not overlap"),
+        ({"pool": Pool.of("max", 3)}, "neither two nor four columns"),
+        ({"pool": Pool.of("max", (3, 4))}, "pairs of rows"),
+        ({"pool": Pool.of("max", (6, 4))}, "24 positions"),
+        ({"stride": (1, 2)}, "apart"),
+        ({"mask": (9, 9)}, "216 sums of a thread"),
+        ({"width": 80}, "registers a thread"),
+        ({"width": 200}, "rows of 50 units"),
+    ],
+)
+def test_warpgroups_say_what_they_refuse(change, why):
+    problem = dataclasses.replace(NAMED["lenet-conv2"], **change)
+    assert why in strategy("conv2d_weights_gradient", "warpgroups_tf32", "cuda").why_not(problem)
+
+
+def test_warpgroups_share_out_rows_of_positions_and_hold_what_registers_do():
+    problem = dataclasses.replace(NAMED["lenet-conv2"], images=8192)
+    for precision, together in (("bf16", 4), ("tf32", 8)):
+        rung = strategy("conv2d_weights_gradient", f"warpgroups_{precision}", "cuda")
+        config = rung.config(problem)
+        assert config["TOGETHER"] == together
+        partial, _ = rung.steps(problem, config)
+        assert partial.launch.grid == (66, 1, 2)
+        assert rung.workspace(problem, config)["partial"] == 132 * (16 * 4 * 49 + 16)
+        assert "no whole sets" in rung.invalid(problem, {**config, "TOGETHER": 3})
+        small = rung.on(dataclasses.replace(preset(), block_shared_bytes=100 * 1024))
+        assert "143360 bytes of shared memory" in small.why_not(problem)
+
+
+@pytest.mark.parametrize(("architecture", "many"), [("sm_90", "warpgroups"), ("sm_80", "mma")])
+def test_warpgroups_take_many_images_of_many_channels(monkeypatch, architecture, many):
+    gpu = SimpleNamespace(description=SimpleNamespace(architecture=architecture))
+    monkeypatch.setattr(choice, "lent_gpu", lambda device: gpu)
+    for name, images, expected in (
+        ("lenet-conv2", 1024, many),
+        ("lenet-conv2", 240, "mma"),
+        ("lenet-conv1", 1024, "mma"),
+    ):
+        problem = dataclasses.replace(NAMED[name], images=images)
+        for precision in ("tf32", "bf16", "fp16"):
+            assert choose(problem, precision, "cuda").name == f"{expected}_{precision}"

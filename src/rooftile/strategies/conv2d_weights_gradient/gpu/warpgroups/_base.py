@@ -1,0 +1,198 @@
+"""Rungs on Hopper's warpgroups.
+
+Source: NVIDIA, "Parallel Thread Execution ISA", on ``wgmma`` and its matrix descriptors; NVIDIA,
+CUTLASS, ``cute/arch/mma_sm90_desc.hpp``, on matrices that lie across without a swizzle; Scherer,
+Müller, Behnke, "Evaluation of Pooling Operations in Convolutional Architectures", ICANN 2010 (only
+winners have gradients).
+"""
+
+from __future__ import annotations
+
+import math
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops import Array
+from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
+from rooftile.strategies.common.cores import CORES, Cores
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.common.warpgroups import completed, elements, product
+from rooftile.strategies.conv2d_weights_gradient.gpu._base import GpuWeightsGradient, inputs_of
+from rooftile.strategies.conv2d_weights_gradient.gpu.warpgroups._layout import (
+    CHANNELS,
+    WARPS,
+    Layout,
+)
+from rooftile.strategies.gpu import Config, Step, Tunable
+
+_WINDOW_COLUMNS = (2, 4)
+_MOST_POSITIONS = 16
+"""Of a window, by the bits that say which one won."""
+_MOST_SUMS = 144
+"""Of a thread, in its registers."""
+_MOST_REGISTERS = 255
+"""Of a thread."""
+_OTHERS = 40
+"""Registers for addresses and loops."""
+_MOST_PIECES = 32
+"""Eights of columns of an instruction."""
+_PIECE_ADDRESS = 8
+"""By how much a descriptor of the next eight columns is larger."""
+_FINISH = 16
+"""Rows of threads that share out what `finish` joins."""
+
+
+class Warpgroups(GpuWeightsGradient):
+    """Takes winners of windows of two or four columns and an even number of rows that do not
+    overlap."""
+
+    devices = ("cuda",)
+    architectures = ("sm_90",)
+    tensor_cores = True
+    source = "warpgroups"
+    pays_from = 256
+    """Images from which on each block has some, one after another."""
+    tunables = (Tunable("TOGETHER", (1, 2, 4, 8), 1),)
+
+    @property
+    def cores(self) -> Cores:
+        """What they multiply."""
+        return CORES[self.precision]
+
+    def why_not(self, problem: Conv2dWeightsGradient) -> str | None:
+        """Windows that overlap, or have other columns, odd rows or many positions; strides; large
+        masks; images beyond shared memory."""
+        pool = problem.pool
+        if pool is None or pool.stride != pool.window:
+            return "it is for max-pools whose windows do not overlap"
+        if pool.window[1] not in _WINDOW_COLUMNS:
+            return f"windows of {pool.window} have neither two nor four columns"
+        if pool.window[0] % 2:
+            return f"windows of {pool.window} are no whole pairs of rows"
+        if math.prod(pool.window) > _MOST_POSITIONS:
+            return f"a window has {math.prod(pool.window)} positions, {_MOST_POSITIONS} at most"
+        if problem.stride != (1, 1):
+            return f"pixels of neighbouring outputs lie {problem.stride} apart"
+        return self.invalid(problem, {"TOGETHER": 1})
+
+    def why_slow(self, problem: Conv2dWeightsGradient) -> str | None:
+        """Few images; one channel, which stands among zeros."""
+        if problem.images < self.pays_from:
+            return f"it pays from {self.pays_from} images on"
+        if problem.channels < CHANNELS:
+            return f"it multiplies {CHANNELS} channels, of which {problem.channels} are there"
+        return None
+
+    def defaults(self, problem: Conv2dWeightsGradient) -> dict[str, int]:
+        """As many steps as registers hold."""
+        for together in (8, 4, 2):
+            config = {"TOGETHER": together}
+            if self.invalid(problem, config) is None:
+                return config
+        return {"TOGETHER": 1}
+
+    def invalid(self, problem: Conv2dWeightsGradient, config: Config) -> str | None:
+        """More registers than a thread, or shared memory than a block has."""
+        layout, together = Layout(problem, self.cores), config["TOGETHER"]
+        if layout.steps % together:
+            return f"{layout.steps} steps are no whole sets of {together}"
+        if layout.sums > _MOST_SUMS:
+            return f"{layout.sums} sums of a thread, {_MOST_SUMS} at most"
+        if not layout.turn_rows:
+            return f"rows of {layout.units} units of pixels are more than a block brings"
+        held = layout.held(2 if config.get("X_NARROW") else 4)
+        registers = layout.sums + 4 * together + held + _OTHERS
+        if registers > _MOST_REGISTERS:
+            return f"{registers} registers a thread, {_MOST_REGISTERS} at most"
+        shared, room = _shared(layout, 2), self.machine.shared_room(1)
+        return f"{shared} bytes of shared memory, {room} for a block" if shared > room else None
+
+    def macros(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int | str]:
+        """The layer's sizes, the tunables, the cores' type, the layout, and the products."""
+        layout = Layout(problem, self.cores)
+        sums, a = elements("(sum)", layout.sums), elements("(a)", config["TOGETHER"], 4)
+        return {
+            **super().macros(problem, config),
+            "DOWN": layout.down,
+            "ACROSS": layout.across,
+            "CHUNKS": layout.chunks,
+            "TILE_ROWS": layout.tile_rows,
+            "UNITS": layout.units,
+            "TASKS": layout.tasks,
+            "SUMS": layout.sums,
+            "STAGE_BYTES": layout.stage_bytes,
+            "CORES": self.cores.word,
+            "X_NARROW": config.get("X_NARROW", 0),
+            "PRODUCTS(sum, a, b)": _products(self.cores, sums),
+            "STAGES": _stages(layout, self.machine.shared_room(1)),
+            "COMPLETE(sum, a)": completed(sums, "0", a),
+            "AWAIT(a, later)": completed((), "later", elements("(a)", 4)),
+        }
+
+    def _as_it_lies(self, array: Array, config: Config) -> Array:
+        """What is made never has 16 bits."""
+        return array if array.role == "output" else super()._as_it_lies(array, config)
+
+    def workspace(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int]:
+        """The sums of each block."""
+        return {"partial": self._rows(problem) * _columns(problem)}
+
+    def steps(self, problem: Conv2dWeightsGradient, config: Config) -> tuple[Step, ...]:
+        """Sums by block, and over the blocks: those anew that are NaN."""
+        rows, given = self._rows(problem), inputs_of(problem)
+        layout = Layout(problem, self.cores)
+        channels, maps, kinds = _beside(layout)
+        grid = (rows // kinds, channels, maps * kinds)
+        columns = (blocks(_columns(problem), 32), 1, 1)
+        shared = _shared(layout, _stages(layout, self.machine.shared_room(1)))
+        partial = Launch("weights_partial", grid, (32 * WARPS, 1, 1), shared, overlaps=True)
+        finish = Launch("finish", columns, (32, _FINISH, 1), overlaps=True)
+        return (
+            Step(partial, (*given, "partial", problem.images)),
+            Step(finish, (*given, "partial", "dweights", "dbias", problem.images, rows)),
+        )
+
+    def _rows(self, problem: Conv2dWeightsGradient) -> int:
+        """Rows of partial sums: blocks that share out the images, each kind of them."""
+        beside = _beside(Layout(problem, self.cores))
+        across = max(1, self.machine.multiprocessors // math.prod(beside))
+        return min(problem.images, across) * beside[2]
+
+
+def _products(cores: Cores, sums: list[str]) -> str:
+    """The products of a step: instructions of about as many columns."""
+    pieces = len(sums) // 4
+    each = blocks(pieces, blocks(pieces, _MOST_PIECES))
+    parts = [
+        product(
+            cores,
+            sums[4 * first : 4 * (first + each)],
+            elements("(a)", 4),
+            f"(b) + {first * _PIECE_ADDRESS}",
+            True,
+            (False, cores.bytes == 2),
+        )
+        for first in range(0, pieces, each)
+    ]
+    return "; ".join(parts)
+
+
+def _beside(layout: Layout) -> tuple[int, int, int]:
+    """Blocks that share out an image: by channels, by maps, and by rows of positions."""
+    problem = layout.problem
+    maps = blocks(problem.maps, layout.tile_maps)
+    return blocks(problem.channels, CHANNELS), maps, layout.window[0] // 2
+
+
+def _shared(layout: Layout, stages: int) -> int:
+    """Bytes of the stages; or of the sums, to be joined."""
+    return max(stages * layout.stage_bytes, layout.joined_bytes)
+
+
+def _stages(layout: Layout, room: int) -> int:
+    """Three, where they fit, so that products need not be complete before the next begin."""
+    return 3 if _shared(layout, 3) <= room else 2
+
+
+def _columns(problem: Conv2dWeightsGradient) -> int:
+    """Weights and biases."""
+    return sum(array.size for array in problem.output_arrays)

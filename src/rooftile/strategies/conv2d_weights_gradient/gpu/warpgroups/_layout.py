@@ -1,0 +1,113 @@
+"""How an image's pixels and gradients lie in shared memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
+from rooftile.strategies.common.cores import Cores
+from rooftile.strategies.common.grid import blocks
+
+WARPS = 8
+CHANNELS = 4
+"""Of a block."""
+_PIECE = 128
+"""Bytes of eight times 16 bytes, of which matrices are made."""
+_ROWS = 64
+"""Of a warpgroup's product: maps at the positions in a row of a window."""
+_SIDE_BY_SIDE = 8
+"""Windows beside each other of a step."""
+_UNIT = 4
+"""Pixels that a thread brings at a time."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Numbers of a problem that the text is compiled with."""
+
+    problem: Conv2dWeightsGradient
+    cores: Cores
+
+    @property
+    def window(self) -> tuple[int, int]:
+        """The pool's."""
+        assert self.problem.pool is not None
+        return self.problem.pool.window
+
+    @property
+    def tile_maps(self) -> int:
+        """Maps of a block."""
+        return _ROWS // self.window[1]
+
+    @property
+    def deep(self) -> int:
+        """Rows of windows of a step."""
+        return self.cores.depth // _SIDE_BY_SIDE
+
+    @property
+    def down(self) -> int:
+        """Steps one above another."""
+        return blocks(self.problem.layer.output_size[0], self.deep)
+
+    @property
+    def across(self) -> int:
+        """Steps side by side."""
+        return blocks(self.problem.layer.output_size[1], _SIDE_BY_SIDE)
+
+    @property
+    def steps(self) -> int:
+        """Of an image."""
+        return self.across * self.down
+
+    @property
+    def chunks(self) -> int:
+        """Pairs of pixels beside each other that a window's masks meet."""
+        return blocks(self.window[1] + self.problem.mask[1] - 1, 2)
+
+    @property
+    def tile_rows(self) -> int:
+        """Rows of pixels that whole steps meet."""
+        return self.down * self.deep * self.window[0] + self.problem.mask[0] - 1
+
+    @property
+    def units(self) -> int:
+        """Units of a row."""
+        last = (_SIDE_BY_SIDE * self.across - 1) * (self.window[1] // 2)
+        return blocks(2 * (last + self.chunks), _UNIT)
+
+    @property
+    def turn_rows(self) -> int:
+        """Rows of pixels that a block brings at a time: whole ones, in TF32 pairs of them."""
+        if self.cores.bytes == 4:
+            # A thread has one channel of one row.
+            return 32 * WARPS // (2 * CHANNELS) // self.units * 2
+        return 32 * WARPS // self.units
+
+    @property
+    def tasks(self) -> int:
+        """Units that a thread brings of an image."""
+        return blocks(self.tile_rows, self.turn_rows)
+
+    @property
+    def sums(self) -> int:
+        """Of a thread: two of every eight columns in each of two rows."""
+        return 4 * self.problem.mask[0] * self.chunks
+
+    @property
+    def stage_bytes(self) -> int:
+        """Bytes of an image's pixels, then of its gradients and positions."""
+        planes = self.across * self.cores.bytes // 2
+        lanes = 32 * self.steps * self.tile_maps // 16
+        positions = 8 // self.cores.bytes
+        return planes * self.tile_rows * self.chunks * _PIECE + lanes * (16 + positions)
+
+    @property
+    def joined_bytes(self) -> int:
+        """Bytes of both warpgroups' sums."""
+        return 4 * 32 * WARPS * self.sums
+
+    def held(self, pixel_bytes: int) -> int:
+        """Registers of the pixels, gradients and places that a thread brings."""
+        channels = CHANNELS if self.cores.bytes == 2 else 1
+        turns = blocks(self.steps * self.tile_maps // 8, WARPS)
+        return self.tasks * channels * pixel_bytes + turns * 4 * self.deep

@@ -23,7 +23,7 @@
 
 #include "common/mma.h"
 #include "common/overlapping.h"
-#include "conv2d_weights_gradient/gpu/mma/mend.h"
+#include "conv2d_weights_gradient/gpu/mend.h"
 
 #define THREADS (32 * WARPS)
 #define BLOCK_MAPS 4

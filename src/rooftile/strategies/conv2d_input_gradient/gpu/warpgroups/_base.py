@@ -186,10 +186,10 @@ def _given_bytes(problem: Conv2dInputGradient, config: Config) -> int:
 
 
 def _passed_bytes(problem: Conv2dInputGradient) -> int:
-    """Of the rows of pixels that three warps pass on to the next."""
+    """Of the rows of pixels that warps pass on."""
     assert problem.pool is not None
     reached = (_TILE - 1) * problem.pool.window[1] + _side(problem)
-    return 3 * (problem.mask[0] - 1) * reached * _CHANNELS * 4
+    return 4 * (problem.mask[0] - 1) * reached * _CHANNELS * 4
 
 
 def _tile_bytes(problem: Conv2dInputGradient, config: Config) -> int:

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "common/cores.h"
+#include "common/places.h"
 #if CORES == TF32
 #include "common/tf32.h"
 typedef float element;
@@ -31,23 +32,24 @@ typedef narrow element;
 #define MASK_AT(column, group, step) \
     ((((column) * GROUPS + (group)) * DEEP + (step)) * 2 * LINE_PIECES * 128)
 
-// Says whether a weight is infinite or NaN.
+// A thread lays 16 bytes at a time: some maps' taps of a column of the product.  Says whether a weight
+// is infinite or NaN.
 __device__ __forceinline__ int hold_masks(const float* weights, char* masks, int first)
 {
     float doubt = 0.0f;
-    const int count = MASK_AT(WINDOW_WIDTH, 0, 0) / (int)sizeof(element);
-    // Several loads are under way at a time.
-    UNROLL_BY(8) for (int at = threadIdx.x; at < count; at += 256) {
-        int piece = at / (8 * NUMBERS), along = at / NUMBERS % 8;
-        int line = piece % LINE_PIECES, terms = piece / LINE_PIECES;
-        int map = terms % (2 * DEEP * GROUPS) * NUMBERS + at % NUMBERS;
-        int p = line / CHUNKS, q = line % CHUNKS * 2 + along / 4 - terms / (2 * DEEP * GROUPS);
-        int channel = first + along % 4;
-        int there = map < MAPS && channel < CHANNELS && q >= 0 && q < MASK_WIDTH;
-        const float* taps = weights + ((map * CHANNELS + channel) * MASK_HEIGHT + p) * MASK_WIDTH;
-        float tap = there ? taps[q] : 0.0f;
-        doubt = fmaf(ROUND(tap), 0.0f, doubt);
-        ((element*)masks)[at] = ELEMENT(tap);
+    UNROLL_BY(2) for (int at = threadIdx.x; at < MASK_AT(WINDOW_WIDTH, 0, 0) / 16; at += 256) {
+        int along = at % 8, line = at / 8 % LINE_PIECES, terms = at / 8 / LINE_PIECES;
+        int map = terms % (2 * DEEP * GROUPS) * NUMBERS, column = terms / (2 * DEEP * GROUPS);
+        int p = line / CHUNKS, q = line % CHUNKS * 2 + along / 4 - column, channel = first + along % 4;
+        int there = channel < CHANNELS && q >= 0 && q < MASK_WIDTH;
+        const float* taps = weights + ((map * CHANNELS + channel) * MASK_HEIGHT + p) * MASK_WIDTH + q;
+        __align__(16) element made[NUMBERS];
+        UNROLL for (int k = 0; k < NUMBERS; k++) {
+            float tap = there && map + k < MAPS ? taps[k * CHANNELS * TAPS] : 0.0f;
+            doubt = fmaf(ROUND(tap), 0.0f, doubt);
+            made[k] = ELEMENT(tap);
+        }
+        ((uint4*)masks)[at] = *(const uint4*)made;
     }
     return doubt != doubt;
 }

@@ -22,7 +22,7 @@
     (PAD_Y == 0 && PAD_X == 0 && HEIGHT >= 3 * OWN_LINES + MET_LINES && WIDTH >= REACHED)
 #define VECTORS (ALL_INSIDE && WINDOW_WIDTH == 4 && WIDTH % 4 == 0)
 
-// Shared memory of a warpgroup: lines passed[3 warps][SHARED_LINES][REACHED][2 pairs of channels] on
+// Shared memory of a warpgroup: lines passed[4 warps][SHARED_LINES][REACHED][2 pairs of channels] on
 // their way to the next warp, and an image tile[4 channels][TILE_PITCH], whose channels begin in banks
 // of their own.
 typedef struct {
@@ -75,26 +75,24 @@ __device__ __forceinline__ void join(const float sum[LINES][2 * SIDE], line line
     ((((warp) * SHARED_LINES + (i)) * REACHED + threadIdx.x % 32 / 4 * WINDOW_WIDTH + 2 * (d) +    \
       threadIdx.x / 2 % 2) * 2 + threadIdx.x % 2)
 
-// Passes some pairs of columns on to the next warp.
-__device__ __forceinline__ void pass(const line lines[MET_LINES], float2* passed, int begin, int end)
+// A warp passes rows of pixels on.
+__device__ __forceinline__ void pass(const line lines[SHARED_LINES], float2* passed, int warp)
 {
-    int warp = threadIdx.x % 128 / 32;
     UNROLL for (int i = 0; i < SHARED_LINES; i++)
-        UNROLL for (int d = begin; d < end; d++) {
-            const float* two = lines[OWN_LINES + i][d];
-            passed[PASSED_AT(warp, i, d)] = make_float2(two[0], two[1]);
-        }
+        UNROLL for (int d = 0; d < CHUNKS; d++)
+            if (d < OWN_PAIRS || LAST_WINDOW)
+                passed[PASSED_AT(warp, i, d)] = make_float2(lines[i][d][0], lines[i][d][1]);
 }
 
-// Adds those that the warp before has passed on.
-__device__ __forceinline__ void take(line lines[MET_LINES], const float2* passed, int begin, int end)
+// Adds those that a warp has passed on.
+__device__ __forceinline__ void take(line lines[SHARED_LINES], const float2* passed, int warp)
 {
-    int warp = threadIdx.x % 128 / 32;
     UNROLL for (int i = 0; i < SHARED_LINES; i++)
-        UNROLL for (int d = begin; d < end; d++) {
-            float2 two = passed[PASSED_AT(warp - 1, i, d)];
-            lines[i][d][0] += two.x, lines[i][d][1] += two.y;
-        }
+        UNROLL for (int d = 0; d < CHUNKS; d++)
+            if (d < OWN_PAIRS || LAST_WINDOW) {
+                float2 two = passed[PASSED_AT(warp, i, d)];
+                lines[i][d][0] += two.x, lines[i][d][1] += two.y;
+            }
 }
 
 // Stores a pixel of the padded image to a channel of the tile.
@@ -105,14 +103,13 @@ __device__ __forceinline__ void put(result* plane, int i, int j, float value)
         plane[y * WIDTH + x] = RESULT(value);
 }
 
-// Stores rows of pixels from `begin` on to the tile.  Lanes of odd and even columns change one of their
-// channels each, so that each has neighbours.
-__device__ __forceinline__ void put_lines(const line lines[MET_LINES], int begin, int end, result* tile)
+// Stores rows of pixels to the tile, from row `top` on.  Lanes of odd and even columns change one of
+// their channels each, so that each has neighbours.
+__device__ __forceinline__ void put_lines(const line* lines, int count, int top, result* tile)
 {
     int lane = threadIdx.x % 32, odd = lane / 2 % 2, left = lane / 4 * WINDOW_WIDTH;
-    int top = threadIdx.x % 128 / 32 * OWN_LINES;
     result* plane = tile + (lane % 2 * 2 + odd) * TILE_PITCH;
-    UNROLL for (int i = begin; i < end; i++) {
+    UNROLL for (int i = 0; i < count; i++) {
         float pixel[WINDOW_WIDTH];
         UNROLL for (int d = 0; d < OWN_PAIRS; d++) {
             float even = lines[i][d][0], other = lines[i][d][1];
@@ -127,31 +124,30 @@ __device__ __forceinline__ void put_lines(const line lines[MET_LINES], int begin
 #endif
     }
     if (!LAST_WINDOW) return;
-    UNROLL for (int i = begin; i < end; i++)
+    UNROLL for (int i = 0; i < count; i++)
         UNROLL for (int d = OWN_PAIRS; d < CHUNKS; d++)
             UNROLL for (int c = 0; c < 2; c++)
                 put(tile + (lane % 2 * 2 + c) * TILE_PITCH, top + i, left + 2 * d + odd,
                     lines[i][d][c]);
 }
 
-// Adds up what windows bring to each pixel of an image, in the tile.
+// Adds up what windows bring to each pixel of an image, in the tile.  What the last warp's windows
+// reach beyond its rows is the first one's to store, which takes nothing from another.
 __device__ __forceinline__ void add_up(const float sum[LINES][2 * SIDE], Rooms rooms, int group)
 {
     int warp = threadIdx.x % 128 / 32;
     line lines[MET_LINES];
     join(sum, lines);
-    if (warp < 3) {
-        pass(lines, rooms.passed, 0, OWN_PAIRS);
-        if (LAST_WINDOW) pass(lines, rooms.passed, OWN_PAIRS, CHUNKS);
-    } else {
-        put_lines(lines, OWN_LINES, MET_LINES, rooms.tile);
-    }
+    pass(lines + OWN_LINES, rooms.passed, warp);
+    stores_read();
     together(group);
-    if (warp > 0) {
-        take(lines, rooms.passed, 0, OWN_PAIRS);
-        if (LAST_WINDOW) take(lines, rooms.passed, OWN_PAIRS, CHUNKS);
-    }
-    put_lines(lines, 0, OWN_LINES, rooms.tile);
+    if (warp > 0) take(lines, rooms.passed, warp - 1);
+    put_lines(lines, OWN_LINES, warp * OWN_LINES, rooms.tile);
+    if (warp > 0) return;
+    UNROLL for (int i = 0; i < SHARED_LINES; i++)
+        UNROLL for (int d = 0; d < CHUNKS; d++) lines[i][d][0] = lines[i][d][1] = 0.0f;
+    take(lines, rooms.passed, 3);
+    put_lines(lines, SHARED_LINES, 4 * OWN_LINES, rooms.tile);
 }
 
 // Makes those pixels of the tile anew that are NaN: zeros may have met an infinity.
@@ -167,12 +163,12 @@ __device__ __noinline__ void mend(result* tile, const gradient_number* dy, WHERE
     }
 }
 
-// Starts to store the tile, of so many channels; dx is the first one's place.
+// Starts to store the tile, of so many channels: a warp each; dx is the first one's place.
 __device__ __forceinline__ void store(const result* tile, result* dx, int channels)
 {
-    unsigned from = (unsigned)__cvta_generic_to_shared(tile);
-    for (int c = 0; c < 4 && c < channels; c++)
-        store_bytes(dx + c * PIXELS, from + c * TILE_PITCH * (int)sizeof(result),
-                    PIXELS * (int)sizeof(result));
+    int channel = threadIdx.x % 128 / 32;
+    if (threadIdx.x % 32 > 0 || channel >= channels) return;
+    unsigned from = (unsigned)__cvta_generic_to_shared(tile + channel * TILE_PITCH);
+    store_bytes(dx + channel * PIXELS, from, PIXELS * (int)sizeof(result));
     end_stores();
 }

@@ -79,21 +79,25 @@ input_gradient(const GLOBAL gradient_number* dy, WHERE_ARGUMENT const GLOBAL flo
     int doubt = hold_masks(weights, shared, first);
     shared_ready();
     doubt = __syncthreads_or(doubt);
+    if (leads) doubtful[group][0] = doubt;
+    COPIES_DONE();
+    together(group);
 
     int rounds = (images + 2 * gridDim.x - 1) / (2 * gridDim.x);
     for (int round = 0; round < rounds; round++) {
         int n = 2 * (round * gridDim.x + blockIdx.x) + group, half = round & 1;
-        const gradient_number* given = (const gradient_number*)(own + half * GIVEN_BYTES);
-        COPIES_DONE();
-        if (leads) stores_read(), doubtful[group][half] = doubt;
-        together(group);
-        start(dy, where, (gradient_number*)(own + (half ^ 1) * GIVEN_BYTES), n + 2 * gridDim.x, images);
+        gradient_number* now = (gradient_number*)(own + half * GIVEN_BYTES);
+        gradient_number* later = (gradient_number*)(own + (half ^ 1) * GIVEN_BYTES);
+        start(dy, where, later, n + 2 * gridDim.x, images);
         float sum[LINES][2 * SIDE];
-        int hard = multiply_all(sum, masks, given, mine, round ^ group ^ 1);
+        int hard = multiply_all(sum, masks, now, mine, round ^ group ^ 1);
         if (threadIdx.x % 32 == 0) arrive(other);
         if (hard) doubtful[group][half] = 1;
         COMPLETED_SUMS;
         add_up(sum, rooms, group);
+        // The next image is there, and this one's pixels.
+        COPIES_DONE();
+        if (leads) doubtful[group][half ^ 1] = doubt;
         shared_ready();
         together(group);
         if (n >= images) continue;
@@ -102,7 +106,7 @@ input_gradient(const GLOBAL gradient_number* dy, WHERE_ARGUMENT const GLOBAL flo
             shared_ready();
             together(group);
         }
-        if (leads) store(rooms.tile, dx + ((int64)n * CHANNELS + first) * PIXELS, CHANNELS - first);
+        store(rooms.tile, dx + ((int64)n * CHANNELS + first) * PIXELS, CHANNELS - first);
     }
-    if (leads) stores_read();
+    stores_read();
 }

@@ -59,7 +59,7 @@ class Warpgroups(GpuInputGradient):
         if max(problem.layer.output_size) > _TILE:
             return f"{problem.layer.output_size} windows, {_TILE} by {_TILE} at most"
         if (high := problem.mask[0]) > 2 * down + 1:
-            return f"a mask of {high} rows reaches beyond the windows of a warp and the next one"
+            return f"a mask of {high} rows reaches beyond the next warp's windows"
         if (sums := 2 * _lines(problem) * _side(problem)) > _MOST_SUMS:
             return f"{sums} sums of a thread, {_MOST_SUMS} at most"
         if (columns := 4 * _side(problem)) > _MOST_COLUMNS:
@@ -93,7 +93,6 @@ class Warpgroups(GpuInputGradient):
             "TILE_PITCH": _tile_bytes(problem, config) // _size(config),
             "MASKS_BYTES": self._masks_bytes(problem),
             "GIVEN_BYTES": _given_bytes(problem, config),
-            "PASSED_BYTES": _passed_bytes(problem),
             "OWN_BYTES": _own_bytes(problem, config),
             **self._products(problem),
         }
@@ -185,11 +184,12 @@ def _given_bytes(problem: Conv2dInputGradient, config: Config) -> int:
     return problem.maps * (gradients * size + places * wide)
 
 
-def _passed_bytes(problem: Conv2dInputGradient) -> int:
-    """Of the rows of pixels that warps pass on."""
+def _lines_bytes(problem: Conv2dInputGradient) -> int:
+    """Of the rows of pixels that four warps' windows reach."""
     assert problem.pool is not None
-    reached = (_TILE - 1) * problem.pool.window[1] + _side(problem)
-    return 4 * (problem.mask[0] - 1) * reached * _CHANNELS * 4
+    down, across = problem.pool.window
+    reached = blocks((_TILE - 1) * across + _side(problem), 4) * 4
+    return 4 * (_lines(problem) + down) * reached * _CHANNELS * 4
 
 
 def _tile_bytes(problem: Conv2dInputGradient, config: Config) -> int:
@@ -200,5 +200,5 @@ def _tile_bytes(problem: Conv2dInputGradient, config: Config) -> int:
 
 def _own_bytes(problem: Conv2dInputGradient, config: Config) -> int:
     """Of what is a warpgroup's own."""
-    own = 2 * _given_bytes(problem, config) + _passed_bytes(problem)
+    own = 2 * _given_bytes(problem, config) + _lines_bytes(problem)
     return blocks(own + _CHANNELS * _tile_bytes(problem, config), _BANKS) * _BANKS

@@ -11,24 +11,28 @@
 #include "conv2d_input_gradient/gpu/warpgroups/winners.h"
 
 #define PIXELS (HEIGHT * WIDTH)
-// Rows of pixels of a warp's windows, and those that the next warp's windows reach too.
+// Rows of pixels of a warp's windows, those that they reach, and that all warps' windows reach.
 #define OWN_LINES (2 * WINDOW_HEIGHT)
-#define SHARED_LINES (LINES - WINDOW_HEIGHT)
-// Columns of pixels that a row of windows reaches.
-#define REACHED ((TILE - 1) * WINDOW_WIDTH + SIDE)
 #define MET_LINES (LINES + WINDOW_HEIGHT)
-// Whether all that windows reach is inside of the image; then four pixels are stored together.
-#define ALL_INSIDE \
-    (PAD_Y == 0 && PAD_X == 0 && HEIGHT >= 3 * OWN_LINES + MET_LINES && WIDTH >= REACHED)
-#define VECTORS (ALL_INSIDE && WINDOW_WIDTH == 4 && WIDTH % 4 == 0)
+#define ALL_LINES (3 * OWN_LINES + MET_LINES)
+// Columns of pixels that a row of windows reaches, in whole fours; and their pairs of a window's own.
+#define FOURS (((TILE - 1) * WINDOW_WIDTH + SIDE + 3) / 4)
+#define OWN_PAIRS (WINDOW_WIDTH / 2)
+// Whether four pixels are stored together.
+#define VECTORS (PAD_X % 4 == 0 && WIDTH % 4 == 0)
 
-// Shared memory of a warpgroup: lines passed[4 warps][SHARED_LINES][REACHED][2 pairs of channels] on
-// their way to the next warp, and an image tile[4 channels][TILE_PITCH], whose channels begin in banks
-// of their own.
+// Shared memory of a warpgroup: what its warps' windows bring, lines[4 warps][MET_LINES][4 FOURS
+// columns][4 channels], and an image tile[4 channels][TILE_PITCH], whose channels begin in banks of
+// their own.
 typedef struct {
-    float2* passed;
+    float* lines;
     result* tile;
 } Rooms;
+
+// Where a channel of a column lies in a line: columns change places, so that those of lanes have banks
+// of their own.
+#define IN_LINE(j, channel) (((j) ^ (j) / 8 % 2 * 2 ^ (j) / 16 % 2) * 4 + (channel))
+#define LINE_AT(warp, i) (((warp) * MET_LINES + (i)) * FOURS * 16)
 
 // Waits until all of a warpgroup are here.
 __device__ __forceinline__ void together(int group)
@@ -37,9 +41,10 @@ __device__ __forceinline__ void together(int group)
 }
 
 // Pixels that no window reaches stay zeros.
-__device__ __forceinline__ void clear(result* tile)
+__device__ __forceinline__ void clear(Rooms rooms)
 {
-    for (int at = threadIdx.x % 128; at < 4 * TILE_PITCH; at += 128) tile[at] = RESULT(0.0f);
+    for (int at = threadIdx.x % 128; at < LINE_AT(4, 0); at += 128) rooms.lines[at] = 0.0f;
+    for (int at = threadIdx.x % 128; at < 4 * TILE_PITCH; at += 128) rooms.tile[at] = RESULT(0.0f);
 }
 
 // A row of pixels, as a lane's windows bring it, in both rows of windows: pairs of columns, of two
@@ -67,87 +72,62 @@ __device__ __forceinline__ void join(const float sum[LINES][2 * SIDE], line line
             }
 }
 
-// Pairs of columns of a window's own, and those beyond, which the last window of a row keeps.
-#define OWN_PAIRS (WINDOW_WIDTH / 2)
-#define LAST_WINDOW (threadIdx.x % 32 / 4 == TILE - 1)
-// Where a lane's pixels of line i lie that a warp passes on.
-#define PASSED_AT(warp, i, d)                                                                      \
-    ((((warp) * SHARED_LINES + (i)) * REACHED + threadIdx.x % 32 / 4 * WINDOW_WIDTH + 2 * (d) +    \
-      threadIdx.x / 2 % 2) * 2 + threadIdx.x % 2)
-
-// A warp passes rows of pixels on.
-__device__ __forceinline__ void pass(const line lines[SHARED_LINES], float2* passed, int warp)
+// Holds a warp's rows of pixels for all to read.  The last window of a row holds what lies beyond it.
+__device__ __forceinline__ void hold(const line lines[MET_LINES], float* held)
 {
-    UNROLL for (int i = 0; i < SHARED_LINES; i++)
-        UNROLL for (int d = 0; d < CHUNKS; d++)
-            if (d < OWN_PAIRS || LAST_WINDOW)
-                passed[PASSED_AT(warp, i, d)] = make_float2(lines[i][d][0], lines[i][d][1]);
+    int lane = threadIdx.x % 32, warp = threadIdx.x % 128 / 32;
+    UNROLL for (int d = 0; d < CHUNKS; d++) {
+        int column = lane / 4 * WINDOW_WIDTH + 2 * d + lane / 2 % 2;
+        float* to = held + LINE_AT(warp, 0) + IN_LINE(column, lane % 2 * 2);
+        if (d < OWN_PAIRS || lane / 4 == TILE - 1)
+            UNROLL for (int i = 0; i < MET_LINES; i++)
+                *(float2*)(to + LINE_AT(0, i)) = make_float2(lines[i][d][0], lines[i][d][1]);
+    }
 }
 
-// Adds those that a warp has passed on.
-__device__ __forceinline__ void take(line lines[SHARED_LINES], const float2* passed, int warp)
+// Adds four pixels of a line to those of a channel.
+__device__ __forceinline__ void add_four(const float* line, int column, int channel, float pixel[4])
 {
-    UNROLL for (int i = 0; i < SHARED_LINES; i++)
-        UNROLL for (int d = 0; d < CHUNKS; d++)
-            if (d < OWN_PAIRS || LAST_WINDOW) {
-                float2 two = passed[PASSED_AT(warp, i, d)];
-                lines[i][d][0] += two.x, lines[i][d][1] += two.y;
-            }
+    UNROLL for (int v = 0; v < 4; v++) pixel[v] += line[IN_LINE(column + v, channel)];
 }
 
-// Stores a pixel of the padded image to a channel of the tile.
-__device__ __forceinline__ void put(result* plane, int i, int j, float value)
+// Stores four pixels of the padded image to a channel of the tile.
+__device__ __forceinline__ void put_four(result* plane, int i, int j, const float pixel[4])
 {
     int y = i - PAD_Y, x = j - PAD_X;
-    if (ALL_INSIDE || (y >= 0 && y < HEIGHT && x >= 0 && x < WIDTH))
-        plane[y * WIDTH + x] = RESULT(value);
-}
-
-// Stores rows of pixels to the tile, from row `top` on.  Lanes of odd and even columns change one of
-// their channels each, so that each has neighbours.
-__device__ __forceinline__ void put_lines(const line* lines, int count, int top, result* tile)
-{
-    int lane = threadIdx.x % 32, odd = lane / 2 % 2, left = lane / 4 * WINDOW_WIDTH;
-    result* plane = tile + (lane % 2 * 2 + odd) * TILE_PITCH;
-    UNROLL for (int i = 0; i < count; i++) {
-        float pixel[WINDOW_WIDTH];
-        UNROLL for (int d = 0; d < OWN_PAIRS; d++) {
-            float even = lines[i][d][0], other = lines[i][d][1];
-            float got = __shfl_xor_sync(~0u, odd ? even : other, 2);
-            pixel[2 * d] = odd ? got : even, pixel[2 * d + 1] = odd ? other : got;
-        }
+    if (y < 0 || y >= HEIGHT) return;
 #if VECTORS
-        *(result_4*)(plane + (top + i) * WIDTH + left) =
-            RESULT_4(pixel[0], pixel[1], pixel[2], pixel[3]);
+    if (x >= 0 && x < WIDTH)
+        *(result_4*)(plane + y * WIDTH + x) = RESULT_4(pixel[0], pixel[1], pixel[2], pixel[3]);
 #else
-        UNROLL for (int v = 0; v < WINDOW_WIDTH; v++) put(plane, top + i, left + v, pixel[v]);
+    UNROLL for (int v = 0; v < 4; v++)
+        if (x + v >= 0 && x + v < WIDTH) plane[y * WIDTH + x + v] = RESULT(pixel[v]);
 #endif
-    }
-    if (!LAST_WINDOW) return;
-    UNROLL for (int i = 0; i < count; i++)
-        UNROLL for (int d = OWN_PAIRS; d < CHUNKS; d++)
-            UNROLL for (int c = 0; c < 2; c++)
-                put(tile + (lane % 2 * 2 + c) * TILE_PITCH, top + i, left + 2 * d + odd,
-                    lines[i][d][c]);
 }
 
-// Adds up what windows bring to each pixel of an image, in the tile.  What the last warp's windows
-// reach beyond its rows is the first one's to store, which takes nothing from another.
+// Adds up what two warps' windows bring to each row of pixels, in the tile.
+__device__ __forceinline__ void put_all(const float* held, result* tile)
+{
+    UNROLL_BY(4) for (int at = threadIdx.x % 128; at < ALL_LINES * FOURS * 4; at += 128) {
+        int channel = at % 4, column = at / 4 % FOURS * 4, i = at / 4 / FOURS;
+        int warp = i / OWN_LINES, own = i % OWN_LINES;
+        float pixel[4] = {0.0f, 0.0f, 0.0f, 0.0f};
+        if (warp < 4) add_four(held + LINE_AT(warp, own), column, channel, pixel);
+        if (warp > 0 && own < MET_LINES - OWN_LINES)
+            add_four(held + LINE_AT(warp - 1, OWN_LINES + own), column, channel, pixel);
+        put_four(tile + channel * TILE_PITCH, i, column, pixel);
+    }
+}
+
+// Adds up what windows bring to each pixel of an image, in the tile.
 __device__ __forceinline__ void add_up(const float sum[LINES][2 * SIDE], Rooms rooms, int group)
 {
-    int warp = threadIdx.x % 128 / 32;
     line lines[MET_LINES];
     join(sum, lines);
-    pass(lines + OWN_LINES, rooms.passed, warp);
+    hold(lines, rooms.lines);
     stores_read();
     together(group);
-    if (warp > 0) take(lines, rooms.passed, warp - 1);
-    put_lines(lines, OWN_LINES, warp * OWN_LINES, rooms.tile);
-    if (warp > 0) return;
-    UNROLL for (int i = 0; i < SHARED_LINES; i++)
-        UNROLL for (int d = 0; d < CHUNKS; d++) lines[i][d][0] = lines[i][d][1] = 0.0f;
-    take(lines, rooms.passed, 3);
-    put_lines(lines, SHARED_LINES, 4 * OWN_LINES, rooms.tile);
+    put_all(rooms.lines, rooms.tile);
 }
 
 // Makes those pixels of the tile anew that are NaN: zeros may have met an infinity.

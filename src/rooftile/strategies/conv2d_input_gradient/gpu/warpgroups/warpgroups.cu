@@ -71,9 +71,10 @@ input_gradient(const GLOBAL gradient_number* dy, WHERE_ARGUMENT const GLOBAL flo
     unsigned mine = (unsigned)__cvta_generic_to_shared(turns + group);
     unsigned other = (unsigned)__cvta_generic_to_shared(turns + (group ^ 1));
     char* own = shared + MASKS_BYTES + group * OWN_BYTES;
-    Rooms rooms = {(float2*)(own + 2 * GIVEN_BYTES), (result*)(own + 2 * GIVEN_BYTES + PASSED_BYTES)};
+    char* lines = own + 2 * GIVEN_BYTES;
+    Rooms rooms = {(float*)lines, (result*)(lines + LINE_AT(4, 0) * sizeof(float))};
     if (leads) expect(4, mine);
-    clear(rooms.tile);
+    clear(rooms);
     AWAIT_EARLIER();
     start(dy, where, (gradient_number*)own, 2 * blockIdx.x + group, images);
     int doubt = hold_masks(weights, shared, first);

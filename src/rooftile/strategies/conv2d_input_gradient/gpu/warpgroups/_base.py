@@ -185,11 +185,11 @@ def _given_bytes(problem: Conv2dInputGradient, config: Config) -> int:
 
 
 def _lines_bytes(problem: Conv2dInputGradient) -> int:
-    """Of the rows of pixels that four warps' windows reach."""
+    """Of the rows of pixels that four warps' windows reach, and of zeros."""
     assert problem.pool is not None
     down, across = problem.pool.window
     reached = blocks((_TILE - 1) * across + _side(problem), 4) * 4
-    return 4 * (_lines(problem) + down) * reached * _CHANNELS * 4
+    return (4 * (_lines(problem) + down) + 1) * reached * _CHANNELS * 4
 
 
 def _tile_bytes(problem: Conv2dInputGradient, config: Config) -> int:

@@ -11,10 +11,10 @@
 #include "conv2d_input_gradient/gpu/warpgroups/winners.h"
 
 #define PIXELS (HEIGHT * WIDTH)
-// Rows of pixels of a warp's windows, those that they reach, and that all warps' windows reach.
+// Rows of pixels of a warp's windows, those that they reach, and of these the next warp's.
 #define OWN_LINES (2 * WINDOW_HEIGHT)
 #define MET_LINES (LINES + WINDOW_HEIGHT)
-#define ALL_LINES (3 * OWN_LINES + MET_LINES)
+#define SHARED_LINES (MET_LINES - OWN_LINES)
 // Columns of pixels that a row of windows reaches, in whole fours; and their pairs of a window's own.
 #define FOURS (((TILE - 1) * WINDOW_WIDTH + SIDE + 3) / 4)
 #define OWN_PAIRS (WINDOW_WIDTH / 2)
@@ -22,8 +22,8 @@
 #define VECTORS (PAD_X % 4 == 0 && WIDTH % 4 == 0)
 
 // Shared memory of a warpgroup: what its warps' windows bring, lines[4 warps][MET_LINES][4 FOURS
-// columns][4 channels], and an image tile[4 channels][TILE_PITCH], whose channels begin in banks of
-// their own.
+// columns][4 channels], and one more, of zeros; and an image tile[4 channels][TILE_PITCH],
+// whose channels begin in banks of their own.
 typedef struct {
     float* lines;
     result* tile;
@@ -43,7 +43,8 @@ __device__ __forceinline__ void together(int group)
 // Pixels that no window reaches stay zeros.
 __device__ __forceinline__ void clear(Rooms rooms)
 {
-    for (int at = threadIdx.x % 128; at < LINE_AT(4, 0); at += 128) rooms.lines[at] = 0.0f;
+    for (int at = threadIdx.x % 128; at < LINE_AT(4, 1); at += 128)
+        rooms.lines[at] = 0.0f;
     for (int at = threadIdx.x % 128; at < 4 * TILE_PITCH; at += 128) rooms.tile[at] = RESULT(0.0f);
 }
 
@@ -85,16 +86,13 @@ __device__ __forceinline__ void hold(const line lines[MET_LINES], float* held)
     }
 }
 
-// Adds four pixels of a line to those of a channel.
-__device__ __forceinline__ void add_four(const float* line, int column, int channel, float pixel[4])
+// Stores four pixels of the padded image to a channel of the tile: what two rows of pixels have.
+__device__ __forceinline__ void put_four(const float* line, const float* other, result* plane, int i,
+                                         int j)
 {
-    UNROLL for (int v = 0; v < 4; v++) pixel[v] += line[IN_LINE(column + v, channel)];
-}
-
-// Stores four pixels of the padded image to a channel of the tile.
-__device__ __forceinline__ void put_four(result* plane, int i, int j, const float pixel[4])
-{
+    float pixel[4];
     int y = i - PAD_Y, x = j - PAD_X;
+    UNROLL for (int v = 0; v < 4; v++) pixel[v] = line[IN_LINE(j + v, 0)] + other[IN_LINE(j + v, 0)];
     if (y < 0 || y >= HEIGHT) return;
 #if VECTORS
     if (x >= 0 && x < WIDTH)
@@ -105,18 +103,31 @@ __device__ __forceinline__ void put_four(result* plane, int i, int j, const floa
 #endif
 }
 
-// Adds up what two warps' windows bring to each row of pixels, in the tile.
-__device__ __forceinline__ void put_all(const float* held, result* tile)
+// Adds up what two warps' windows bring to each row of pixels, in the tile.  A warp has its own rows,
+// of which a lane has four columns of a channel, and a share of the last rows.
+__device__ __forceinline__ void put_all(Rooms rooms)
 {
-    UNROLL_BY(4) for (int at = threadIdx.x % 128; at < ALL_LINES * FOURS * 4; at += 128) {
-        int channel = at % 4, column = at / 4 % FOURS * 4, i = at / 4 / FOURS;
-        int warp = i / OWN_LINES, own = i % OWN_LINES;
-        float pixel[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-        if (warp < 4) add_four(held + LINE_AT(warp, own), column, channel, pixel);
-        if (warp > 0 && own < MET_LINES - OWN_LINES)
-            add_four(held + LINE_AT(warp - 1, OWN_LINES + own), column, channel, pixel);
-        put_four(tile + channel * TILE_PITCH, i, column, pixel);
+    int lane = threadIdx.x % 32, warp = threadIdx.x % 128 / 32, channel = lane % 4;
+    int top = warp * OWN_LINES, column = lane / 4 * 4;
+    const float* own = rooms.lines + LINE_AT(warp, 0) + channel;
+    const float* none = rooms.lines + LINE_AT(4, 0) + channel;
+    // The first warp's rows are reached by no other's.
+    const float* above = warp > 0 ? own - LINE_AT(0, SHARED_LINES) : none;
+    int down = warp > 0 ? LINE_AT(0, 1) : 0;
+    result* plane = rooms.tile + channel * TILE_PITCH;
+    if (FOURS >= 8 || column < 4 * FOURS)
+        UNROLL for (int i = 0; i < OWN_LINES; i++)
+            put_four(own + LINE_AT(0, i), i < SHARED_LINES ? above + i * down : none, plane, top + i,
+                     column);
+    UNROLL for (int at = lane; at < OWN_LINES * (FOURS - 8) * 4; at += 32) {
+        int i = at / 4 / (FOURS - 8);
+        put_four(own + LINE_AT(0, i), i < SHARED_LINES ? above + i * down : none, plane, top + i,
+                 (8 + at / 4 % (FOURS - 8)) * 4);
     }
+    const float* last = rooms.lines + LINE_AT(3, OWN_LINES) + channel;
+    UNROLL for (int at = threadIdx.x % 128; at < SHARED_LINES * FOURS * 4; at += 128)
+        put_four(last + LINE_AT(0, at / 4 / FOURS), none, plane, 4 * OWN_LINES + at / 4 / FOURS,
+                 at / 4 % FOURS * 4);
 }
 
 // Adds up what windows bring to each pixel of an image, in the tile.
@@ -127,7 +138,7 @@ __device__ __forceinline__ void add_up(const float sum[LINES][2 * SIDE], Rooms r
     hold(lines, rooms.lines);
     stores_read();
     together(group);
-    put_all(rooms.lines, rooms.tile);
+    put_all(rooms);
 }
 
 // Makes those pixels of the tile anew that are NaN: zeros may have met an infinity.

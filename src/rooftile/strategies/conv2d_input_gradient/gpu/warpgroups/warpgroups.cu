@@ -72,7 +72,7 @@ input_gradient(const GLOBAL gradient_number* dy, WHERE_ARGUMENT const GLOBAL flo
     unsigned other = (unsigned)__cvta_generic_to_shared(turns + (group ^ 1));
     char* own = shared + MASKS_BYTES + group * OWN_BYTES;
     char* lines = own + 2 * GIVEN_BYTES;
-    Rooms rooms = {(float*)lines, (result*)(lines + LINE_AT(4, 0) * sizeof(float))};
+    Rooms rooms = {(float*)lines, (result*)(lines + LINE_AT(4, 1) * sizeof(float))};
     if (leads) expect(4, mine);
     clear(rooms);
     AWAIT_EARLIER();

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from copy import copy
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from winner_positions import positions
+from winner_positions import positions, with_cuts
 
 from rooftile.devices.gpu import macro_lines, prelude
 from rooftile.lab.emulation import Finding, missing, run, translated
 from rooftile.lab.emulation.program import unwritten
-from rooftile.ops import narrowed, widened
+from rooftile.lab.judge.expected import Expected
+from rooftile.lab.verdict import Verdict
+from rooftile.ops import ERROR_MODELS, narrowed, widened
 from rooftile.strategies.gpu import GpuStrategy
 
 
@@ -78,6 +81,33 @@ def emulate(
     return found[0] if len(found) == 1 else tuple(found)
 
 
+def judged(
+    rung: GpuStrategy,
+    problem: Any,
+    given: Any,
+    folder: Path,
+    config: Any = None,
+    wrong: tuple[str, str] | None = None,
+    **options: Any,
+) -> Verdict:
+    """The verdict on a gradient rung, or on one with a ``wrong`` text: a part, and what stands for
+    it.  Where 8 bits say who won, relu cut some windows."""
+    if wrong is not None:
+        changed: Any = copy(rung)
+        assert wrong[0] in rung.whole_text
+        changed.__dict__["text"] = rung.whole_text.replace(*wrong)
+        rung = changed
+    right = given
+    if (config or {}).get("WHERE_NARROW"):
+        given, right = with_cuts(problem, given)
+    count = len(problem.input_arrays)
+    inputs, parameters = tuple(given[:count]), given[count:]
+    out = emulate(rung, problem, inputs, parameters, config, folder, **options)
+    # Sums of a weight are float32, whatever the config says.
+    errors = rung.errors(config or {}) if parameters else ERROR_MODELS[rung.precision]
+    return Expected(problem, *right).judge(out, errors)
+
+
 def _as_it_lies(made: Any, output: Any, config: Any) -> Any:
     """An output with the problem's shape."""
     if config.get("OUT_LAST"):
@@ -86,4 +116,4 @@ def _as_it_lies(made: Any, output: Any, config: Any) -> Any:
     return made.reshape(output.shape)
 
 
-__all__ = ["emulate", "missing", "translated"]
+__all__ = ["emulate", "judged", "missing", "translated"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from types import SimpleNamespace
 
 import pytest
 from every_rung import Wrong
@@ -11,12 +12,15 @@ from winner_positions import right_with_cuts, without_cuts
 
 from rooftile.ops import Pool
 from rooftile.ops.conv2d_input_gradient import NAMED, Conv2dInputGradient
+from rooftile.runtime import choice
 from rooftile.runtime.choice import choose
 from rooftile.strategies import strategy
 
 FOURS = Conv2dInputGradient(
     3, 6, 17, 15, 5, (3, 4), padding=(1, 2), pool=Pool.of("max", 4), before="relu"
 )
+# Eight windows a row, and more maps than a group of them, for warpgroups.
+WHOLE = Conv2dInputGradient(5, 5, 24, 16, 19, (4, 3), padding=(0, 1), pool=Pool.of("max", (3, 2)))
 PLACED = Conv2dInputGradient(4, 2, 14, 17, 3, (3, 4), (1, 2), (2, 1), Pool.of("max", 2))
 
 
@@ -29,6 +33,7 @@ class TestRungs(EveryGpuRung):
         Conv2dInputGradient(2, 1, 60, 63, 9, (3, 4), pool=Pool.of("max", 3, 2)),
         PLACED,
         FOURS,
+        WHOLE,
     )
     near = (PLACED, FOURS)
     compiled = (Conv2dInputGradient(64, 4, 40, 40, 16, (7, 7), pool=Pool.of("max", 4)), PLACED)
@@ -58,6 +63,39 @@ def test_many_images_are_swept_or_the_tensor_cores_in_16_bits():
     wide = dataclasses.replace(build(1024), mask=(7, 8))
     assert choose(wide, "tf32", "cuda").name == "mma_tf32"
     assert choose(wide, "ieee", "cuda").name == "gathered"
+
+
+@pytest.mark.parametrize(("architecture", "many"), [("sm_90", "warpgroups"), ("sm_80", "mma")])
+def test_warpgroups_take_many_images_whose_x_nobody_reads(monkeypatch, architecture, many):
+    gpu = SimpleNamespace(description=SimpleNamespace(architecture=architecture))
+    monkeypatch.setattr(choice, "lent_gpu", lambda device: gpu)
+    build, _ = NAMED["lenet-conv2"]
+    for precision in ("bf16", "fp16"):
+        for batch, name in ((1024, many), (128, "mma")):
+            assert choose(build(batch), precision, "cuda").name == f"{name}_{precision}"
+        behind = dataclasses.replace(build(1024), before="relu")
+        assert choose(behind, precision, "cuda").name == f"mma_{precision}"
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"pool": None}, "do not overlap"),
+        ({"pool": Pool.of("max", 4, 2)}, "do not overlap"),
+        ({"pool": Pool.of("max", 3)}, "2 or 4 columns"),
+        ({"pool": Pool.of("max", (5, 4))}, "16 positions"),
+        ({"stride": (1, 2)}, "apart"),
+        ({"before": "relu"}, "reads no x"),
+        ({"width": 46}, "8 by 8"),
+        ({"mask": (10, 7), "height": 41}, "the next warp"),
+        ({"mask": (7, 9)}, "240 sums"),
+        ({"height": 41, "width": 41}, "no whole lines"),
+        ({"maps": 48}, "shared memory"),
+    ],
+)
+def test_warpgroups_say_what_they_refuse(change, why):
+    problem = dataclasses.replace(NAMED["lenet-conv2"][0](4), **change)
+    assert why in strategy("conv2d_input_gradient", "warpgroups_tf32", "cuda").why_not(problem)
 
 
 @pytest.mark.parametrize(("batch", "block"), [(1, 64), (8, 128), (64, 800), (8192, 800)])

@@ -126,7 +126,7 @@ class Warpgroups(GpuInputGradient):
             from_line = f"(b) + {first * side // 2 * 8}"
             middle.append(product(cores, sums, words, from_line, True))
         every = elements("sum", _lines(problem), 2 * side)
-        held = elements("(a)", _GROUP // cores.depth, 4)
+        held = elements("(a)", 4)
         return {
             "MULTIPLY_LINE(i, a, b)": product(cores, line, words, "b", True),
             "MULTIPLY_MIDDLE(a, b)": "; ".join(middle) or "(void)0",

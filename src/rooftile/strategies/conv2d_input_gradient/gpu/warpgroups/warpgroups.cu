@@ -31,28 +31,27 @@
 __device__ __forceinline__ int multiply_all(float sum[LINES][2 * SIDE], unsigned masks,
                                             const gradient_number* given, unsigned turn, int round)
 {
-    unsigned a[2][DEEP][4] = {};
-    float doubt = 0.0f;
+    unsigned a[2][4] = {};
+    Winners own = winners_of(given, 0);
+    float doubt = own.doubt;
     UNROLL for (int i = 0; i < LINES; i++)
         UNROLL for (int k = 0; k < 2 * SIDE; k++) sum[i][k] = 0.0f;
     BEGIN_SUMS;
+    wait(turn, round & 1);
     ROLLED for (int group = 0; group < GROUPS; group++) {
-        Winners own = winners_of(given, group);
-        doubt += own.doubt;
-        if (group == 0) wait(turn, round & 1);
-        UNROLL for (int position = 0; position < POSITIONS; position++) {
-            int row = position / WINDOW_WIDTH, column = position % WINDOW_WIDTH, half = position % 2;
+        if (group > 0) own = winners_of(given, group), doubt += own.doubt;
+        UNROLL for (int each = 0; each < POSITIONS * DEEP; each++) {
+            int position = each / DEEP, step = each % DEEP, half = each % 2;
+            int row = position / WINDOW_WIDTH, column = position % WINDOW_WIDTH;
+            word b = PIECES_AT(masks + MASK_AT(column, group, step), LINE_PIECES * 128);
             COMPLETED(1, a[half]);
-            choose(own, position, a[half]);
+            choose(own, position, step, a[half]);
             BEGIN_PRODUCTS(a[half]);
-            UNROLL for (int step = 0; step < DEEP; step++) {
-                word b = PIECES_AT(masks + MASK_AT(column, group, step), LINE_PIECES * 128);
-                // Rows of registers that a product adds to overlap no others but its own.
-                UNROLL for (int i = row; i < row + MASK_HEIGHT; i++)
-                    if (i < WINDOW_HEIGHT - 1 || i >= MASK_HEIGHT)
-                        MULTIPLY_LINE(i, a[half][step], b + (i - row) * LINE);
-                MULTIPLY_MIDDLE(a[half][step], b + (WINDOW_HEIGHT - 1 - row) * LINE);
-            }
+            // Rows of registers that a product adds to overlap no others but its own.
+            UNROLL for (int i = row; i < row + MASK_HEIGHT; i++)
+                if (i < WINDOW_HEIGHT - 1 || i >= MASK_HEIGHT)
+                    MULTIPLY_LINE(i, a[half], b + (i - row) * LINE);
+            MULTIPLY_MIDDLE(a[half], b + (WINDOW_HEIGHT - 1 - row) * LINE);
             end_products();
         }
     }
@@ -73,7 +72,7 @@ input_gradient(const GLOBAL gradient_number* dy, WHERE_ARGUMENT const GLOBAL flo
     char* own = shared + MASKS_BYTES + group * OWN_BYTES;
     char* lines = own + 2 * GIVEN_BYTES;
     Rooms rooms = {(float*)lines, (result*)(lines + LINE_AT(4, 1) * sizeof(float))};
-    if (leads) expect(4, mine);
+    if (threadIdx.x == 0) expect(4, mine), expect(4, other);
     clear(rooms);
     AWAIT_EARLIER();
     start(dy, where, (gradient_number*)own, 2 * blockIdx.x + group, images);

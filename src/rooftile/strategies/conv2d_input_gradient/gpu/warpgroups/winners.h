@@ -95,15 +95,14 @@ __device__ __forceinline__ Winners winners_of(const gradient_number* given, int 
     return found;
 }
 
-// The gradients of those that won at a position, zero in place of others.
-__device__ __forceinline__ void choose(Winners own, int position, unsigned a[DEEP][4])
+// The gradients of those that won at a position, zero in place of others: those of a step's maps.
+__device__ __forceinline__ void choose(Winners own, int position, int step, unsigned a[4])
 {
     UNROLL for (int k = 0; k < 4; k++) {
 #if CORES == TF32
-        UNROLL for (int v = 0; v < 2; v++)
-            a[v][k] = own.won[k] & 1u << position + 16 * v ? own.gradient[v][k] : 0u;
+        a[k] = own.won[k] & 1u << position + 16 * step ? own.gradient[step][k] : 0u;
 #else
-        a[0][k] = own.gradient[0][k] & (own.won[k] >> position & 0x10001u) * 0xffffu;
+        a[k] = own.gradient[0][k] & (own.won[k] >> position & 0x10001u) * 0xffffu;
 #endif
     }
 }

@@ -38,7 +38,7 @@ class Warpgroups(GpuInputGradient):
     architectures = ("sm_90",)
     tensor_cores = True
     source = "warpgroups"
-    pays_from = 256
+    pays_from = 160
     """Images from which on it is the fastest."""
 
     def why_not(self, problem: Conv2dInputGradient) -> str | None:

@@ -4,8 +4,9 @@
 
 A step is a forward pass, the loss, a backward pass and SGD with momentum, as one captured graph on
 both sides.  Ours gathers and prepares its images on the device besides.  Before it is timed, its
-gradients are compared with PyTorch's in float64; where a precision rounds, they may be off as far
-as PyTorch's own are at that precision: its ``allow_tf32``, its autocast.
+gradients are compared with PyTorch's in float64; where a precision rounds, they may be off twice as
+far as PyTorch's own are at that precision: its ``allow_tf32``, its autocast; both over several
+batches where these are small.
 """
 
 from __future__ import annotations

@@ -40,12 +40,12 @@ __device__ __forceinline__ void together(int group)
     asm volatile("bar.sync %0, 128;" ::"r"(1 + group) : "memory");
 }
 
-// Pixels that no window reaches stay zeros.
+// Pixels that no window reaches stay zeros.  The tile lies behind the lines.
 __device__ __forceinline__ void clear(Rooms rooms)
 {
-    for (int at = threadIdx.x % 128; at < LINE_AT(4, 1); at += 128)
-        rooms.lines[at] = 0.0f;
-    for (int at = threadIdx.x % 128; at < 4 * TILE_PITCH; at += 128) rooms.tile[at] = RESULT(0.0f);
+    int bytes = LINE_AT(4, 1) * (int)sizeof(float) + 4 * TILE_PITCH * (int)sizeof(result);
+    for (int at = threadIdx.x % 128; at < bytes / 16; at += 128)
+        ((uint4*)rooms.lines)[at] = make_uint4(0, 0, 0, 0);
 }
 
 // A row of pixels, as a lane's windows bring it, in both rows of windows: pairs of columns, of two

@@ -42,6 +42,11 @@ def rung(name):
         ("warpgroups_bf16", THIN, {"DY_NARROW": 1}),
         ("warpgroups_tf32", THIN, {"WHERE_NARROW": 1}),
         ("warpgroups_bf16", UNEVEN, {}),
+        (
+            "warpgroups_bf16",
+            dataclasses.replace(LENET, batch=2, mask=(1, 1), height=32, width=32),
+            {},
+        ),
         ("warpgroups_tf32", UNEVEN, {"WHERE_NARROW": 1}),
         ("warpgroups_fp16", HIGH, {"OUT_NARROW": 1, "DY_NARROW": 1, "WHERE_NARROW": 1}),
         ("warpgroups_tf32", dataclasses.replace(HIGH, batch=5), {}),

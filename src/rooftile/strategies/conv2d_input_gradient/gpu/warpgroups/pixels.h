@@ -18,6 +18,8 @@
 // Columns of pixels that a row of windows reaches, in whole fours; and their pairs of a window's own.
 #define FOURS (((TILE - 1) * WINDOW_WIDTH + SIDE + 3) / 4)
 #define OWN_PAIRS (WINDOW_WIDTH / 2)
+// Fours beyond those that a warp's lanes have.
+#define BEYOND (FOURS > 8 ? FOURS - 8 : 1)
 // Whether four pixels are stored together.
 #define VECTORS (PAD_X % 4 == 0 && WIDTH % 4 == 0)
 
@@ -69,7 +71,8 @@ __device__ __forceinline__ void join(const float sum[LINES][2 * SIDE], line line
         UNROLL for (int i = 0; i < MET_LINES; i++)
             UNROLL for (int c = 0; c < 2; c++) {
                 float left = __shfl_up_sync(~0u, lines[i][d][c], 4);
-                lines[i][d - WINDOW_WIDTH / 2][c] = fmaf(left, counts, lines[i][d - WINDOW_WIDTH / 2][c]);
+                float* to = &lines[i][d - WINDOW_WIDTH / 2][c];
+                *to = fmaf(left, counts, *to);
             }
 }
 
@@ -119,11 +122,12 @@ __device__ __forceinline__ void put_all(Rooms rooms)
         UNROLL for (int i = 0; i < OWN_LINES; i++)
             put_four(own + LINE_AT(0, i), i < SHARED_LINES ? above + i * down : none, plane, top + i,
                      column);
-    UNROLL for (int at = lane; at < OWN_LINES * (FOURS - 8) * 4; at += 32) {
-        int i = at / 4 / (FOURS - 8);
-        put_four(own + LINE_AT(0, i), i < SHARED_LINES ? above + i * down : none, plane, top + i,
-                 (8 + at / 4 % (FOURS - 8)) * 4);
-    }
+    if (FOURS > 8)
+        UNROLL for (int at = lane; at < OWN_LINES * BEYOND * 4; at += 32) {
+            int i = at / 4 / BEYOND;
+            put_four(own + LINE_AT(0, i), i < SHARED_LINES ? above + i * down : none, plane, top + i,
+                     (8 + at / 4 % BEYOND) * 4);
+        }
     const float* last = rooms.lines + LINE_AT(3, OWN_LINES) + channel;
     UNROLL for (int at = threadIdx.x % 128; at < SHARED_LINES * FOURS * 4; at += 128)
         put_four(last + LINE_AT(0, at / 4 / FOURS), none, plane, 4 * OWN_LINES + at / 4 / FOURS,

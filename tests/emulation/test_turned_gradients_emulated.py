@@ -58,6 +58,14 @@ def judged(name, problem, given, folder, config=None, wrong=None, **options):
         ("turned_bf16", FLAT, {"WHERE_NARROW": 1}),
         ("turned_bf16", ODD, {"DY_NARROW": 1, "WHERE_NARROW": 1}),
         ("turned_fp16", dataclasses.replace(FLAT, images=1, maps=1), {}),
+        ("turned_bf16", PADDED, NARROW | {"STAGES": 1}),
+        ("turned_tf32", WHOLE, {"WHERE_NARROW": 1}),
+        ("turned_tf32", WHOLE, {"STAGES": 3}),
+        ("turned_tf32", PADDED, {"WHERE_NARROW": 1, "STAGES": 1}),
+        ("turned_tf32", PADDED, {"SEGMENTS": 4}),
+        ("turned_tf32", HIGH, {"WHERE_NARROW": 1}),
+        ("turned_tf32", FLAT, {"SEGMENTS": 1, "BLOCKS": 1, "STAGES": 2}),
+        ("turned_tf32", dataclasses.replace(ODD, images=1, maps=1), {"WHERE_NARROW": 1}),
     ],
 )
 def test_pixels_as_rows(name, problem, config, tmp_path):
@@ -65,26 +73,55 @@ def test_pixels_as_rows(name, problem, config, tmp_path):
     assert verdict.passed, verdict
 
 
+@pytest.mark.parametrize("name", ["turned_bf16", "turned_tf32"])
 @pytest.mark.parametrize("kind", ["infinities", "NaN"])
-def test_infinities_reach_the_weights_that_they_met_alone(kind, tmp_path):
-    verdict = judged("turned_bf16", PADDED, PADDED.hard(1)[kind], tmp_path)
+def test_infinities_reach_the_weights_that_they_met_alone(kind, name, tmp_path):
+    verdict = judged(name, PADDED, PADDED.hard(1)[kind], tmp_path)
+    assert verdict.passed, verdict
+
+
+@pytest.mark.parametrize("kind", sorted(PADDED.hard(1)))
+def test_hard_inputs_whose_places_have_8_bits(kind, tmp_path):
+    given = PADDED.hard(1)[kind]
+    verdict = judged("turned_tf32", PADDED, given, tmp_path, {"WHERE_NARROW": 1})
     assert verdict.passed, verdict
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
-        ("bytes_of(same, 0, 0xbbaa)", "bytes_of(same, 0, 0x9988)"),
+        ("0x9988 : 0xbbaa", "0x9988 : 0x9988"),
         ("(turn + DEPTH - j) % DEPTH;", "(turn + j) % DEPTH;"),
         ("half++, corner += PART *", "half++, corner += (PART + 1) *"),
-        (">> 16 * odd", ">> 0 * odd"),
+        ("there[k] |= made", "there[k] = made"),
+        ("m * GIVEN_PITCH * PLACE_SIZE,", "0,"),
+        ("at + rank * piece >= bytes) break;", "at + rank * piece >= bytes / 2) break;"),
         ("if (COLUMNS % 8 > 0 && column >= COLUMNS) continue;", ""),
         ("i % 2 * 4 + j / 2", "j / 2"),
         ("turn ? turn - 1 : STAGES - 1", "turn"),
     ],
 )
 def test_wrong_texts_are_caught(wrong, tmp_path):
-    assert not judged("turned_bf16", PADDED, PADDED.random(3), tmp_path, wrong=wrong).passed
+    given = PADDED.random(3)
+    assert not judged("turned_bf16", PADDED, given, tmp_path, {"STAGES": 2}, wrong=wrong).passed
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("0x8888 + k * 0x1111", "0x8888"),
+        ("pixels + 4 * fold", "pixels"),
+        ("winners[kept][t] + 2 * fold", "winners[kept][t]"),
+        ("own[2] = WORD(next.x, window.x)", "own[2] = WORD(window.x, next.x)"),
+        ("made[1] = WORD(two.y, two.x)", "made[1] = WORD(two.x, two.y)"),
+        ("gradients + half * FOLDS", "gradients"),
+        ("COPIES_DONE();\n            __syncthreads();", "COPIES_DONE();"),
+    ],
+)
+def test_wrong_texts_in_tf32_are_caught(wrong, tmp_path):
+    config = {"WHERE_NARROW": 1, "BLOCKS": 1, "STAGES": 1}
+    given = PADDED.random(3)
+    assert not judged("turned_tf32", PADDED, given, tmp_path, config, wrong=wrong).passed
 
 
 @pytest.mark.parametrize(

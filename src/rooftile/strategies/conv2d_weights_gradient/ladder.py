@@ -5,6 +5,7 @@ PREFERENCE = {
     "gpu": (
         "turned_bf16",
         "turned_fp16",
+        "turned_tf32",
         "warpgroups_bf16",
         "warpgroups_fp16",
         "warpgroups_tf32",

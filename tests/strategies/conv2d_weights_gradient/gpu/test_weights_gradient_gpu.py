@@ -119,11 +119,13 @@ def test_many_images_are_the_tensor_cores_at_their_precisions():
         many = dataclasses.replace(NAMED[name], images=1024)
         assert choose(many, "ieee", "cuda").name == others
         for precision in ("tf32", "bf16", "fp16"):
-            turned = name == "lenet-conv1" and precision != "tf32"
             chosen = choose(many, precision, "cuda").name
-            assert chosen == f"{'turned' if turned else 'mma'}_{precision}"
+            assert chosen == f"{'turned' if name == 'lenet-conv1' else 'mma'}_{precision}"
             few = dataclasses.replace(NAMED[name], images=32)
             assert not choose(few, precision, "cuda").name.startswith(("mma", "turned"))
+    for precision in ("tf32", "bf16", "fp16"):
+        fewer = dataclasses.replace(NAMED["lenet-conv1"], images=256)
+        assert choose(fewer, precision, "cuda").name == f"mma_{precision}"
     some = dataclasses.replace(NAMED["lenet-conv1"], images=64)
     assert choose(some, "bf16", "cuda").name == "mma_bf16"
     assert choose(some, "tf32", "cuda").name == "windows"
@@ -170,15 +172,32 @@ def test_pixels_as_rows_say_what_they_refuse(change, why):
 def test_pixels_as_rows_are_for_few_maps_of_one_channel():
     for change in ({"channels": 2}, {"maps": 5}):
         many = dataclasses.replace(NAMED["lenet-conv1"], images=1024, **change)
-        assert choose(many, "bf16", "cuda").name == "mma_bf16"
+        for precision in ("tf32", "bf16"):
+            assert choose(many, precision, "cuda").name == f"mma_{precision}"
 
 
 def test_arrays_of_fewer_bits_leave_room_for_more_blocks():
     rung, problem = strategy("conv2d_weights_gradient", "turned_bf16", "cuda"), NAMED["lenet-conv1"]
     narrow = {"X_NARROW": 1, "DY_NARROW": 1, "WHERE_NARROW": 1}
     assert rung.config(problem) == rung.config(problem, {"BLOCKS": 1, "SEGMENTS": 2})
-    for blocks, given in ((3, {}), (2, {"BLOCKS": 2}), (2, {"SEGMENTS": 2})):
-        assert rung.config(problem, narrow | given)["BLOCKS"] == blocks
+    for blocks, stages, given in (
+        (4, 1, {}),
+        (3, 2, {"STAGES": 2}),
+        (2, 2, {"BLOCKS": 2}),
+        (2, 2, {"SEGMENTS": 2}),
+    ):
+        config = rung.config(problem, narrow | given)
+        assert (config["BLOCKS"], config["STAGES"]) == (blocks, stages)
+
+
+def test_pixels_as_rows_in_tf32_have_blocks_of_one_stage():
+    rung, problem = strategy("conv2d_weights_gradient", "turned_tf32", "cuda"), NAMED["lenet-conv1"]
+    for blocks, given in ((3, {"WHERE_NARROW": 1}), (2, {})):
+        config = rung.config(problem, given)
+        assert (config["SEGMENTS"], config["BLOCKS"], config["STAGES"]) == (1, blocks, 1)
+    few = dataclasses.replace(problem, height=30, width=30)
+    assert rung.config(few, {"WHERE_NARROW": 1})["BLOCKS"] == 4
+    assert "no whole pairs" in rung.why_not(dataclasses.replace(problem, width=88))
 
 
 @pytest.mark.parametrize(
@@ -221,7 +240,7 @@ def test_warpgroups_take_many_images_of_many_channels(monkeypatch, architecture,
     for name, images, expected in (
         ("lenet-conv2", 1024, many),
         ("lenet-conv2", 240, "mma"),
-        ("lenet-conv1", 1024, "mma"),
+        ("lenet-conv1", 1024, "turned"),
     ):
         problem = dataclasses.replace(NAMED[name], images=images)
         for precision in ("tf32", "bf16", "fp16"):

@@ -7,6 +7,7 @@ ICANN 2010 (only winners have gradients); NVIDIA, "Parallel Thread Execution ISA
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Array
@@ -42,13 +43,19 @@ class Turned(GpuWeightsGradient):
     least_architecture = 80
     tensor_cores = True
     source = "turned"
-    between = (PLACES, GRADIENTS)
-    pays_from = 256
+    between: ClassVar[tuple[str, ...]] = (PLACES, GRADIENTS)
+    pays_from = 512
     """Images from which on it is faster than `mma`: each has a block at a time."""
+    wishes: ClassVar[tuple[Config, ...]] = (
+        {"BLOCKS": 4, "STAGES": 1},
+        {"BLOCKS": 3},
+        {"BLOCKS": 2},
+    )
+    """What is taken where it goes, the first of them: blocks' copies and products overlap."""
     tunables = (
         Tunable("SEGMENTS", (1, 2, _MOST_SEGMENTS), 1),
         Tunable("BLOCKS", (1, 2, 3, 4, 6), 1),
-        Tunable("STAGES", (2, 3, 4), 2),
+        Tunable("STAGES", (1, 2, 3, 4), 2),
     )
 
     def why_not(self, problem: Conv2dWeightsGradient) -> str | None:
@@ -89,11 +96,14 @@ class Turned(GpuWeightsGradient):
     def _filled(
         self, problem: Conv2dWeightsGradient, config: Config, given: Config
     ) -> dict[str, int]:
-        """As many blocks of a multiprocessor as go, up to three: their copies and products overlap.
-        One alone has twice the warps, where it may."""
-        doubled = min(2 * config["SEGMENTS"], _MOST_SEGMENTS)
-        fuller = ({"BLOCKS": 3}, {"BLOCKS": 2}, {"BLOCKS": 1, "SEGMENTS": doubled})
-        wishes = ({**config, **more, **given} for more in fuller)
+        """The first of the wishes that goes and is not at odds with what is given; one block alone
+        has twice the warps, where it may."""
+
+        def agree(wish: Config) -> bool:
+            return given.get("BLOCKS", wish["BLOCKS"]) == wish["BLOCKS"]
+
+        alone = {"BLOCKS": 1, "SEGMENTS": min(2 * config["SEGMENTS"], _MOST_SEGMENTS)}
+        wishes = ({**config, **more, **given} for more in (*self.wishes, alone) if agree(more))
         valid = (wish for wish in wishes if self.invalid(problem, wish) is None)
         return next(valid, {**config})
 
@@ -111,8 +121,9 @@ class Turned(GpuWeightsGradient):
         if (warps := _warps(problem, config)) > _MOST_WARPS:
             return f"{warps} warps, {_MOST_WARPS} at most"
         threads = 32 * warps * config["BLOCKS"]
+        words = CORES[self.precision].bytes
         room = min(_MOST_REGISTERS, self.machine.register_room(threads))
-        if (registers := _registers(problem)) > room:
+        if (registers := _registers(problem, words)) > room:
             return f"{registers} registers of a thread, {room} at most"
         shared, most = _shared(problem, config), self.machine.shared_room(config["BLOCKS"])
         return f"{shared} bytes of shared memory, {most} for a block" if shared > most else None
@@ -182,10 +193,10 @@ def _tiles(problem: Conv2dWeightsGradient) -> int:
     return math.prod(problem.pool.window) // 2
 
 
-def _registers(problem: Conv2dWeightsGradient) -> int:
-    """Of a thread: sums, the gradients that it keeps, and others."""
+def _registers(problem: Conv2dWeightsGradient, words: int) -> int:
+    """Of a thread: sums, the gradients that it keeps, so many words in a tile, and others."""
     pairs, depth = _pairs(problem)
-    return _tiles(problem) * (4 * pairs + 2 * depth) + _OTHERS
+    return _tiles(problem) * (4 * pairs + words * depth) + _OTHERS
 
 
 def _pixel_size(config: Config) -> int:

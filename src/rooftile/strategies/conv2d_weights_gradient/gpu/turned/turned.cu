@@ -1,10 +1,10 @@
-// Rungs 12 and 13, turned: correlation of images with winners on tensor cores, pixels as rows.
+// Rungs 12 to 14, turned: correlation of images with winners on tensor cores, pixels as rows.
 //
 // In `mma` a product's rows are positions of windows, and its columns are pixels, which each row of
 // windows reads anew.  Here the product is turned.  Its rows are pixels: an instruction's 16 stand
 // in two rows of the image and eight columns from a window's corner on.  Its terms are windows,
-// eight beside each other and the eight that stand PART rows below them.  Its columns are the
-// positions in a window of BLOCK_MAPS maps: a window's gradient stands in its winner's column,
+// eight beside each other and the eight that stand PART rows below them; in TF32 an instruction has
+// room for one of these rows, and two follow each other.  Its columns are the positions in a window of BLOCK_MAPS maps: a window's gradient stands in its winner's column,
 // among zeros.  A warp walks down a strip of windows.  It reads two rows of pixels once, and
 // multiplies them by all rows of windows that meet them, the last DEPTH, whose gradients it keeps
 // in registers.  A weight is the sum of those results whose position and pixel it lies between.
@@ -42,43 +42,62 @@
 #define STEPS (PART + DEPTH - 1)
 // An image lies in shared memory as it is given or, where zeros stand beside its rows, row by row.
 #define PLANE (HEIGHT * WIDTH)
-#define LINE (PITCH == WIDTH ? PLANE : WIDTH)
 #define FIRST (PAD_Y * PITCH + PAD_X)
 #define GIVEN (BLOCK_MAPS * GIVEN_PITCH)
+// Instructions that two rows of eight windows are the terms of.
+#define FOLDS (CORES == TF32 ? 2 : 1)
 #define PIXEL_SIZE ((int)sizeof(given))
 #define GRADIENT_SIZE ((int)sizeof(gradient_number))
 #define PLACE_SIZE ((int)sizeof(winner_place))
 
-// Starts to copy lines of bytes, which come to lie `pitch` bytes apart from byte `first` on: in the
-// largest pieces that all of these are multiples of.
-__device__ __forceinline__ void start_lines(char* to, int first, int pitch, const GLOBAL char* from,
-                                            int lines, int line)
+// Starts to copy bytes, which a team of threads shares out, in the largest pieces that `multiple` is
+// a multiple of.  All sizes are constants, so no round takes an address of its own.
+__device__ __forceinline__ void start_line(char* to, const GLOBAL char* from, const int multiple,
+                                           const int bytes, int rank, const int team)
 {
-    const int all = first | pitch | line, piece = all % 16 == 0 ? 16 : all % 8 == 0 ? 8 : 4;
-    for (int at = threadIdx.x * piece; at < lines * line; at += THREADS * piece) {
-        char* place = to + first + at / line * pitch + at % line;
+    const int piece = multiple % 16 == 0 ? 16 : multiple % 8 == 0 ? 8 : 4;
+    to += rank * piece, from += rank * piece;
+    UNROLL_BY(16) for (int at = 0; at < bytes; at += team * piece) {
+        if (at + team * piece > bytes && at + rank * piece >= bytes) break;
         if (piece == 16)
-            COPY_ASYNC(uint4, (uint4*)place, (const uint4*)(from + at));
+            COPY_ASYNC(uint4, (uint4*)(to + at), (const uint4*)(from + at));
         else if (piece == 8)
-            COPY_ASYNC(uint2, (uint2*)place, (const uint2*)(from + at));
+            COPY_ASYNC(uint2, (uint2*)(to + at), (const uint2*)(from + at));
         else
-            COPY_ASYNC(unsigned, (unsigned*)place, (const unsigned*)(from + at));
+            COPY_ASYNC(unsigned, (unsigned*)(to + at), (const unsigned*)(from + at));
     }
+}
+
+// Starts to copy a channel's pixels: by rows, which the warps share out, where they do not lie as
+// they are given.
+__device__ __forceinline__ void start_pixels(char* to, const GLOBAL char* from)
+{
+    const int line = WIDTH * PIXEL_SIZE, pitch = PITCH * PIXEL_SIZE, first = FIRST * PIXEL_SIZE;
+    if (PITCH == WIDTH)
+        start_line(to + first, from, first | HEIGHT * line, HEIGHT * line, threadIdx.x, THREADS);
+    else
+        ROLLED for (int row = threadIdx.x / 32; row < HEIGHT; row += WARPS)
+            start_line(to + first + row * pitch, from + row * line, first | pitch | line, line,
+                       threadIdx.x % 32, 32);
 }
 
 // Starts to copy an image's channel, its gradients and their places to a stage.
 __device__ __forceinline__ void start_image(char* stage, const given* x, const gradient_number* dy,
                                             const winner_place* where, int n)
 {
-    char *gradients = stage + PIXEL_BYTES, *places = gradients + GIVEN * GRADIENT_SIZE;
+    const int gradients = GRADIENTS * GRADIENT_SIZE, places = GRADIENTS * PLACE_SIZE;
     int map = blockIdx.z * BLOCK_MAPS, maps = MAPS - map < BLOCK_MAPS ? MAPS - map : BLOCK_MAPS;
     int64 plane = (int64)n * CHANNELS + blockIdx.y, of_dy = ((int64)n * MAPS + map) * GRADIENTS;
-    start_lines(stage, FIRST * PIXEL_SIZE, (PITCH == WIDTH ? PLANE : PITCH) * PIXEL_SIZE,
-                (const char*)(x + plane * PLANE), PLANE / LINE, LINE * PIXEL_SIZE);
-    start_lines(gradients, 0, GIVEN_PITCH * GRADIENT_SIZE, (const char*)(dy + of_dy), maps,
-                GRADIENTS * GRADIENT_SIZE);
-    start_lines(places, 0, GIVEN_PITCH * PLACE_SIZE, (const char*)(where + of_dy), maps,
-                GRADIENTS * PLACE_SIZE);
+    start_pixels(stage, (const char*)(x + plane * PLANE));
+    char *to_dy = stage + PIXEL_BYTES, *to_where = to_dy + GIVEN * GRADIENT_SIZE;
+    const char *from_dy = (const char*)(dy + of_dy), *from_where = (const char*)(where + of_dy);
+    UNROLL for (int m = 0; m < BLOCK_MAPS; m++) {
+        if (m >= maps) break;
+        start_line(to_dy + m * GIVEN_PITCH * GRADIENT_SIZE, from_dy + m * gradients,
+                   GIVEN_PITCH * GRADIENT_SIZE | gradients, gradients, threadIdx.x, THREADS);
+        start_line(to_where + m * GIVEN_PITCH * PLACE_SIZE, from_where + m * places,
+                   GIVEN_PITCH * PLACE_SIZE | places, places, threadIdx.x, THREADS);
+    }
 }
 
 // Bytes of two words by four digits; where a digit has its highest bit, all bits are the byte's
@@ -106,47 +125,61 @@ __device__ __forceinline__ unsigned positions_of(const winner_place* where, int 
 #endif
 }
 
-// Their gradients, as they are multiplied.
-__device__ __forceinline__ unsigned gradients_of(const gradient_number* from)
+// Their gradients, as they are multiplied: two in a word, or each in one.
+__device__ __forceinline__ void load_gradients(unsigned made[FOLDS], const gradient_number* from)
 {
 #if DY_NARROW
-    return *(const unsigned*)from;
+    made[0] = *(const unsigned*)from;
 #else
     float2 two = *(const float2*)from;
-    return pack(two.x, two.y);
+    made[0] = WORD(two.x, two.y);
+    if (FOLDS == 2) made[1] = WORD(two.y, two.x);
+#endif
+}
+
+// What a word of gradients adds to a bias.
+__device__ __forceinline__ float sum_of(unsigned word)
+{
+#if CORES == TF32
+    return __uint_as_float(word);
+#else
+    return widened((narrow)word) + widened((narrow)(word >> 16));
 #endif
 }
 
 // Four windows' gradients in their winners' columns, zeros in others: of two windows in row `row`
-// and of the two PART rows below them.  Two lanes read the same ones: each adds half of them to its
-// share of the bias.
-__device__ __forceinline__ void load_winners(unsigned made[TILES][2], float* bias,
+// and of the two PART rows below them.  What is in a lane's columns is its share of the bias too.
+__device__ __forceinline__ void load_winners(unsigned made[TILES][2 * FOLDS], float* bias,
                                              const char* stage, int row, int column)
 {
     const gradient_number* dy = (const gradient_number*)(stage + PIXEL_BYTES);
     const winner_place* where = (const winner_place*)(dy + GIVEN);
     int lane = threadIdx.x % 32, odd = lane / 4 % 2;
-    unsigned gradients[2] = {0, 0}, positions = 0;
+    unsigned gradients[2 * FOLDS] = {0}, positions = 0;
     UNROLL for (int half = 0; half < 2; half++) {
         int i = row + half * PART, at = lane / 8 * GIVEN_PITCH + i * COLUMNS + column;
         // What no problem of these sizes lacks is not asked for.
         if (ROWS % (2 * SEGMENTS) > 0 && i >= ROWS) continue;
         if (COLUMNS % 8 > 0 && column >= COLUMNS) continue;
-        gradients[half] = gradients_of(dy + at);
+        load_gradients(gradients + half * FOLDS, dy + at);
         positions |= positions_of(where + at, i, column) << 16 * half;
-        *bias += OF_WINNER(widened((narrow)(gradients[half] >> 16 * odd)), where[at + odd]);
     }
+    unsigned there[2 * FOLDS] = {0};
     UNROLL for (int t = 0; t < TILES; t++) {
         // A byte's highest bit stays where the winner's position is this column's.
         unsigned same = 0x80808080u - (positions ^ (2 * t + odd) * 0x01010101u);
-        made[t][0] = gradients[0] & bytes_of(same, 0, 0x9988);
-        made[t][1] = gradients[1] & bytes_of(same, 0, 0xbbaa);
+        UNROLL for (int k = 0; k < 2 * FOLDS; k++) {
+            unsigned digits = FOLDS == 2 ? 0x8888 + k * 0x1111 : k == 0 ? 0x9988 : 0xbbaa;
+            made[t][k] = gradients[k] & bytes_of(same, 0, digits);
+            there[k] |= made[t][k];
+        }
     }
+    UNROLL for (int k = 0; k < 2 * FOLDS; k++) *bias += sum_of(there[k]);
 }
 
 // Two rows of pixels from the corners of four windows on, two of which stand PART rows of windows
 // below the others: a lane has pixels of an even column, and those of the odd one behind it.
-__device__ __forceinline__ void load_pixels(unsigned made[4], const given* corner)
+__device__ __forceinline__ void load_pixels(unsigned made[4 * FOLDS], const given* corner)
 {
     UNROLL for (int half = 0; half < 2; half++, corner += PART * WINDOW_HEIGHT * PITCH) {
 #if X_NARROW
@@ -156,8 +189,9 @@ __device__ __forceinline__ void load_pixels(unsigned made[4], const given* corne
         made[2 * half + 1] = bytes_of(window, next, 0x7632);
 #else
         float2 window = *(const float2*)corner, next = *(const float2*)(corner + WINDOW_WIDTH);
-        made[2 * half] = pack(window.x, next.x);
-        made[2 * half + 1] = pack(window.y, next.y);
+        unsigned* own = made + 2 * FOLDS * half;
+        own[0] = WORD(window.x, next.x), own[1] = WORD(window.y, next.y);
+        if (FOLDS == 2) own[2] = WORD(next.x, window.x), own[3] = WORD(next.y, window.y);
 #endif
     }
 }
@@ -171,9 +205,7 @@ __device__ __forceinline__ void add_image(float sum[PAIRS][TILES][4], float* bia
     const given* corner = (const given*)stage + (top * WINDOW_HEIGHT + lane / 16) * PITCH
                           + column * WINDOW_WIDTH + lane / 4 % 4 * 2;
     // The last DEPTH rows of windows, in turn.
-    unsigned winners[DEPTH][TILES][2];
-    UNROLL for (int j = 0; j < DEPTH; j++)
-        UNROLL for (int t = 0; t < TILES; t++) winners[j][t][0] = winners[j][t][1] = 0;
+    unsigned winners[DEPTH][TILES][2 * FOLDS] = {0};
     ROLLED for (int first = 0; first < STEPS; first += DEPTH)
         UNROLL for (int turn = 0; turn < DEPTH; turn++) {
             int step = first + turn;
@@ -181,16 +213,18 @@ __device__ __forceinline__ void add_image(float sum[PAIRS][TILES][4], float* bia
             if (step < PART)
                 load_winners(winners[turn], bias, stage, top + step, column);
             else
-                UNROLL for (int t = 0; t < TILES; t++)
-                    winners[turn][t][0] = winners[turn][t][1] = 0;
+                UNROLL for (int t = 0; t < TILES * 2 * FOLDS; t++)
+                    winners[turn][t / (2 * FOLDS)][t % (2 * FOLDS)] = 0;
             UNROLL for (int p = 0; p < WINDOW_PAIRS; p++) {
-                unsigned pixels[4];
+                unsigned pixels[4 * FOLDS];
                 load_pixels(pixels, corner + (step * WINDOW_HEIGHT + 2 * p) * PITCH);
-                UNROLL for (int j = 0; j < DEPTH; j++) {
-                    int pair = j * WINDOW_PAIRS + p, kept = (turn + DEPTH - j) % DEPTH;
+                UNROLL for (int k = 0; k < FOLDS * DEPTH; k++) {
+                    int fold = k / DEPTH, j = k % DEPTH, pair = j * WINDOW_PAIRS + p;
+                    int kept = (turn + DEPTH - j) % DEPTH;
                     if (pair < PAIRS)
                         UNROLL for (int t = 0; t < TILES; t++)
-                            multiply_add(sum[pair][t], pixels, winners[kept][t]);
+                            multiply_add(sum[pair][t], pixels + 4 * fold,
+                                         winners[kept][t] + 2 * fold);
                 }
             }
         }
@@ -261,11 +295,16 @@ weights_partial(const GLOBAL given* x, const GLOBAL gradient_number* dy,
     }
 
     for (int n = blockIdx.x, turn = 0; n < images; n += gridDim.x) {
-        COPIES_LEFT(STAGES - 2);
+        COPIES_LEFT(STAGES > 1 ? STAGES - 2 : 0);
         __syncthreads();
         int ahead = n + (STAGES - 1) * gridDim.x, before = turn ? turn - 1 : STAGES - 1;
         if (ahead < images) start_image(shared + before * STAGE_BYTES, x, dy, where, ahead);
         COPIES_SENT();
+        // Of one stage alone, other blocks' products overlap the copies.
+        if (STAGES == 1) {
+            COPIES_DONE();
+            __syncthreads();
+        }
         add_image(sum, &bias, shared + turn * STAGE_BYTES);
         turn = turn + 1 < STAGES ? turn + 1 : 0;
     }

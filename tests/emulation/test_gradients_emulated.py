@@ -237,7 +237,7 @@ def test_rows_of_positions(name, problem, config, tmp_path):
 
 
 def test_two_stages_where_three_find_no_room(tmp_path):
-    on = dataclasses.replace(SMALL, block_shared_bytes=48 * 1024)
+    on = dataclasses.replace(SMALL, block_shared_bytes=60 * 1024)
     rung = strategy("conv2d_weights_gradient", "warpgroups_tf32", "cuda")
     config = rung.config(RAGGED)
     assert [one.macros(RAGGED, config)["STAGES"] for one in (rung, rung.on(on))] == [3, 2]
@@ -256,8 +256,8 @@ WRONG_POSITIONS = (
     ("+ WARP_ROW / TILE_MAPS;", ";"),
     ("PIECES_AT(from, HALVES_APART)", "PIECES_AT(from, (HALVES_APART) / 2)"),
     ("__cvta_generic_to_shared(stage) + row * ROW_BYTES", "__cvta_generic_to_shared(stage)"),
-    ("n = next, turn = behind", "n = next"),
-    ("next + gridDim.x, images", "next, images"),
+    ("n + AHEAD * gridDim.x", "n"),
+    ("words_of(stage + PIXEL_BYTES, first + k + 1", "words_of(stage + PIXEL_BYTES, first + k"),
     ("KIND == 0 ? all : 0.0f", "all"),
     ("15u << 4 * window", "15u << 4 * (window ^ 1)"),
     ("bias += lay_image", "lay_image"),
@@ -275,6 +275,30 @@ WRONG_POSITIONS = (
 def test_wrong_rows_of_positions_are_caught(name, wrong, tmp_path):
     verdict = judged_weights(name, RAGGED, RAGGED.random(3), tmp_path, wrong=wrong, on=SMALL)
     assert not verdict.passed
+
+
+@pytest.mark.parametrize(
+    ("name", "config"),
+    [
+        ("warpgroups_bf16", {"X_NARROW": 1, "DY_NARROW": 1, "WHERE_NARROW": 1}),
+        ("warpgroups_tf32", {"WHERE_NARROW": 1}),
+    ],
+)
+def test_warps_that_lay_and_warps_that_multiply_wait_for_each_other(name, config, tmp_path):
+    given = RAGGED.random(3)
+    right, early, stuck = (tmp_path / folder for folder in ("right", "early", "stuck"))
+    for folder in (right, early, stuck):
+        folder.mkdir()
+    options = {"on": SMALL, "sanitizer": "thread"}
+    verdict = judged_weights(name, RAGGED, given, right, config, **options)
+    assert verdict.passed, verdict
+    unawaited = ("wait(EMPTY(barriers, turn.at, STAGES), turn.round ^ 1);", "")
+    with pytest.raises(AssertionError, match="data race"):
+        judged_weights(name, RAGGED, given, early, config, unawaited, **options)
+    untold = ("before = EMPTY(barriers, turn.at, STAGES);", "")
+    few = dataclasses.replace(SMALL, multiprocessors=1)
+    with pytest.raises(AssertionError, match="wait for each other"):
+        judged_weights(name, RAGGED, given, stuck, config, untold, on=few)
 
 
 @pytest.mark.parametrize("flag", ["WHERE_NARROW", "DY_NARROW"])

@@ -15,24 +15,26 @@ from rooftile.ops import Array
 from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.common.warpgroups import completed, elements, product
+from rooftile.strategies.common.warpgroups import begun, completed, elements, product
 from rooftile.strategies.conv2d_weights_gradient.gpu._base import GpuWeightsGradient, inputs_of
 from rooftile.strategies.conv2d_weights_gradient.gpu.warpgroups._layout import (
     CHANNELS,
     WARPS,
     Layout,
 )
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.gpu import GRADIENTS, PLACES, Config, Step, Tunable
 
 _WINDOW_COLUMNS = (2, 4)
 _MOST_POSITIONS = 16
 """Of a window, by the bits that say which one won."""
 _MOST_SUMS = 144
 """Of a thread, in its registers."""
-_MOST_REGISTERS = 255
-"""Of a thread."""
-_OTHERS = 40
-"""Registers for addresses and loops."""
+_REGISTERS = 256
+"""Of a thread that lays and one that multiplies: half of a block's threads each."""
+_LAYS, _MULTIPLIES = 28, 24
+"""Registers of either for addresses and loops."""
+_BEGIN = 128
+"""Registers of every thread at first, which those that lay have fewer than."""
 _MOST_PIECES = 32
 """Eights of columns of an instruction."""
 _PIECE_ADDRESS = 8
@@ -83,12 +85,9 @@ class Warpgroups(GpuWeightsGradient):
         return None
 
     def defaults(self, problem: Conv2dWeightsGradient) -> dict[str, int]:
-        """As many steps as registers hold."""
-        for together in (8, 4, 2):
-            config = {"TOGETHER": together}
-            if self.invalid(problem, config) is None:
-                return config
-        return {"TOGETHER": 1}
+        """Two sets of words: one is made while products of the other run."""
+        pair = {"TOGETHER": 2}
+        return pair if self.invalid(problem, pair) is None else {"TOGETHER": 1}
 
     def invalid(self, problem: Conv2dWeightsGradient, config: Config) -> str | None:
         """More registers than a thread, or shared memory than a block has."""
@@ -99,16 +98,16 @@ class Warpgroups(GpuWeightsGradient):
             return f"{layout.sums} sums of a thread, {_MOST_SUMS} at most"
         if not layout.turn_rows:
             return f"rows of {layout.units} units of pixels are more than a block brings"
-        held = layout.held(2 if config.get("X_NARROW") else 4)
-        registers = layout.sums + 4 * together + held + _OTHERS
-        if registers > _MOST_REGISTERS:
-            return f"{registers} registers a thread, {_MOST_REGISTERS} at most"
+        laying, given = _laying(layout, config, 1), _given(layout, config)
+        if laying > given:
+            return f"{laying} registers of a thread that lays, {given} are left"
         shared, room = _shared(layout, 2), self.machine.shared_room(1)
         return f"{shared} bytes of shared memory, {room} for a block" if shared > room else None
 
     def macros(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int | str]:
         """The layer's sizes, the tunables, the cores' type, the layout, and the products."""
         layout = Layout(problem, self.cores)
+        stages = _stages(layout, self.machine.shared_room(1))
         sums, a = elements("(sum)", layout.sums), elements("(a)", config["TOGETHER"], 4)
         return {
             **super().macros(problem, config),
@@ -123,7 +122,11 @@ class Warpgroups(GpuWeightsGradient):
             "CORES": self.cores.word,
             "X_NARROW": config.get("X_NARROW", 0),
             "PRODUCTS(sum, a, b)": _products(self.cores, sums),
-            "STAGES": _stages(layout, self.machine.shared_room(1)),
+            "STAGES": stages,
+            "BARRIERS_AT": _before_barriers(layout, stages),
+            **_roles(layout, config),
+            "BEGIN_SUMS(sum, a)": begun(sums, a),
+            "BEGIN_PRODUCTS(sum, a)": begun(sums, elements("(a)", 4)),
             "COMPLETE(sum, a)": completed(sums, "0", a),
             "AWAIT(a, later)": completed((), "later", elements("(a)", 4)),
         }
@@ -144,7 +147,7 @@ class Warpgroups(GpuWeightsGradient):
         grid = (rows // kinds, channels, maps * kinds)
         columns = (blocks(_columns(problem), 32), 1, 1)
         shared = _shared(layout, _stages(layout, self.machine.shared_room(1)))
-        partial = Launch("weights_partial", grid, (32 * WARPS, 1, 1), shared, overlaps=True)
+        partial = Launch("weights_partial", grid, (64 * WARPS, 1, 1), shared, overlaps=True)
         finish = Launch("finish", columns, (32, _FINISH, 1), overlaps=True)
         return (
             Step(partial, (*given, "partial", problem.images)),
@@ -183,9 +186,36 @@ def _beside(layout: Layout) -> tuple[int, int, int]:
     return blocks(problem.channels, CHANNELS), maps, layout.window[0] // 2
 
 
-def _shared(layout: Layout, stages: int) -> int:
+def _before_barriers(layout: Layout, stages: int) -> int:
     """Bytes of the stages; or of the sums, to be joined."""
     return max(stages * layout.stage_bytes, layout.joined_bytes)
+
+
+def _shared(layout: Layout, stages: int) -> int:
+    """Bytes of those, and of two barriers a stage."""
+    return _before_barriers(layout, stages) + 16 * stages
+
+
+def _laying(layout: Layout, config: Config, ahead: int) -> int:
+    """Registers of a thread that holds so many images on their way to the stages."""
+    flags = (bool(config.get(flag)) for flag in ("X_NARROW", GRADIENTS, PLACES))
+    return ahead * layout.held(*flags) + _LAYS
+
+
+def _given(layout: Layout, config: Config) -> int:
+    """Registers, by eights, that threads which multiply leave to one that lays."""
+    multiplying = layout.sums + 4 * config["TOGETHER"] + _MULTIPLIES
+    return min(_BEGIN - 8, _REGISTERS - blocks(multiplying, 8) * 8)
+
+
+def _roles(layout: Layout, config: Config) -> dict[str, int | str]:
+    """Registers of both roles; two images ahead, where registers hold them, or one."""
+    laying = _given(layout, config)
+    return {
+        "AHEAD": 2 if _laying(layout, config, 2) <= laying else 1,
+        "LAYING_REGISTERS": laying,
+        "MULTIPLYING_REGISTERS": _REGISTERS - laying,
+    }
 
 
 def _stages(layout: Layout, room: int) -> int:

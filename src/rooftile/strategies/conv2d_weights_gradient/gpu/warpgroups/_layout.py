@@ -9,6 +9,7 @@ from rooftile.strategies.common.cores import Cores
 from rooftile.strategies.common.grid import blocks
 
 WARPS = 8
+"""That lay images, and as many that multiply."""
 CHANNELS = 4
 """Of a block."""
 _PIECE = 128
@@ -106,8 +107,12 @@ class Layout:
         """Bytes of both warpgroups' sums."""
         return 4 * 32 * WARPS * self.sums
 
-    def held(self, pixel_bytes: int) -> int:
+    def held(self, x_narrow: bool, dy_narrow: bool, where_narrow: bool) -> int:
         """Registers of the pixels, gradients and places that a thread brings."""
         channels = CHANNELS if self.cores.bytes == 2 else 1
+        pixels = self.tasks * channels * _UNIT // (2 if x_narrow else 1)
         turns = blocks(self.steps * self.tile_maps // 8, WARPS)
-        return self.tasks * channels * pixel_bytes + turns * 4 * self.deep
+        # Two windows of a word share a register, where they lie beside each other in fewer bits.
+        beside = self.cores.bytes == 2 and self.problem.layer.output_size[1] % 2 == 0
+        given = sum(1 if narrow and beside else 2 for narrow in (dy_narrow, where_narrow))
+        return pixels + turns * self.deep * given

@@ -139,15 +139,23 @@ __device__ __forceinline__ float sum_of(const struct gradients* gradients)
     return sum;
 }
 
-// A lane's words of a step: gradients of those winners that stand in one position, zeros in place
-// of others.
-__device__ __forceinline__ void winners(const char* stage, int step, int tile, unsigned position,
-                                        unsigned word[4])
+// A lane's words of a step as they lie: of all winners, and where these stand.
+struct words { uint4 all; unsigned found; };
+
+__device__ __forceinline__ struct words words_of(const char* stage, int step, int tile)
 {
     int at = (step * TILES + tile) * 32 + threadIdx.x % 32;
-    uint4 all = ((const uint4*)stage)[at];
-    unsigned apart = ((const positions*)(stage + WORDS_BYTES))[at] ^ position * 0x11111111u;
-    word[0] = all.x, word[1] = all.y, word[2] = all.z, word[3] = all.w;
+    struct words words;
+    words.all = ((const uint4*)stage)[at];
+    words.found = ((const positions*)(stage + WORDS_BYTES))[at];
+    return words;
+}
+
+// Keeps gradients of those winners that stand in one position, and has zeros in place of others.
+__device__ __forceinline__ void winners(struct words words, unsigned position, unsigned word[4])
+{
+    unsigned apart = words.found ^ position * 0x11111111u;
+    word[0] = words.all.x, word[1] = words.all.y, word[2] = words.all.z, word[3] = words.all.w;
     UNROLL for (int e = 0; e < 4; e++) {
         unsigned kept = 0;
         UNROLL for (int u = 0; u < WORD_WINDOWS; u++) {

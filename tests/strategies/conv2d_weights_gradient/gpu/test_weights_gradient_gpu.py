@@ -119,13 +119,16 @@ def test_many_images_are_the_tensor_cores_at_their_precisions():
         many = dataclasses.replace(NAMED[name], images=1024)
         assert choose(many, "ieee", "cuda").name == others
         for precision in ("tf32", "bf16", "fp16"):
+            turned = name == "lenet-conv1" and precision != "tf32"
             chosen = choose(many, precision, "cuda").name
-            assert chosen == f"{'turned' if name == 'lenet-conv1' else 'mma'}_{precision}"
+            assert chosen == f"{'turned' if turned else 'mma'}_{precision}"
             few = dataclasses.replace(NAMED[name], images=32)
             assert not choose(few, precision, "cuda").name.startswith(("mma", "turned"))
     for precision in ("tf32", "bf16", "fp16"):
         fewer = dataclasses.replace(NAMED["lenet-conv1"], images=256)
         assert choose(fewer, precision, "cuda").name == f"mma_{precision}"
+    most = dataclasses.replace(NAMED["lenet-conv1"], images=8192)
+    assert choose(most, "tf32", "cuda").name == "turned_tf32"
     some = dataclasses.replace(NAMED["lenet-conv1"], images=64)
     assert choose(some, "bf16", "cuda").name == "mma_bf16"
     assert choose(some, "tf32", "cuda").name == "windows"
@@ -240,11 +243,14 @@ def test_warpgroups_share_out_rows_of_positions_and_hold_what_registers_do():
 def test_warpgroups_take_many_images_of_many_channels(monkeypatch, architecture, many):
     gpu = SimpleNamespace(description=SimpleNamespace(architecture=architecture))
     monkeypatch.setattr(choice, "lent_gpu", lambda device: gpu)
-    for name, images, expected in (
-        ("lenet-conv2", 1024, many),
-        ("lenet-conv2", 240, "mma"),
-        ("lenet-conv1", 1024, "turned"),
+    for name, images, precisions, expected in (
+        ("lenet-conv2", 1024, ("tf32", "bf16", "fp16"), many),
+        ("lenet-conv2", 160, ("bf16", "fp16"), many),
+        ("lenet-conv1", 1024, ("bf16", "fp16"), "turned"),
+        ("lenet-conv1", 1024, ("tf32",), "mma"),
     ):
         problem = dataclasses.replace(NAMED[name], images=images)
-        for precision in ("tf32", "bf16", "fp16"):
+        for precision in precisions:
             assert choose(problem, precision, "cuda").name == f"{expected}_{precision}"
+    fewer = dataclasses.replace(NAMED["lenet-conv2"], images=160)
+    assert choose(fewer, "tf32", "cuda").name == "lane_rows"

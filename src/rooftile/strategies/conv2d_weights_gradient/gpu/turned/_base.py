@@ -44,7 +44,7 @@ class Turned(GpuWeightsGradient):
     tensor_cores = True
     source = "turned"
     between: ClassVar[tuple[str, ...]] = (PLACES, GRADIENTS)
-    pays_from = 512
+    pays_from = 768
     """Images from which on it is faster than `mma`: each has a block at a time."""
     wishes: ClassVar[tuple[Config, ...]] = (
         {"BLOCKS": 4, "STAGES": 1},

@@ -1,15 +1,16 @@
-// Rungs 12 to 14, turned: correlation of images with winners on tensor cores, pixels as rows.
+// Rungs 13 to 15, turned: correlation of images with winners on tensor cores, pixels as rows.
 //
 // In `mma` a product's rows are positions of windows, and its columns are pixels, which each row of
 // windows reads anew.  Here the product is turned.  Its rows are pixels: an instruction's 16 stand
 // in two rows of the image and eight columns from a window's corner on.  Its terms are windows,
 // eight beside each other and the eight that stand PART rows below them; in TF32 an instruction has
-// room for one of these rows, and two follow each other.  Its columns are the positions in a window of BLOCK_MAPS maps: a window's gradient stands in its winner's column,
-// among zeros.  A warp walks down a strip of windows.  It reads two rows of pixels once, and
-// multiplies them by all rows of windows that meet them, the last DEPTH, whose gradients it keeps
-// in registers.  A weight is the sum of those results whose position and pixel it lies between.
-// What it removes: all but one in DEPTH of the reads of pixels, and the pass that laid them out.
-// What it costs: columns of maps that are not there, so it is for few channels and maps.
+// room for one of these rows, and two follow each other.  Its columns are the positions in a window
+// of BLOCK_MAPS maps: a window's gradient stands in its winner's column, among zeros.  A warp walks
+// down a strip of windows.  It reads two rows of pixels once, and multiplies them by all rows of
+// windows that meet them, the last DEPTH, whose gradients it keeps in registers.  A weight is the
+// sum of those results whose position and pixel it lies between. What it removes: all but one in
+// DEPTH of the reads of pixels, and the pass that laid them out. What it costs: columns of maps
+// that are not there, so it is for few channels and maps.
 //
 // Sums are made by block, then by `finish` over the blocks, in a fixed order.  Zeros make NaN of
 // infinities: see mend.h.

@@ -1,4 +1,4 @@
-"""Rung 14, `turned_tf32`: pixels as rows, winners of few maps as columns, in TF32."""
+"""Rung 15, `turned_tf32`: pixels as rows, winners of few maps as columns, in TF32."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ class TurnedTf32(Turned):
     """Gradients and pixels rounded to TF32, sums in float32."""
 
     name = "turned_tf32"
-    order = 14
+    order = 15
     precision = "tf32"
     between = (PLACES,)
+    pays_from = 4096
     wishes = (
         {"BLOCKS": 4, "STAGES": 1},
         {"BLOCKS": 3, "STAGES": 1},

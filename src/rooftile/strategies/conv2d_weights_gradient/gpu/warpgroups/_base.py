@@ -51,8 +51,8 @@ class Warpgroups(GpuWeightsGradient):
     architectures = ("sm_90",)
     tensor_cores = True
     source = "warpgroups"
-    pays_from = 256
-    """Images from which on each block has some, one after another."""
+    pays_from = 64
+    """Images from which on it is the fastest."""
     tunables = (Tunable("TOGETHER", (1, 2, 4, 8), 1),)
 
     @property

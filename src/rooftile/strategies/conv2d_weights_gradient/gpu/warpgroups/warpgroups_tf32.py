@@ -11,6 +11,7 @@ class WarpgroupsTf32(Warpgroups):
     name = "warpgroups_tf32"
     order = 12
     precision = "tf32"
+    pays_from = 192
     summary = "winners by rows of positions on warpgroups, gradients and pixels in TF32"
 
 

@@ -16,6 +16,7 @@ from rooftile.nn.training.gpu.step import Step
 from rooftile.nn.training.options import TrainingOptions
 from rooftile.ops import Conv2d, Pool
 from rooftile.strategies.conv2d.gpu.direct_tile import _winners as direct_tile
+from rooftile.strategies.conv2d_input_gradient.gpu.warpgroups._base import Warpgroups
 
 
 def gradients_of(network, count, precision, device):
@@ -33,7 +34,15 @@ def gradients_of(network, count, precision, device):
     return found
 
 
+@pytest.fixture
+def alike(monkeypatch):
+    """The same rungs whatever lies in fewer bits: one takes gradients only where 8 bits say what
+    relu cut, and adds them up in an order of its own."""
+    monkeypatch.setattr(Warpgroups, "pays_from", 10**9)
+
+
 @pytest.mark.gpu
+@pytest.mark.usefixtures("alike")
 @pytest.mark.parametrize("precision", ["bf16", "fp16"])
 def test_activations_of_16_bits_change_no_bit(precision, cuda_device, monkeypatch):
     network, asked = architecture("lenet5").initialise(0), []
@@ -130,6 +139,7 @@ def test_a_launch_tells_the_bytes_of_arrays_as_they_lie(device):
 
 
 @pytest.mark.gpu
+@pytest.mark.usefixtures("alike")
 @pytest.mark.parametrize("precision", ["ieee", "tf32", "bf16", "fp16"])
 @pytest.mark.parametrize("count", [64, 256, 1100])
 def test_so_do_those_of_tensor_cores(count, precision, cuda_device, monkeypatch):

@@ -23,6 +23,8 @@ POOL = Pool.of("max", 2)
 SQUARES = Conv2dWeightsGradient(
     4, 5, 17, 22, 9, (5, 4), padding=(1, 2), pool=Pool.of("max", (4, 2))
 )
+# A second strip of two windows, and zeros around the image: for pixels as rows.
+FEW = Conv2dWeightsGradient(5, 1, 15, 22, 3, (7, 7), padding=(2, 2), pool=Pool.of("max", 2))
 ACTIVATED = Conv2dWeightsGradient(3, 2, 9, 10, 3, (3, 4), padding=(2, 1), activation="tanh")
 PLACED = Conv2dWeightsGradient(10, 2, 14, 17, 3, (3, 4), (1, 2), (2, 1), POOL)
 
@@ -35,6 +37,7 @@ class TestRungs(EveryGpuRung):
         Conv2dWeightsGradient(2, 5, 9, 10, 9, (7, 7)),
         PLACED,
         SQUARES,
+        FEW,
         Conv2dWeightsGradient(9, 5, 17, 19, 5, (7, 4), (1, 1), (2, 1), Pool.of("max", (3, 4))),
     )
     near = (Conv2dWeightsGradient(3, 2, 14, 17, 3, (3, 4), padding=(2, 1), pool=POOL), ACTIVATED)

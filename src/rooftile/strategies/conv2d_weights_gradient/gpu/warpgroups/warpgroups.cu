@@ -66,7 +66,11 @@ __device__ __forceinline__ void multiply(float sum[SUMS], unsigned a[TOGETHER][4
         UNROLL for (int k = 0; k < TOGETHER; k++) {
             // What was made of these words is complete; the products since then go on.
             AWAIT(a[k], TOGETHER - 1);
-            if (k == TOGETHER - 1) release(before);
+            if (k == TOGETHER - 1) {
+                // One lane tells it for all, whose words came from that stage too.
+                __syncwarp();
+                release(before);
+            }
             winners(next, position, a[k]);
             // The next step's words come while this one is multiplied.
             if (first + k + 1 < STEPS) next = words_of(stage + PIXEL_BYTES, first + k + 1, tile);

@@ -36,8 +36,8 @@ _LAYS, _MULTIPLIES = 28, 24
 _BEGIN = 128
 """Registers of every thread at first, which those that lay have fewer than."""
 _MOST_PIECES = 20
-"""Of eight columns, in an instruction: threads begin with 128 registers, and compilers have those alone
-for one."""
+"""Of eight columns, in an instruction: compilers have for one no more registers than threads begin
+with."""
 _PIECE_ADDRESS = 8
 """By how much a descriptor of the next eight columns is larger."""
 _FINISH = 16

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 
 import pytest
-from emulator import emulate, missing
-from winner_positions import with_cuts
+from emulator import judged as judged_rung
+from emulator import missing
 
-from rooftile.lab.judge.expected import Expected
-from rooftile.ops import ERROR_MODELS, Pool
+from rooftile.ops import Pool
 from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies import strategy
 from rooftile.strategies.machine import preset
@@ -34,15 +32,7 @@ NARROW = {"X_NARROW": 1, "DY_NARROW": 1, "WHERE_NARROW": 1}
 
 def judged(name, problem, given, folder, config=None, wrong=None, **options):
     rung = strategy("conv2d_weights_gradient", name, "cuda").on(SMALL)
-    if wrong is not None:
-        assert wrong[0] in rung.text
-        rung = copy.copy(rung)
-        rung.__dict__["text"] = rung.text.replace(*wrong)
-    right = given
-    if (config or {}).get("WHERE_NARROW"):
-        given, right = with_cuts(problem, given)
-    out = emulate(rung, problem, tuple(given), (), config, folder, **options)
-    return Expected(problem, *right).judge(out, ERROR_MODELS[rung.precision])
+    return judged_rung(rung, problem, given, folder, config, wrong, **options)
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,20 @@
-"""What the GPU strategies of `conv2d_weights_gradient` share: macros and the arrays' names."""
+"""What the GPU strategies of `conv2d_weights_gradient` share: macros, arrays, the last step."""
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar
 
+from rooftile.devices.gpu import Launch
+from rooftile.ops import Array
 from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies.common.convolution_gradients import gradient_macros
 from rooftile.strategies.common.fused import ACTIVATION_CODES
-from rooftile.strategies.gpu import PLACES, Config, GpuStrategy
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.gpu import PLACES, Config, GpuStrategy, Step
+
+_FINISH = 32, 16, 1
+"""Threads that share out what `finish` joins: columns, and rows of each."""
 
 
 class GpuWeightsGradient(GpuStrategy):
@@ -25,7 +32,28 @@ class GpuWeightsGradient(GpuStrategy):
         activation = {"ACTIVATION": ACTIVATION_CODES[problem.activation]}
         return {**gradient_macros(problem.layer), **activation, **config}
 
+    def _as_it_lies(self, array: Array, config: Config) -> Array:
+        """What is made never has 16 bits."""
+        return array if array.role == "output" else super()._as_it_lies(array, config)
+
 
 def inputs_of(problem: Conv2dWeightsGradient) -> tuple[str, ...]:
     """The names of x, dy, where behind a pool and y behind an activation."""
     return tuple(array.name for array in problem.input_arrays)
+
+
+def columns_of(problem: Conv2dWeightsGradient) -> int:
+    """Weights and biases: the columns of partial sums."""
+    return sum(array.size for array in problem.output_arrays)
+
+
+def finish(problem: Conv2dWeightsGradient, *arguments: str | int) -> Step:
+    """The step that adds up the rows of partial sums."""
+    grid = blocks(columns_of(problem), _FINISH[0]), 1, 1
+    return Step(Launch("finish", grid, _FINISH, overlaps=True), arguments)
+
+
+def given_pitch(problem: Conv2dWeightsGradient) -> int:
+    """From a map's gradients to the next one's in shared memory: those that lanes read at once lie
+    in banks of their own."""
+    return blocks(math.prod(problem.layer.output_size), 32) * 32 + 8

@@ -12,7 +12,12 @@ import math
 from rooftile.devices.gpu import Launch
 from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies.common.grid import PORTABLE_SHARED_BYTES, blocks
-from rooftile.strategies.conv2d_weights_gradient.gpu._base import GpuWeightsGradient, inputs_of
+from rooftile.strategies.conv2d_weights_gradient.gpu._base import (
+    GpuWeightsGradient,
+    columns_of,
+    finish,
+    inputs_of,
+)
 from rooftile.strategies.gpu import Config, Step, Tunable
 
 _LANES = 32
@@ -21,8 +26,6 @@ _MOST_HELD = 160
 _FEW_COLUMNS = 16
 _RESIDENT_WARPS = 16
 """Warps of a multiprocessor, by their registers."""
-_FINISH = 16
-"""Rows of threads that share out what `finish` joins."""
 
 
 class LaneColumns(GpuWeightsGradient):
@@ -71,7 +74,7 @@ class LaneColumns(GpuWeightsGradient):
 
     def workspace(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int]:
         """The sums of each block and part."""
-        return {"partial": self._rows(problem, config) * _columns(problem)}
+        return {"partial": self._rows(problem, config) * columns_of(problem)}
 
     def steps(self, problem: Conv2dWeightsGradient, config: Config) -> tuple[Step, ...]:
         """Sums by block, and over the blocks."""
@@ -79,12 +82,10 @@ class LaneColumns(GpuWeightsGradient):
         grid = (self._blocks(problem, config), problem.channels, blocks(jobs, config["WARPS"]))
         block = _LANES * config["WARPS"], 1, 1
         partial = Launch("weights_partial", grid, block, overlaps=True, beside=True)
-        columns = blocks(_columns(problem), 32), 1, 1
-        finish = Launch("finish", columns, (32, _FINISH, 1), overlaps=True)
         rows = self._rows(problem, config)
         return (
             Step(partial, (*inputs_of(problem), "partial", problem.images)),
-            Step(finish, ("partial", "dweights", "dbias", rows)),
+            finish(problem, "partial", "dweights", "dbias", rows),
         )
 
     def _blocks(self, problem: Conv2dWeightsGradient, config: Config) -> int:
@@ -109,11 +110,6 @@ def _groups(problem: Conv2dWeightsGradient, config: Config) -> int:
 def _parts(problem: Conv2dWeightsGradient, config: Config) -> int:
     """Parts of the rows, so that every warp has some."""
     return max(1, config["WARPS"] // _groups(problem, config))
-
-
-def _columns(problem: Conv2dWeightsGradient) -> int:
-    """Weights and biases."""
-    return sum(array.size for array in problem.output_arrays)
 
 
 STRATEGY = LaneColumns()

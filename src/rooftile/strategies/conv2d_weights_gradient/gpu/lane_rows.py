@@ -13,15 +13,18 @@ from itertools import product
 from rooftile.devices.gpu import Launch
 from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies.common.grid import PORTABLE_SHARED_BYTES, blocks
-from rooftile.strategies.conv2d_weights_gradient.gpu._base import GpuWeightsGradient, inputs_of
+from rooftile.strategies.conv2d_weights_gradient.gpu._base import (
+    GpuWeightsGradient,
+    columns_of,
+    finish,
+    inputs_of,
+)
 from rooftile.strategies.gpu import Config, Step, Tunable
 
 _LANES = _BANKS = 32
 _MOST_SUMS = 128
 """Of a thread, in its registers."""
 _FEW_LANES, _FEW_IMAGES, _MANY_IMAGES = 16, 64, 4096
-_FINISH = 16
-"""Rows of threads that share out what `finish` joins."""
 _RESIDENT_WARPS = 32
 """Warps of a multiprocessor that hide each other's waits."""
 
@@ -76,7 +79,7 @@ class LaneRows(GpuWeightsGradient):
 
     def workspace(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int]:
         """The sums of each block."""
-        return {"partial": self._blocks(problem, config) * _columns(problem)}
+        return {"partial": self._blocks(problem, config) * columns_of(problem)}
 
     def steps(self, problem: Conv2dWeightsGradient, config: Config) -> tuple[Step, ...]:
         """Sums by block, and over the blocks."""
@@ -84,11 +87,9 @@ class LaneRows(GpuWeightsGradient):
         grid = (rows, blocks(problem.channels, _channels(problem)), config["SPLITS"])
         block = _LANES * config["WARPS"], 1, 1
         partial = Launch("weights_partial", grid, block, overlaps=True, beside=True)
-        columns = blocks(_columns(problem), 32), 1, 1
-        finish = Launch("finish", columns, (32, _FINISH, 1), overlaps=True)
         return (
             Step(partial, (*inputs_of(problem), "partial", problem.images)),
-            Step(finish, ("partial", "dweights", "dbias", rows)),
+            finish(problem, "partial", "dweights", "dbias", rows),
         )
 
     def _blocks(self, problem: Conv2dWeightsGradient, config: Config) -> int:
@@ -124,11 +125,6 @@ def _shared_bytes(problem: Conv2dWeightsGradient) -> int:
     """An image's channels with the zeros around them, and all gradients with their places."""
     pixels = _channels(problem) * _layout(problem)[1]
     return 4 * pixels + 8 * problem.arrays[1].size // problem.images
-
-
-def _columns(problem: Conv2dWeightsGradient) -> int:
-    """Weights and biases."""
-    return sum(array.size for array in problem.output_arrays)
 
 
 STRATEGY = LaneRows()

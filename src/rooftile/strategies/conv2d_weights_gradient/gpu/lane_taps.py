@@ -12,15 +12,18 @@ import math
 from rooftile.devices.gpu import Launch
 from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies.common.grid import PORTABLE_SHARED_BYTES, blocks
-from rooftile.strategies.conv2d_weights_gradient.gpu._base import GpuWeightsGradient, inputs_of
+from rooftile.strategies.conv2d_weights_gradient.gpu._base import (
+    GpuWeightsGradient,
+    columns_of,
+    finish,
+    inputs_of,
+)
 from rooftile.strategies.gpu import Config, Step, Tunable
 
 _MOST_SUMS = 48
 """Sums of a thread that registers hold beside what they are made of."""
 _RESIDENT = 4
 """Blocks for each multiprocessor that hide each other's waits."""
-_FINISH = 16
-"""Rows of threads that share out what `finish` joins."""
 
 
 class LaneTaps(GpuWeightsGradient):
@@ -66,7 +69,7 @@ class LaneTaps(GpuWeightsGradient):
 
     def workspace(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int]:
         """The sums of each block and part."""
-        return {"partial": self._rows(problem, config) * _columns(problem)}
+        return {"partial": self._rows(problem, config) * columns_of(problem)}
 
     def steps(self, problem: Conv2dWeightsGradient, config: Config) -> tuple[Step, ...]:
         """Sums by block, and over the blocks."""
@@ -74,12 +77,10 @@ class LaneTaps(GpuWeightsGradient):
         grid = (self._blocks(problem, config), tiles, config["SPLITS"])
         block = 32 * config["WARPS"], 1, 1
         partial = Launch("weights_partial", grid, block, overlaps=True, beside=True)
-        columns = blocks(_columns(problem), 32), 1, 1
-        finish = Launch("finish", columns, (32, _FINISH, 1), overlaps=True)
         rows = self._rows(problem, config)
         return (
             Step(partial, (*inputs_of(problem), "partial", problem.images)),
-            Step(finish, ("partial", "dweights", "dbias", rows)),
+            finish(problem, "partial", "dweights", "dbias", rows),
         )
 
     def _blocks(self, problem: Conv2dWeightsGradient, config: Config) -> int:
@@ -127,11 +128,6 @@ def _warp_jobs(problem: Conv2dWeightsGradient, config: Config) -> int:
 
 def _lane_taps(problem: Conv2dWeightsGradient, config: Config) -> int:
     return _tile_channels(problem, config) * math.prod(problem.mask) // 32 + 1
-
-
-def _columns(problem: Conv2dWeightsGradient) -> int:
-    """Weights and biases."""
-    return sum(array.size for array in problem.output_arrays)
 
 
 STRATEGY = LaneTaps()

@@ -13,7 +13,12 @@ from typing import ClassVar
 from rooftile.devices.gpu import Launch
 from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies.common.grid import PORTABLE_SHARED_BYTES, blocks
-from rooftile.strategies.conv2d_weights_gradient.gpu._base import GpuWeightsGradient, inputs_of
+from rooftile.strategies.conv2d_weights_gradient.gpu._base import (
+    GpuWeightsGradient,
+    columns_of,
+    finish,
+    inputs_of,
+)
 from rooftile.strategies.gpu import Config, Step, Tunable
 
 _TEAM = 64
@@ -22,8 +27,6 @@ _MOST_TAPS = 56
 _BANKS = 32
 _RESIDENT = 3
 """Blocks of a multiprocessor, by their registers."""
-_FINISH = 16
-"""Rows of threads that share out what `finish` joins."""
 _ROUNDS = 2
 """The most in which all threads' sums are joined."""
 _FEW_GRADIENTS = 256
@@ -88,7 +91,7 @@ class Windows(GpuWeightsGradient):
 
     def workspace(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int]:
         """The sums of each block."""
-        return {"partial": self._blocks(problem, config) * _columns(problem)}
+        return {"partial": self._blocks(problem, config) * columns_of(problem)}
 
     def steps(self, problem: Conv2dWeightsGradient, config: Config) -> tuple[Step, ...]:
         """Sums by block, and over the blocks."""
@@ -96,11 +99,9 @@ class Windows(GpuWeightsGradient):
         grid = (rows, blocks(problem.maps, config["TEAMS"]), problem.channels)
         block = _TEAM, config["TEAMS"], 1
         partial = Launch("weights_partial", grid, block, overlaps=True, beside=True)
-        columns = blocks(_columns(problem), 32), 1, 1
-        finish = Launch("finish", columns, (32, _FINISH, 1), overlaps=True)
         return (
             Step(partial, (*inputs_of(problem), "partial", problem.images)),
-            Step(finish, ("partial", "dweights", "dbias", rows)),
+            finish(problem, "partial", "dweights", "dbias", rows),
         )
 
     def _blocks(self, problem: Conv2dWeightsGradient, config: Config) -> int:
@@ -132,11 +133,6 @@ def _apart(teams: int) -> int:
 def _held(problem: Conv2dWeightsGradient, teams: int) -> int:
     """Numbers in shared memory: those of a channel, and later threads' sums."""
     return max(math.prod(_tile(problem)), blocks(_sums(problem), _ROUNDS) * _apart(teams))
-
-
-def _columns(problem: Conv2dWeightsGradient) -> int:
-    """Weights and biases."""
-    return sum(array.size for array in problem.output_arrays)
 
 
 STRATEGY = Windows()

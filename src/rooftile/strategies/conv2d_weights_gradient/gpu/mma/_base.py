@@ -9,12 +9,17 @@ from __future__ import annotations
 import math
 
 from rooftile.devices.gpu import Launch
-from rooftile.ops import Array
 from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies.common.cores import CORES
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.winner_places import ragged
-from rooftile.strategies.conv2d_weights_gradient.gpu._base import GpuWeightsGradient, inputs_of
+from rooftile.strategies.conv2d_weights_gradient.gpu._base import (
+    GpuWeightsGradient,
+    columns_of,
+    finish,
+    given_pitch,
+    inputs_of,
+)
 from rooftile.strategies.gpu import GRADIENTS, PLACES, Config, Step, Tunable
 
 _CELL_COLUMNS = 2
@@ -28,8 +33,6 @@ _LEAST = {"WARPS": 4, "ROLES": 1, "TILES": 1, "BLOCKS": 1, "DEEP": 1}
 """What takes the least registers and shared memory."""
 _LINE = 16
 """Bytes on whose multiples what is copied begins."""
-_FINISH = 16
-"""Rows of threads that share out what `finish` joins."""
 
 
 class Mma(GpuWeightsGradient):
@@ -112,31 +115,26 @@ class Mma(GpuWeightsGradient):
             "STAGES": self._stages(problem, config),
             "STAGE_BYTES": _stage_bytes(problem, config),
             "PIXEL_BYTES": _pixel_bytes(problem, config),
-            "GIVEN_PITCH": _given_pitch(problem),
+            "GIVEN_PITCH": given_pitch(problem),
             "CELL_ROWS": _cell_rows(problem),
             "CORES": CORES[self.precision].word,
             "X_NARROW": config.get("X_NARROW", 0),
         }
 
-    def _as_it_lies(self, array: Array, config: Config) -> Array:
-        """What is made never has 16 bits."""
-        return array if array.role == "output" else super()._as_it_lies(array, config)
-
     def workspace(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int]:
         """The sums of each block."""
-        return {"partial": self._across(problem, config) * _columns(problem)}
+        return {"partial": self._across(problem, config) * columns_of(problem)}
 
     def steps(self, problem: Conv2dWeightsGradient, config: Config) -> tuple[Step, ...]:
         """Sums by block, and over the blocks: those anew that are NaN."""
         rows, given = self._across(problem, config), inputs_of(problem)
         grid = (rows, *_beside(problem, config))
         shared = self._shared(problem, config, self._stages(problem, config))
-        threads, columns = 32 * config["WARPS"], (blocks(_columns(problem), 32), 1, 1)
+        threads = 32 * config["WARPS"]
         partial = Launch("weights_partial", grid, (threads, 1, 1), shared, overlaps=True)
-        finish = Launch("finish", columns, (32, _FINISH, 1), overlaps=True)
         return (
             Step(partial, (*given, "partial", problem.images)),
-            Step(finish, (*given, "partial", "dweights", "dbias", problem.images, rows)),
+            finish(problem, *given, "partial", "dweights", "dbias", problem.images, rows),
         )
 
     def _deep(self, problem: Conv2dWeightsGradient) -> int:
@@ -191,18 +189,13 @@ def _stage_bytes(problem: Conv2dWeightsGradient, config: Config) -> int:
     """Bytes of an image's gradients and places."""
     maps = config["TILES"] * _tile_maps(problem)
     gradient, place = 2 if config.get(GRADIENTS) else 4, 1 if config.get(PLACES) else 4
-    return blocks(maps * _given_pitch(problem) * (gradient + place), _LINE) * _LINE
+    return blocks(maps * given_pitch(problem) * (gradient + place), _LINE) * _LINE
 
 
 def _pixel_bytes(problem: Conv2dWeightsGradient, config: Config) -> int:
     """Bytes of an image's pixels as they are given."""
     count = config["ROLES"] * problem.height * problem.width
     return blocks(count * (2 if config.get("X_NARROW") else 4), _LINE) * _LINE
-
-
-def _given_pitch(problem: Conv2dWeightsGradient) -> int:
-    """From a map's gradients to the next one's: a step's lie in banks of their own."""
-    return blocks(math.prod(problem.layer.output_size), 32) * 32 + 8
 
 
 def _offsets(problem: Conv2dWeightsGradient) -> int:
@@ -215,8 +208,3 @@ def _beside(problem: Conv2dWeightsGradient, config: Config) -> tuple[int, int]:
     """Blocks that share out an image: by channels, and by maps."""
     maps = config["TILES"] * _tile_maps(problem)
     return blocks(problem.channels, config["ROLES"]), blocks(problem.maps, maps)
-
-
-def _columns(problem: Conv2dWeightsGradient) -> int:
-    """Weights and biases."""
-    return sum(array.size for array in problem.output_arrays)

@@ -10,12 +10,17 @@ import math
 from typing import ClassVar
 
 from rooftile.devices.gpu import Launch
-from rooftile.ops import Array
 from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies.common.cores import CORES
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.winner_places import ragged
-from rooftile.strategies.conv2d_weights_gradient.gpu._base import GpuWeightsGradient, inputs_of
+from rooftile.strategies.conv2d_weights_gradient.gpu._base import (
+    GpuWeightsGradient,
+    columns_of,
+    finish,
+    given_pitch,
+    inputs_of,
+)
 from rooftile.strategies.gpu import GRADIENTS, PLACES, Config, Step, Tunable
 
 _BLOCK_MAPS = 4
@@ -32,8 +37,6 @@ _OTHERS = 48
 """Registers of a thread beside its sums and gradients."""
 _LINE = 16
 """Bytes on whose multiples what is copied begins."""
-_FINISH = 16
-"""Rows of threads that share out what `finish` joins."""
 
 
 class Turned(GpuWeightsGradient):
@@ -136,30 +139,25 @@ class Turned(GpuWeightsGradient):
             "PITCH": _pitch(problem),
             "PIXEL_BYTES": _pixel_bytes(problem, config),
             "STAGE_BYTES": _stage_bytes(problem, config),
-            "GIVEN_PITCH": _given_pitch(problem),
+            "GIVEN_PITCH": given_pitch(problem),
             "CORES": CORES[self.precision].word,
             "X_NARROW": config.get("X_NARROW", 0),
         }
 
-    def _as_it_lies(self, array: Array, config: Config) -> Array:
-        """What is made never has 16 bits."""
-        return array if array.role == "output" else super()._as_it_lies(array, config)
-
     def workspace(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int]:
         """The sums of each block."""
-        return {"partial": self._across(problem, config) * _columns(problem)}
+        return {"partial": self._across(problem, config) * columns_of(problem)}
 
     def steps(self, problem: Conv2dWeightsGradient, config: Config) -> tuple[Step, ...]:
         """Sums by block, and over the blocks: those anew that are NaN."""
         rows, given = self._across(problem, config), inputs_of(problem)
         grid = (rows, *_beside(problem))
-        threads, columns = 32 * _warps(problem, config), (blocks(_columns(problem), 32), 1, 1)
+        threads = 32 * _warps(problem, config)
         shared = _shared(problem, config)
         partial = Launch("weights_partial", grid, (threads, 1, 1), shared, overlaps=True)
-        finish = Launch("finish", columns, (32, _FINISH, 1), overlaps=True)
         return (
             Step(partial, (*given, "partial", problem.images)),
-            Step(finish, (*given, "partial", "dweights", "dbias", problem.images, rows)),
+            finish(problem, *given, "partial", "dweights", "dbias", problem.images, rows),
         )
 
     def _least(self, problem: Conv2dWeightsGradient) -> dict[str, int]:
@@ -221,16 +219,10 @@ def _pixel_bytes(problem: Conv2dWeightsGradient, config: Config) -> int:
     return blocks(count * _pixel_size(config), _LINE) * _LINE
 
 
-def _given_pitch(problem: Conv2dWeightsGradient) -> int:
-    """From a map's gradients to the next one's: those that lanes read at once lie in banks of their
-    own."""
-    return blocks(math.prod(problem.layer.output_size), 32) * 32 + 8
-
-
 def _stage_bytes(problem: Conv2dWeightsGradient, config: Config) -> int:
     """Bytes of an image's pixels, gradients and places."""
     gradient, place = 2 if config.get(GRADIENTS) else 4, 1 if config.get(PLACES) else 4
-    given = _BLOCK_MAPS * _given_pitch(problem) * (gradient + place)
+    given = _BLOCK_MAPS * given_pitch(problem) * (gradient + place)
     return _pixel_bytes(problem, config) + blocks(given, _LINE) * _LINE
 
 
@@ -243,8 +235,3 @@ def _shared(problem: Conv2dWeightsGradient, config: Config) -> int:
 def _beside(problem: Conv2dWeightsGradient) -> tuple[int, int]:
     """Blocks that share out an image: by channels, and by maps."""
     return problem.channels, blocks(problem.maps, _BLOCK_MAPS)
-
-
-def _columns(problem: Conv2dWeightsGradient) -> int:
-    """Weights and biases."""
-    return sum(array.size for array in problem.output_arrays)

@@ -11,12 +11,16 @@ from __future__ import annotations
 import math
 
 from rooftile.devices.gpu import Launch
-from rooftile.ops import Array
 from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.warpgroups import begun, completed, elements, product
-from rooftile.strategies.conv2d_weights_gradient.gpu._base import GpuWeightsGradient, inputs_of
+from rooftile.strategies.conv2d_weights_gradient.gpu._base import (
+    GpuWeightsGradient,
+    columns_of,
+    finish,
+    inputs_of,
+)
 from rooftile.strategies.conv2d_weights_gradient.gpu.warpgroups._layout import (
     CHANNELS,
     WARPS,
@@ -40,8 +44,6 @@ _MOST_PIECES = 20
 with."""
 _PIECE_ADDRESS = 8
 """By how much a descriptor of the next eight columns is larger."""
-_FINISH = 16
-"""Rows of threads that share out what `finish` joins."""
 
 
 class Warpgroups(GpuWeightsGradient):
@@ -132,13 +134,9 @@ class Warpgroups(GpuWeightsGradient):
             "AWAIT(a, later)": completed((), "later", elements("(a)", 4)),
         }
 
-    def _as_it_lies(self, array: Array, config: Config) -> Array:
-        """What is made never has 16 bits."""
-        return array if array.role == "output" else super()._as_it_lies(array, config)
-
     def workspace(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int]:
         """The sums of each block."""
-        return {"partial": self._rows(problem) * _columns(problem)}
+        return {"partial": self._rows(problem) * columns_of(problem)}
 
     def steps(self, problem: Conv2dWeightsGradient, config: Config) -> tuple[Step, ...]:
         """Sums by block, and over the blocks: those anew that are NaN."""
@@ -146,13 +144,11 @@ class Warpgroups(GpuWeightsGradient):
         layout = Layout(problem, self.cores)
         channels, maps, kinds = _beside(layout)
         grid = (rows // kinds, channels, maps * kinds)
-        columns = (blocks(_columns(problem), 32), 1, 1)
         shared = _shared(layout, _stages(layout, self.machine.shared_room(1)))
         partial = Launch("weights_partial", grid, (64 * WARPS, 1, 1), shared, overlaps=True)
-        finish = Launch("finish", columns, (32, _FINISH, 1), overlaps=True)
         return (
             Step(partial, (*given, "partial", problem.images)),
-            Step(finish, (*given, "partial", "dweights", "dbias", problem.images, rows)),
+            finish(problem, *given, "partial", "dweights", "dbias", problem.images, rows),
         )
 
     def _rows(self, problem: Conv2dWeightsGradient) -> int:
@@ -222,8 +218,3 @@ def _roles(layout: Layout, config: Config) -> dict[str, int | str]:
 def _stages(layout: Layout, room: int) -> int:
     """Three, where they fit, so that products need not be complete before the next begin."""
     return 3 if _shared(layout, 3) <= room else 2
-
-
-def _columns(problem: Conv2dWeightsGradient) -> int:
-    """Weights and biases."""
-    return sum(array.size for array in problem.output_arrays)

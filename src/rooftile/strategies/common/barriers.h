@@ -65,11 +65,10 @@ __device__ __forceinline__ void end_stores()
     asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
 
-// Waits until all of this thread's stores have read shared memory.
-__device__ __forceinline__ void stores_read()
-{
-    asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
-}
+// Waits until no more than so many groups of this thread's stores, the latest, may still read shared
+// memory.
+#define STORES_LEFT(groups) \
+    asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(groups) : "memory")
 
 // Asks for a tensor map, which the first copy would wait for.
 __device__ __forceinline__ void ask_for(const tensor_map* map)

@@ -140,7 +140,7 @@ __device__ __forceinline__ void add_up(const float sum[LINES][2 * SIDE], Rooms r
     line lines[MET_LINES];
     join(sum, lines);
     hold(lines, rooms.lines);
-    stores_read();
+    STORES_LEFT(0);
     together(group);
     put_all(rooms);
 }

@@ -108,5 +108,5 @@ input_gradient(const GLOBAL gradient_number* dy, WHERE_ARGUMENT const GLOBAL flo
         }
         store(rooms.tile, dx + ((int64)n * CHANNELS + first) * PIXELS, CHANNELS - first);
     }
-    stores_read();
+    STORES_LEFT(0);
 }

@@ -105,7 +105,7 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void matmul(const __grid_constant_
         }
     }
 #if STORING == ENGINE
-    asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+    STORES_LEFT(0);
 #endif
     // No block ends while another may still tell it of a stage.
     await_cluster();

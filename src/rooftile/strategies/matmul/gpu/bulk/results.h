@@ -68,9 +68,9 @@ __device__ __forceinline__ void store(const float sum[SUMS], const tensor_map* o
         char* buffer = buffers + c / CHUNK % 2 * PIECE_BYTES;
         // The buffer's piece before has been read: of this tile the last but one, if any.
         if (first && c == 0)
-            asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+            STORES_LEFT(0);
         else if (first)
-            asm volatile("cp.async.bulk.wait_group.read 1;" ::: "memory");
+            STORES_LEFT(1);
         meet_warpgroup();
         hold_piece(buffer, sum + c / 2, row);
         shared_ready();
@@ -84,7 +84,7 @@ __device__ __forceinline__ void store(const float sum[SUMS], const tensor_map* o
 #else
             store_box(out, from, column, work.row);
 #endif
-            asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+            end_stores();
         }
     }
 }

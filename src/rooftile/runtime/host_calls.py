@@ -293,7 +293,7 @@ class _Waiting:
                 self._bytes -= sum(one.nbytes for one in dropped)
 
 
-_MOST_OWN = 2**16
+_MOST_OWN = 2**17
 """Bytes that what a repeated call keeps for itself may hold."""
 _MOST_WAITING = 256
 """Problems whose bound strategies wait."""

@@ -256,7 +256,7 @@ def repeated(
     def of(function: Callable[_Of, _Made]) -> Callable[_Of, _Made]:
         seen: dict[Any, tuple[Any, Repeating]] = {}
 
-        def again(arrays: Sequence[Any], options: dict[str, Any], out: Any) -> Any:
+        def again(arrays: tuple[Any, ...], options: dict[str, Any], out: Any) -> Any:
             """The result of a call that was made before, else None."""
             try:
                 types, repeat = seen[_key(arrays, options)]
@@ -273,7 +273,7 @@ def repeated(
                 if known is not None and (made := known[1](given, None)) is not None:
                     return made
             out: Any = options.pop("out", None) if options else None
-            arrays: Sequence[Any] = given
+            arrays: tuple[Any, ...] = given
             if options and len(given) < len(names):
                 arrays = (*given, *_named(names[len(given) :], options))
             if arrays and type(arrays[0]) in _kinds:
@@ -295,8 +295,8 @@ def repeated(
 
 
 def _views(
-    arrays: Sequence[Any], options: dict[str, Any], turned: Sequence[str | None]
-) -> tuple[Sequence[Any], dict[str, Any]] | None:
+    arrays: tuple[Any, ...], options: dict[str, Any], turned: Sequence[str | None]
+) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
     """The call with what its matrices are views of; None where none is a view of a transpose."""
     found, told = list(arrays), dict(options)
     for number, (array, option) in enumerate(zip(arrays, turned, strict=False)):
@@ -310,7 +310,7 @@ def _views(
         if view:
             found[number] = array.T
             told[option] = not told.get(option, False)
-    return (found, told) if told != options else None
+    return (tuple(found), told) if told != options else None
 
 
 def _row_major(array: Any) -> bool:

@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rooftile._locks import lock
 from rooftile.devices import cpu
 from rooftile.devices.cpu.native import Native
 from rooftile.ops import Float32
 
-_UNITS, _X, _NX, _WEIGHTS, _NWEIGHTS, _BIAS, _NBIAS, _OUT, _NOUT = map(
+UNITS, X, _NX, WEIGHTS, _NWEIGHTS, _BIAS, _NBIAS, OUT, _NOUT = map(
     cpu.FIELDS.index,
     ("units", "x", "nx", "weights", "nweights", "bias", "nbias", "out", "nout"),
 )
@@ -30,11 +31,21 @@ def _as_given(weights: Float32, packed: Float32, threads: int) -> None:
 
 @dataclass(frozen=True)
 class Packing:
-    """The kernel that packs weights which lie row-major, in so many units."""
+    """A kernel that packs weights which lie in a certain way, in so many units."""
 
     spread: cpu.Spread
     units: int
-    sizes: tuple[int, ...]
+    sizes: NDArray[np.int64]
+
+    @property
+    def entry(self) -> cpu.Entry:
+        """Its row of `cpu.Work` begins with this."""
+        kernel, dtypes, _ = self.spread.native
+        return cpu.Entry(kernel, dtypes)
+
+    def row(self, weights: int, packed: Float32) -> list[int]:
+        """The rest of the row for so many weights, whose address, at `X`, is 0 yet."""
+        return [self.units, 0, weights, *cpu.places((packed, self.sizes))]
 
 
 @dataclass(frozen=True)
@@ -99,18 +110,23 @@ class BoundKernel:
         count, row = x.size, self._row
         with self._turn:
             if row[_NX] != count:
-                row[_UNITS] = self._kernel.units(count // self._image)
+                row[UNITS] = self._kernel.units(count // self._image)
                 row[_NX], row[_NOUT] = count, out.size
-            row[_X], row[_OUT] = cpu.address(x), cpu.address(out)
-            self._work.run(row[_UNITS], self._threads)
+            row[X], row[OUT] = cpu.address(x), cpu.address(out)
+            self._work.run(row[UNITS], self._threads)
+
+    def sized(self, x: int, out: int) -> list[int]:
+        """The row of `cpu.Work` for inputs and results of so many elements."""
+        row = self._row
+        row[UNITS], row[_NX], row[_NOUT] = self._kernel.units(x // self._image), x, out
+        return list(row)[1:]
 
     def quick(self, shapes: cpu.Shapes, long: bool = False) -> cpu.Quick | None:
         """See `HostBound.quick`."""
         x, *parameters, out = map(math.prod, shapes)
-        row = self._row
-        row[_UNITS], row[_NX], row[_NOUT] = self._kernel.units(x // self._image), x, out
+        self.sized(x, out)
         if not parameters:
-            return self._work.quick(self._threads, shapes, (_X, _OUT), self._keep, long)
+            return self._work.quick(self._threads, shapes, (X, OUT), self._keep, long)
         return self._quick_packing(shapes, parameters, long)
 
     def quick_beside(self, shapes: cpu.Shapes, long: bool) -> cpu.Quick | None:
@@ -128,19 +144,15 @@ class BoundKernel:
         packing = self._kernel.packing
         if packing is None or self._names != ("weights", "bias"):
             return None
-        kernel, dtypes, _ = packing.spread.native
-        sizes, zeros = cpu.sizes_of(*packing.sizes), np.zeros_like(self._keep[1])
-        first = [packing.units, 0, parameters[0], *cpu.places((self._keep[0], sizes))]
-        second = list(self._row)[1:]
-        first += [0] * (len(second) - len(first))
-        entries = cpu.Entry(kernel, dtypes), cpu.Entry.of_layer(self._kernel.function)
-        work = cpu.Work(entries, [first, second])
+        zeros = np.zeros_like(self._keep[1])
+        rows = packing.row(parameters[0], self._keep[0]), list(self._row)[1:]
+        work = cpu.Work((packing.entry, cpu.Entry.of_layer(self._kernel.function)), rows)
         work.rows[1][_BIAS] = cpu.address(zeros)
         # The weights are the packing's first array, which lies where a layer has its input.
         width = len(cpu.FIELDS)
-        places = (width + _X, _X, width + _BIAS)[: 1 + len(parameters)]
-        kept = (self._keep, sizes, zeros)
-        return work.quick(self._threads, shapes, (*places, width + _OUT), kept, long)
+        places = (width + X, X, width + _BIAS)[: 1 + len(parameters)]
+        kept = (self._keep, packing, zeros)
+        return work.quick(self._threads, shapes, (*places, width + OUT), kept, long)
 
 
 class LentKernel(BoundKernel):
@@ -157,7 +169,7 @@ class LentKernel(BoundKernel):
         """Read these in the next call; they are contiguous."""
         self._lent = weights, bias = tuple(parameters)
         row = self._row
-        row[_WEIGHTS], row[_NWEIGHTS] = cpu.address(weights), weights.size
+        row[WEIGHTS], row[_NWEIGHTS] = cpu.address(weights), weights.size
         row[_BIAS], row[_NBIAS] = cpu.address(bias), bias.size
 
     def __call__(self, x: Float32, out: Float32) -> None:

@@ -78,14 +78,17 @@ class Work:
     """Kernels to be run one after the other.
 
     ``rows`` has one for each: its entry, its units, then address and number of elements of each
-    array and of ``sizes``.  Whoever owns it may change all but the entries between two runs, and
-    keeps the arrays alive.
+    array and of ``sizes``, and zeros up to the longest row's end.  Whoever owns it may change all
+    but the entries between two runs, and keeps the arrays alive.
     """
 
     def __init__(self, entries: Sequence[Entry], rows: Sequence[Sequence[int]]) -> None:
-        """``rows`` without the entries."""
+        """``rows`` without the entries, and without zeros behind them."""
         self._entries = tuple(entries)
-        self._table: NDArray[np.int64] = np.array([(0, *row) for row in rows], np.int64)
+        longest = max(map(len, rows))
+        self._table: NDArray[np.int64] = np.zeros((len(rows), 1 + longest), np.int64)
+        for into, row in zip(self._table, rows, strict=True):
+            into[1 : 1 + len(row)] = row
         # To make C's numbers of Python's takes as long as a small kernel.
         self._place = tuple(map(ctypes.c_int64, (address(self._table), *self._table.shape)))
         # A number is put into a view of memory in half the time that NumPy takes.

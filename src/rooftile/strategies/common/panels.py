@@ -46,17 +46,16 @@ def pack(weights: Float32, packed: Float32, step: int, lanes: int, threads: int)
     outputs, inputs = weights.shape
     by_columns = weights.flags.f_contiguous and not weights.flags.c_contiguous
     given = weights.T if by_columns else np.ascontiguousarray(weights)
-    spread = _spread(lanes, "columns" if by_columns else "rows")
-    units = -(-outputs // (ROW if by_columns else lanes))
-    sizes = cpu.sizes_of(inputs, outputs, step)
+    packing = packing_of(outputs, inputs, step, lanes, "columns" if by_columns else "rows")
     # A few are packed before the other cores could be told of it.
     count = threads if weights.size > _FEW_WEIGHTS else 1
-    spread((given, packed), sizes, units, count)
+    packing.spread((given, packed), packing.sizes, packing.units, count)
 
 
-def packing_of(outputs: int, inputs: int, step: int, lanes: int) -> Packing:
-    """What does the same as `pack` with weights that lie row-major."""
-    return Packing(_spread(lanes, "rows"), panels_of(outputs, lanes), (inputs, outputs, step))
+def packing_of(outputs: int, inputs: int, step: int, lanes: int, lie: Lie = "rows") -> Packing:
+    """What does the same as `pack` with weights that lie so."""
+    units = panels_of(outputs, ROW if lie == "columns" else lanes)
+    return Packing(_spread(lanes, lie), units, cpu.sizes_of(inputs, outputs, step))
 
 
 def emit_fill(to: Writer, lanes: int, lie: Lie) -> None:

@@ -105,7 +105,8 @@ def blocks_of_maps(weights, packed, sizes, begin, end):  # type: ignore[no-untyp
 
 def _packing_of(p: Conv2d, block: int) -> Packing:
     """What does the same as `pack`."""
-    return Packing(_packing(), -(-p.maps // block), (p.maps, p.channels * math.prod(p.mask), block))
+    sizes = cpu.sizes_of(p.maps, p.channels * math.prod(p.mask), block)
+    return Packing(_packing(), -(-p.maps // block), sizes)
 
 
 @cache

@@ -20,6 +20,8 @@ _TILE = 16
 """Panels whose blocks of weights stay in the second-level cache for all images of a chunk."""
 _FILLED = ROW * BLOCK_INPUTS
 """float32 of a tile of panels that is filled in scratch: all images meet them there."""
+_SMALL_CHUNKS = 8
+"""Chunks of images, where weights stay in cache."""
 _AHEAD = 64
 """Weights that do not stay are brought near so many inputs before they are wanted."""
 
@@ -57,14 +59,17 @@ def shapes(registers: int) -> tuple[Shapes, Shapes]:
     return few, Shapes("many", (6,), (2, 1), copied=True, stays="weights")
 
 
-def chunk_images(registers: int, images: int) -> int:
+def chunk_images(registers: int, images: int, *, small: bool = False) -> int:
     """The copied inputs of so many images, register blocks of them, stay in the second-level cache.
 
     Each chunk reads all weights, and larger ones would leave cores without one.  With 32 registers
     there are as few chunks as there can be, and then those of the tallest blocks alone are best.
+    With 16, where the weights are so ``small`` that they stay in cache, chunks are, too: whoever
+    claims a share copies its chunk's images, once for many panels then.
     """
     if registers < 32:
-        return 24 * 6
+        share = -(-images // (_SMALL_CHUNKS * 6)) * 6
+        return min(max(share, 4 * 6), 24 * 6) if small else 24 * 6
     tallest, most = 4 * 28, 4 * 28 + 16
     return tallest if -(-images // tallest) == -(-images // most) else most
 

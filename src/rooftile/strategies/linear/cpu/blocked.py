@@ -90,13 +90,16 @@ def in_one_chunk(problem: Linear, registers: int) -> bool:
     return problem.batch <= chunk_images(registers, problem.batch)
 
 
-def linear_kernel(problem: Linear, lanes: int, registers: int, lie: Lie | None = None) -> CpuKernel:
+def linear_kernel(
+    problem: Linear, lanes: int, registers: int, lie: Lie | None = None, *, small: bool = False
+) -> CpuKernel:
     """The kernel for a problem in vectors of so many lanes, with so many of them in registers.
 
-    With ``lie`` it reads weights that lie so, and fills panels itself, for each chunk anew.
+    With ``lie`` it reads weights that lie so, and fills panels itself, for each chunk anew.  For
+    ``small`` weights it has as many chunks as suit the problem's batch.
     """
     panels, step = panels_of(problem.outputs, lanes), inputs_of_block(problem)
-    chunk = chunk_images(registers, problem.batch)
+    chunk = chunk_images(registers, problem.batch, small=small)
     return CpuKernel(
         _compiled(lanes, registers, lie),
         units=lambda images: -(-images // chunk) * panels,

@@ -13,6 +13,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+import numpy as np
+
 from rooftile._locks import lock
 from rooftile.devices import cpu
 from rooftile.devices.cpu.emit import Writer
@@ -20,10 +22,22 @@ from rooftile.devices.cpu.native import Native, source, vector
 from rooftile.ops import AnyArray, Float32
 from rooftile.ops.matmul import Matmul
 from rooftile.strategies import HostStrategy
-from rooftile.strategies.common.panels import Lie, pack
+from rooftile.strategies.common.panels import Lie, packing_of, panels_of
 from rooftile.strategies.common.transposition import emit_columns
-from rooftile.strategies.cpu_kernel import CpuKernel, LentKernel
-from rooftile.strategies.linear.cpu.blocked import in_one_chunk, inputs_of_block, linear_kernel
+from rooftile.strategies.cpu_kernel import (
+    OUT,
+    UNITS,
+    WEIGHTS,
+    CpuKernel,
+    LentKernel,
+    Packing,
+    X,
+)
+from rooftile.strategies.linear.cpu.blocked import (
+    in_one_chunk,
+    inputs_of_block,
+    linear_kernel,
+)
 from rooftile.strategies.matmul.cpu.vectors import as_linear, no_bias
 
 
@@ -60,49 +74,81 @@ class Blocked(HostStrategy):
 
 STRATEGY = Blocked()
 
+_SMALL = 2**20
+"""Elements of b, 4 MB: it comes from the third-level cache then, fast enough."""
+_NOTHING: Float32 = np.zeros(1, np.float32)
+
 
 def _lie(problem: Matmul) -> Lie | None:
-    """How b lies, where the kernel reads it so: the rows are one chunk."""
-    if not in_one_chunk(as_linear(problem), vector.registers()):
+    """How b lies, where the kernel reads it so: the rows are one chunk, and b is large."""
+    if _is_small(problem) or not in_one_chunk(as_linear(problem), vector.registers()):
         return None
     return "rows" if problem.transpose_b else "columns"
 
 
+def _is_small(problem: Matmul) -> bool:
+    """Whether b in panels stays in cache, so that each chunk of rows may read all of it."""
+    return problem.inner * problem.columns <= _SMALL
+
+
 def _kernel(problem: Matmul) -> CpuKernel:
-    lie = _lie(problem)
-    return linear_kernel(as_linear(problem), vector.lanes(), vector.registers(), lie)
+    lie, small = _lie(problem), _is_small(problem)
+    return linear_kernel(as_linear(problem), vector.lanes(), vector.registers(), lie, small=small)
+
+
+def _packings(problem: Matmul) -> dict[str, Packing]:
+    """What lays a matrix anew before it is multiplied, by the matrix."""
+    rows, inner, columns, lanes = problem.rows, problem.inner, problem.columns, vector.lanes()
+    found = {}
+    if problem.transpose_a:
+        sizes = cpu.sizes_of(rows, inner)
+        found["a"] = Packing(_turning(lanes), panels_of(rows, lanes), sizes)
+    if _lie(problem) is None:
+        lie: Lie = "rows" if problem.transpose_b else "columns"
+        step = inputs_of_block(as_linear(problem))
+        found["b"] = packing_of(columns, inner, step, lanes, lie)
+    return found
 
 
 class _Bound:
-    """The kernel with memory for what is packed; calls take turns."""
+    """The kernel, and before it those that lay matrices anew: one run for all; calls take turns."""
 
     def __init__(self, problem: Matmul, threads: int) -> None:
-        self._problem, self._threads, self._lanes = problem, threads, vector.lanes()
-        kernel, self._step = _kernel(problem), inputs_of_block(as_linear(problem))
-        assert kernel.packed is not None
-        self._packs = _lie(problem) is None
-        self._packed = cpu.allocate(kernel.packed if self._packs else 0, "packed b")
-        self._rows = cpu.allocate(problem.rows * problem.inner if problem.transpose_a else 0, "a")
-        self._bias = no_bias(problem.columns)
-        self._run = LentKernel(kernel, problem.inner, threads)
-        self.nbytes = self._packed.nbytes + self._rows.nbytes
-        """Of memory for packed matrices."""
-        self._turn = lock()
+        kernel, packings = _kernel(problem), _packings(problem)
+        given = {array.name: array.size for array in problem.arrays}
+        sizes = {"a": given["a"], "b": kernel.packed or 0}
+        laid = {name: cpu.allocate(sizes[name], f"{name} laid anew") for name in packings}
+        layer, bias = LentKernel(kernel, problem.inner, threads), no_bias(problem.columns)
+        layer.renew((laid.get("b", _NOTHING), bias))
+        rows = [packing.row(given[name], laid[name]) for name, packing in packings.items()]
+        entries = [packing.entry for packing in packings.values()]
+        self._work = cpu.Work(
+            (*entries, cpu.Entry.of_layer(kernel.function)),
+            (*rows, layer.sized(given["a"], given["out"])),
+        )
+        last = len(rows)
+        self._places = {"a": (last, X), "b": (last, WEIGHTS), "out": (last, OUT)}
+        """In which row, and where there, the addresses of a call's arrays belong."""
+        for row, name in enumerate(packings):
+            _, at = self._places[name]
+            self._work.rows[last][at] = cpu.address(laid[name])
+            self._places[name] = row, X
+        self._threads, self._turn = threads, lock()
+        self._kept = layer, bias, packings, laid
+        self.nbytes = layer.nbytes + sum(array.nbytes for array in laid.values())
+        """Of memory for matrices laid anew, and of scratch."""
 
     def __call__(self, a: Float32, b: Float32, out: Float32) -> None:
-        problem = self._problem
+        rows = self._work.rows
         with self._turn:
-            if self._packs:
-                weights = b if problem.transpose_b else b.T
-                pack(weights, self._packed, self._step, self._lanes, self._threads)
-                b = self._packed
-            if problem.transpose_a:
-                sizes = cpu.sizes_of(problem.rows, problem.inner)
-                units = -(-problem.rows // self._lanes)
-                _turning(self._lanes)((a, self._rows), sizes, units, self._threads)
-                a = self._rows
-            self._run.renew((b, self._bias))
-            self._run(a, out)
+            for (row, at), array in zip(self._places.values(), (a, b, out), strict=True):
+                rows[row][at] = cpu.address(array)
+            self._work.run(rows[-1][UNITS], self._threads)
+
+    def quick(self, shapes: cpu.Shapes, long: bool = False) -> cpu.Quick | None:
+        """See `HostBound.quick`."""
+        places = [row * len(cpu.FIELDS) + at for row, at in self._places.values()]
+        return self._work.quick(self._threads, shapes, places, self._kept, long)
 
 
 @cache

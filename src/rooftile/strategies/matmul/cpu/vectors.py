@@ -13,6 +13,7 @@ from collections.abc import Callable
 from functools import cache, lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rooftile._locks import lock
 from rooftile.devices import cpu
@@ -25,8 +26,14 @@ from rooftile.strategies.linear.cpu.blocked import rows_kernel
 from rooftile.strategies.matmul.cpu._vectors_source import CHUNK, PANEL, generate
 from rooftile.strategies.matmul.cpu.loops import pitches
 
-_FEW_ROWS = 4
-"""Up to so many rows, to pack b takes longer than to multiply."""
+_FEW_ROWS, _FEW_ROWS_TURNED = 8, 4
+"""Up to so many rows, to pack b takes longer than to multiply; the latter where b is transposed."""
+_SOME_ROWS, _SECOND_LEVEL = 16, 2**16
+"""Up to so many rows, where b has at most so many elements, which the second-level cache holds."""
+_FIRST_LEVEL = 2**12
+"""Of a b of at most so many elements, which the first-level cache holds, nothing need be packed."""
+_WIDE = 4
+"""Vectors of columns; of fewer, blocks of a single one have too few sums to keep a core busy."""
 _SMALL = 2**16
 """Fewer elements of a transposed b are packed in less time than a kernel takes to bind."""
 _BLOCK_TERMS = 448
@@ -47,11 +54,14 @@ class Vectors(HostStrategy):
         return "both matrices lie transposed" if both else None
 
     def why_slow(self, problem: Matmul) -> str | None:
-        """Many rows, and a small b that lies transposed."""
-        if problem.rows > _FEW_ROWS:
-            return f"it pays up to {_FEW_ROWS} rows: more want b packed"
-        small = problem.transpose_b and problem.inner * problem.columns < _SMALL
-        return f"to pack fewer than {_SMALL} elements takes less than to bind it" if small else None
+        """Many rows, unless b is small; and a small b that lies transposed."""
+        size = problem.inner * problem.columns
+        if problem.transpose_b and size < _SMALL:
+            return f"to pack fewer than {_SMALL} elements takes less than to bind it"
+        few = _FEW_ROWS_TURNED if problem.transpose_b else _FEW_ROWS
+        if problem.rows <= few or (not problem.transpose_b and _needs_no_panels(problem)):
+            return None
+        return f"it pays up to {few} rows, and for some more where b is small: others want b packed"
 
     def units(self, problem: Matmul) -> int:
         """Vectors of columns, or panels of them for chunks of rows."""
@@ -74,13 +84,33 @@ class Vectors(HostStrategy):
             return _of_transposed(problem, threads)
         step = -(-problem.inner // -(-problem.inner // _BLOCK_TERMS))
         shape = (problem.rows, problem.inner, problem.columns)
-        sizes = np.array((*shape, step, *pitches(problem)[:2]), np.int64)
+        sizes = cpu.sizes_of(*shape, step, *pitches(problem)[:2])
         compiled = _compiled(vector.lanes(), vector.registers())
-        run, units = cpu.Spread(compiled, ("float32",) * 3), self.units(problem)
-        return lambda a, b, out: run((a, b, out), sizes, units, threads)
+        return _Bound(cpu.Spread(compiled, ("float32",) * 3), sizes, self.units(problem), threads)
 
 
 STRATEGY = Vectors()
+
+
+def _needs_no_panels(problem: Matmul) -> bool:
+    """Whether a core reads b, wide enough, from a cache for each block of rows anew."""
+    size, wide = problem.inner * problem.columns, problem.columns >= _WIDE * vector.lanes()
+    some = problem.rows <= _SOME_ROWS and size <= _SECOND_LEVEL
+    return wide and (some or size <= _FIRST_LEVEL)
+
+
+class _Bound:
+    """The kernel for matrices of certain sizes; any number of threads may call."""
+
+    def __init__(self, run: cpu.Spread, sizes: NDArray[np.int64], units: int, threads: int) -> None:
+        self._run, self._sizes, self._units, self._threads = run, sizes, units, threads
+
+    def __call__(self, a: Float32, b: Float32, out: Float32) -> None:
+        self._run((a, b, out), self._sizes, self._units, self._threads)
+
+    def quick(self, shapes: cpu.Shapes, long: bool = False) -> cpu.Quick | None:
+        """See `HostBound.quick`."""
+        return self._run.quick(self._sizes, self._units, self._threads, shapes, long)
 
 
 def _of_transposed(problem: Matmul, threads: int) -> Callable[..., None]:

@@ -94,7 +94,10 @@ input_gradient(const GLOBAL gradient_number* dy, WHERE_ARGUMENT const GLOBAL flo
         if (threadIdx.x % 32 == 0) arrive(other);
         if (hard) doubtful[group][half] = 1;
         COMPLETED_SUMS;
-        add_up(sum, rooms, group);
+        line lines[MET_LINES];
+        join(sum, lines);
+        hold(lines, rooms.lines);
+        add_up(rooms, 1.0f, group);
         // The next image is there, and this one's pixels.
         COPIES_DONE();
         if (leads) doubtful[group][half ^ 1] = doubt;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+import numpy as np
 import pytest
 from emulator import judged, missing
 
@@ -24,6 +25,8 @@ THIN = Conv2dInputGradient(3, 1, 16, 32, 1, (2, 8), pool=Pool.of("max", 4))
 UNEVEN = Conv2dInputGradient(3, 2, 24, 15, 33, (4, 3), pool=Pool.of("max", (3, 2)))
 # Whole lines of 16 bits, and more rows of pixels than windows reach.
 HIGH = Conv2dInputGradient(2, 3, 36, 16, 40, (5, 5), padding=(2, 2), pool=Pool.of("max", (8, 2)))
+# Two pairs of positions beside each other, and rows that all positions reach.
+FOURS = Conv2dInputGradient(4, 2, 16, 24, 19, (5, 5), pool=Pool.of("max", 4))
 # One multiprocessor, whose two warpgroups take several images in turns.
 SMALL = dataclasses.replace(preset(), multiprocessors=1)
 
@@ -32,11 +35,28 @@ def rung(name):
     return strategy("conv2d_input_gradient", name, "cuda").on(SMALL)
 
 
+def with_small_numbers(problem):
+    """Gradients and weights that alone reach a pixel, so small that their splits miss a third of
+    them, beside one of each that is large."""
+    dy, where, weights = (np.zeros_like(array) for array in problem.random(3))
+    where += problem.random(3)[1][:, :1]
+    small = np.float32(1.49 * 2**-38)
+    dy[:, -1, 0, 0], weights[-1, :, 1, 1] = 1, 1
+    dy[:, :2, 2, 3], weights[:2, 0, 2, 2] = small, 1
+    dy[:, 3:12, 3, 6], weights[3:12, 1, 0, 0] = 1, small
+    return dy, where, weights
+
+
 @pytest.mark.parametrize(
     ("name", "problem", "config"),
     [
         ("warpgroups_bf16", LENET, {"OUT_NARROW": 1, "WHERE_NARROW": 1}),
         ("warpgroups_tf32", LENET, {}),
+        ("warpgroups_ieee", LENET, {"WHERE_NARROW": 1}),
+        ("warpgroups_ieee", PADDED, {}),
+        ("warpgroups_ieee", FOURS, {"WHERE_NARROW": 1}),
+        ("warpgroups_ieee", UNEVEN, {"WHERE_NARROW": 1}),
+        ("warpgroups_ieee", dataclasses.replace(HIGH, batch=5), {"WHERE_NARROW": 1}),
         ("warpgroups_fp16", PADDED, {"WHERE_NARROW": 1}),
         ("warpgroups_tf32", PADDED, {"WHERE_NARROW": 1}),
         ("warpgroups_bf16", THIN, {"DY_NARROW": 1}),
@@ -58,7 +78,7 @@ def test_whole_windows(name, problem, config, tmp_path):
     assert verdict.passed, verdict
 
 
-@pytest.mark.parametrize("name", ["warpgroups_bf16", "warpgroups_tf32"])
+@pytest.mark.parametrize("name", ["warpgroups_bf16", "warpgroups_tf32", "warpgroups_ieee"])
 @pytest.mark.parametrize("kind", ["infinities", "NaN", "many decades"])
 @pytest.mark.parametrize("narrow", [0, 1])
 def test_infinities_reach_what_they_met_alone(name, kind, narrow, tmp_path):
@@ -68,10 +88,11 @@ def test_infinities_reach_what_they_met_alone(name, kind, narrow, tmp_path):
     assert verdict.passed, verdict
 
 
-def test_threads_wait_for_each_other(tmp_path):
+@pytest.mark.parametrize("name", ["warpgroups_bf16", "warpgroups_ieee"])
+def test_threads_wait_for_each_other(name, tmp_path):
     problem = dataclasses.replace(PADDED, batch=4)
-    given = problem.random(3)
-    verdict = judged(rung("warpgroups_bf16"), problem, given, tmp_path, sanitizer="thread")
+    given = with_small_numbers(problem)
+    verdict = judged(rung(name), problem, given, tmp_path, sanitizer="thread")
     assert verdict.passed, verdict
 
 
@@ -108,3 +129,62 @@ def test_who_does_not_notice_infinities_is_caught(wrong, tmp_path):
     where_infinite[-1, 0, 1] = float("inf")
     given = dy, where, weights
     assert not judged(rung("warpgroups_fp16"), problem, given, tmp_path, wrong=wrong).passed
+
+
+@pytest.mark.parametrize("problem", [PADDED, dataclasses.replace(HIGH, batch=3)])
+@pytest.mark.parametrize("scale", [1.0, 1e-20, 1e15])
+def test_small_numbers_keep_their_bits(problem, scale, tmp_path):
+    dy, where, weights = with_small_numbers(problem)
+    given = dy * np.float32(scale), where, weights * np.float32(scale)
+    verdict = judged(rung("warpgroups_ieee"), problem, given, tmp_path)
+    assert verdict.passed, verdict
+
+
+def test_more_small_weights_than_may_be_added_apart(tmp_path):
+    dy, where, weights = PADDED.random(3)
+    weights[:, ::2] *= np.float32(1e-8)
+    verdict = judged(rung("warpgroups_ieee"), PADDED, (dy, where, weights), tmp_path)
+    assert verdict.passed, verdict
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("low[k] = pack(scaled[0] - widened(high[k]),", "low[k] = pack(0,"),
+        ("multiply(sum, row, column, 0, low[half], with_high, own.columns);", ""),
+        ("group == 0, high[half], with_low", "group == 0, high[half], with_high"),
+        ("!first || column > 0 || row > 0", "!first || row > 0"),
+        ("d < column + MASK_WIDTH / 2);", "d <= column + MASK_WIDTH / 2);"),
+        ("+ DOWN;", ";"),
+        ("found.back = finite(held->unit * over(0, found.scale));", "found.back = 0x1p-28f;"),
+        ("2 + position[1] % 2", "2 + position[0] % 2"),
+        ("lane % 2 ? columns[1] : columns[0]", "columns[0]"),
+        ("q = first_q - v", "q = first_q"),
+        ("position[1] / 2 % 16", "position[0] / 2 % 16"),
+        ("column, group == 0,", "column, 1,"),
+        ("most = max(most, ranges[warp].most)", "most = ranges[3].most"),
+        ("measure(later, ranges[group]);", ""),
+    ],
+)
+def test_wrong_splits_are_caught(wrong, tmp_path):
+    dy, where, weights = FOURS.random(3)
+    dy[:, 2] *= 1000
+    dy *= np.float32(1000) ** np.arange(4, dtype=np.float32)[:, None, None, None]
+    given = dy, where, weights
+    assert not judged(rung("warpgroups_ieee"), FOURS, given, tmp_path, wrong=wrong).passed
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("found.small = before <", "found.small = 0 && before <"),
+        ("before = min(before, ranges[warp].before)", "before = ranges[3].before"),
+        ("gradient - split_value(gradient, scale)", "gradient"),
+        ("weight - split_value(weight, held->scale)", "0"),
+        ("held->count = count;", "held->count = 0;"),
+    ],
+)
+def test_who_loses_small_numbers_is_caught(wrong, tmp_path):
+    problem = dataclasses.replace(PADDED, batch=4)
+    given = with_small_numbers(problem)
+    assert not judged(rung("warpgroups_ieee"), problem, given, tmp_path, wrong=wrong).passed

@@ -135,37 +135,73 @@ static double described(kind kind, uint64_t matrix, int row, int k, bool across)
 
 // A warpgroup's product: the left matrix in registers or, as the right one, in shared memory.  Each
 // thread reads a part of both, for all.
-static double rows_of_a[MOST_THREADS / 128][64][16], columns_of_right[MOST_THREADS / 128][256][16];
+static double rows_of_a[MOST_THREADS / 128][64][32], columns_of_right[MOST_THREADS / 128][256][32];
+
+// Adds what a warpgroup's matrices, of so many terms, come to.
+static void add_products(bool adds, std::initializer_list<float*> registers, int deep)
+{
+    unsigned thread = thread_of(), group = thread / 128, member = thread % 128;
+    for (int e = 0; e < (int)registers.size(); e++) {
+        int row = member / 32 * 16 + thread % 32 / 4 + e % 4 / 2 * 8;
+        int column = e / 4 * 8 + thread % 4 * 2 + e % 2;
+        float& sum = *registers.begin()[e];
+        double terms[33] = {};
+        terms[deep] = adds ? sum : 0.0f;
+        for (int k = 0; k < deep; k++) terms[k] = rows_of_a[group][row][k] * columns_of_right[group][column][k];
+        sum = core_sum(terms, deep + 1);
+    }
+    bar_sync(8 + group);
+}
+
 template <kind kind, bool a_across, bool b_across>
 static void wgmma(bool adds, std::initializer_list<float*> registers,
                                        std::initializer_list<uint64_t> left_matrix, uint64_t right_matrix)
 {
     const int deep = kind == TF32 ? 8 : 16, columns = 2 * registers.size();
     unsigned thread = thread_of(), group = thread / 128, member = thread % 128;
-    auto& a = rows_of_a[group];
-    auto& b = columns_of_right[group];
     const bool in_registers = left_matrix.size() == 4;
     if (in_registers)
         for (int e = 0; e < 4; e++) fragments[thread][e] = left_matrix.begin()[e];
     bar_sync(8 + group);
     for (int e = member; e < 64 * deep; e += 128) {
         int row = e / deep, k = e % deep;
-        a[row][k] = in_registers ? left(kind, group * 4 + row / 16, row % 16, k)
-                                 : described(kind, *left_matrix.begin(), row, k, a_across);
+        rows_of_a[group][row][k] = in_registers
+            ? left(kind, group * 4 + row / 16, row % 16, k)
+            : described(kind, *left_matrix.begin(), row, k, a_across);
     }
     for (int e = member; e < columns * deep; e += 128)
-        b[e / deep][e % deep] = described(kind, right_matrix, e / deep, e % deep, b_across);
+        columns_of_right[group][e / deep][e % deep] = described(kind, right_matrix, e / deep, e % deep, b_across);
     bar_sync(8 + group);
-    for (int e = 0; e < columns / 2; e++) {
-        int row = member / 32 * 16 + thread % 32 / 4 + e % 4 / 2 * 8;
-        int column = e / 4 * 8 + thread % 4 * 2 + e % 2;
-        float& sum = *registers.begin()[e];
-        double terms[17] = {};
-        terms[deep] = adds ? sum : 0.0f;
-        for (int k = 0; k < deep; k++) terms[k] = a[row][k] * b[column][k];
-        sum = core_sum(terms, deep + 1);
-    }
+    add_products(adds, registers, deep);
+}
+
+// The same of 16-bit numbers, two of which are those of every four terms that are not zero.  Four bits
+// say which two; the first lane of four says so of both its rows' first 16 terms, the second one of the
+// others.
+static unsigned places_of_terms[MOST_THREADS];
+template <kind kind>
+static void wgmma_sparse(bool adds, std::initializer_list<float*> registers, std::initializer_list<unsigned> words,
+                         uint64_t right_matrix, unsigned places)
+{
+    const int deep = 32, columns = 2 * registers.size();
+    unsigned thread = thread_of(), group = thread / 128, member = thread % 128;
+    for (int e = 0; e < 4; e++) fragments[thread][e] = words.begin()[e];
+    places_of_terms[thread] = places;
     bar_sync(8 + group);
+    for (int row = member; row < 64; row += 128)
+        for (int four = 0; four < 8; four++) {
+            double* terms = rows_of_a[group][row] + 4 * four;
+            unsigned of_row = places_of_terms[group * 128 + row / 16 * 32 + row % 8 * 4 + four / 4];
+            unsigned both = of_row >> (row % 16 / 8 * 16 + four % 4 * 4) & 15;
+            if ((both & 3) >= both >> 2) abort();
+            for (int k = 0; k < 4; k++) terms[k] = 0;
+            for (int k = 0; k < 2; k++)
+                terms[both >> 2 * k & 3] = left(kind, group * 4 + row / 16, row % 16, 2 * four + k);
+        }
+    for (int e = member; e < columns * deep; e += 128)
+        columns_of_right[group][e / deep][e % deep] = described(kind, right_matrix, e / deep, e % deep, false);
+    bar_sync(8 + group);
+    add_products(adds, registers, deep);
 }
 
 // `wmma`: PTX does not tell which numbers a lane holds.  Here they are consecutive ones of the rows;

@@ -75,6 +75,8 @@ def _call(statement: str) -> str:
     given = [one for one in given if one.strip()]
     if not code or code.startswith(_NOTHING):
         return "(void)0"
+    if "wgmma.mma_async.sp" in code:
+        return _sparse_product(code, _split(operands[0], ","), given)
     if "wgmma.mma_async" in code:
         return _product(code, _split(operands[0], ","), given)
     if code.startswith("cp.async.bulk.tensor.2d.global"):
@@ -108,6 +110,17 @@ def _product(code: str, sums: list[str], given: list[str]) -> str:
     across = [False] * (2 - len(across)) + across
     kinds = ", ".join([f"::{_KINDS[kind[1]]}", *(str(one).lower() for one in across)])
     return f"::wgmma<{kinds}>({adds}, {{{places}}}, {{{rows}}}, {b})"
+
+
+def _sparse_product(code: str, sums: list[str], given: list[str]) -> str:
+    """Sums, four registers of the left matrix, a descriptor, which terms the registers hold, and
+    whether to add."""
+    kind = re.search(r"\.f32\.(\w+)\.", code)
+    assert kind
+    places = ", ".join(f"&{one}" for one in given[: len(sums)])
+    *a, b, held, adds = given[len(sums) :]
+    rows = ", ".join(a)
+    return f"::wgmma_sparse<::{_KINDS[kind[1]]}>({adds}, {{{places}}}, {{{rows}}}, {b}, {held})"
 
 
 def _closing(text: str, at: int) -> int:

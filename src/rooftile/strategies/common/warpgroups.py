@@ -62,6 +62,30 @@ def product(
     return f'asm volatile("{instruction}" : {written} : {", ".join(given)})'
 
 
+def sparse_product(
+    cores: Cores, sums: Sequence[str], a: Sequence[str], b: str, places: str, adds: str
+) -> str:
+    """The sparse ``wgmma`` statement for sums += a b, or = where not ``adds``.
+
+    It skips half of the terms: of every four in a row of ``a`` at least two are zero.  ``a`` are
+    four registers of the other two in 16 bits; four bits of ``places`` say which of four they are.
+    A lane's lower half is of row lane / 4, the upper one of the row eight further down; the first
+    lane of four has those of the first 16 terms, the second one of the last.
+    """
+    count = len(sums)
+    names = ", ".join(f"%{n}" for n in range(count))
+    rows = ", ".join(f"%{count + n}" for n in range(4))
+    instruction = (
+        f"{{ .reg .pred adds; setp.ne.b32 adds, %{count + 6}, 0; wgmma.mma_async.sp.sync.aligned."
+        f"m64n{2 * count}k{2 * cores.depth}.f32.{cores.ptx}.{cores.ptx} "
+        f"{{{names}}}, {{{rows}}}, %{count + 4}, %{count + 5}, 0, adds, 1, 1, 0; }}"
+    )
+    written = ", ".join(f'"+f"({name})' for name in sums)
+    words = [f'"r"({name})' for name in a]
+    given = ", ".join([*words, f'"l"({b})', f'"r"({places})', f'"r"((int)({adds}))'])
+    return f'asm volatile("{instruction}" : {written} : {given})'
+
+
 def begun(sums: Sequence[str], a: Sequence[str]) -> str:
     """The statement before products of registers: nothing writes these between it and them, for
     which the compiler would have the products wait for each other."""

@@ -6,6 +6,7 @@ PREFERENCE = {
         "warpgroups_bf16",
         "warpgroups_fp16",
         "warpgroups_tf32",
+        "warpgroups_ieee",
         "mma_fp16",
         "mma_bf16",
         "swept",

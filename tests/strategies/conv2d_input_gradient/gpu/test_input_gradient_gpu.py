@@ -75,6 +75,9 @@ def test_warpgroups_take_many_images_whose_x_nobody_reads(monkeypatch, architect
             assert choose(build(batch), precision, "cuda").name == f"{name}_{precision}"
         behind = dataclasses.replace(build(1024), before="relu")
         assert choose(behind, precision, "cuda").name == f"mma_{precision}"
+    exact = many + "_ieee" if many == "warpgroups" else "swept"
+    assert choose(build(256), "ieee", "cuda").name == exact
+    assert choose(build(128), "ieee", "cuda").name == "swept"
 
 
 @pytest.mark.parametrize(
@@ -96,6 +99,17 @@ def test_warpgroups_take_many_images_whose_x_nobody_reads(monkeypatch, architect
 def test_warpgroups_say_what_they_refuse(change, why):
     problem = dataclasses.replace(NAMED["lenet-conv2"][0](4), **change)
     assert why in strategy("conv2d_input_gradient", "warpgroups_tf32", "cuda").why_not(problem)
+
+
+def test_split_numbers_want_room_in_the_budget_and_for_weights():
+    rung, problem = (
+        strategy("conv2d_input_gradient", "warpgroups_ieee", "cuda"),
+        NAMED["lenet-conv2"][0](4),
+    )
+    assert rung.why_not(problem) is None
+    assert "64 products" in rung.why_not(dataclasses.replace(problem, maps=1))
+    many = Conv2dInputGradient(2, 3, 16, 16, 40, (5, 5), (1, 1), (2, 2), Pool.of("max", 2))
+    assert "bytes of weights" in rung.why_not(many)
 
 
 @pytest.mark.parametrize(("batch", "block"), [(1, 64), (8, 128), (64, 800), (8192, 800)])

@@ -12,7 +12,7 @@ import math
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
-from rooftile.strategies.common.cores import CORES
+from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.warpgroups import begun, completed, elements, product
 from rooftile.strategies.conv2d_input_gradient.gpu._base import GpuInputGradient, arguments_of
@@ -26,7 +26,11 @@ _MOST_SUMS = 200
 """Of a thread, in its registers."""
 _MOST_COLUMNS = 256
 """Of an instruction."""
-_GROUP, _CHANNELS, _GROUPS_OF_THREADS = 16, 4, 2
+_GROUP = 16
+"""Maps that a product takes together."""
+CHANNELS = 4
+"""Of a block."""
+_GROUPS_OF_THREADS = 2
 _LINE, _BANKS = 16, 128
 """Bytes of a line, and of all banks."""
 
@@ -40,6 +44,11 @@ class Warpgroups(GpuInputGradient):
     source = "warpgroups"
     pays_from = 160
     """Images from which on it is the fastest."""
+
+    @property
+    def cores(self) -> Cores:
+        """What they multiply."""
+        return CORES[self.precision]
 
     def why_not(self, problem: Conv2dInputGradient) -> str | None:
         """Windows that overlap, are many, or have other than 2 or 4 columns; activations before;
@@ -60,9 +69,9 @@ class Warpgroups(GpuInputGradient):
             return f"{problem.layer.output_size} windows, {_TILE} by {_TILE} at most"
         if (high := problem.mask[0]) > 2 * down + 1:
             return f"a mask of {high} rows reaches beyond the next warp's windows"
-        if (sums := 2 * _lines(problem) * _side(problem)) > _MOST_SUMS:
+        if (sums := 2 * _lines(problem) * side_of(problem)) > _MOST_SUMS:
             return f"{sums} sums of a thread, {_MOST_SUMS} at most"
-        if (columns := 4 * _side(problem)) > _MOST_COLUMNS:
+        if (columns := 4 * side_of(problem)) > _MOST_COLUMNS:
             return f"{columns} columns of a product, {_MOST_COLUMNS} at most"
         return self.invalid(problem, {})
 
@@ -77,7 +86,8 @@ class Warpgroups(GpuInputGradient):
         size = _size(config)
         if problem.height * problem.width * size % _LINE:
             return f"{problem.height} x {problem.width} pixels are no whole lines of {_LINE} bytes"
-        shared, room = self._shared(problem, config), self.machine.shared_room(1)
+        room = self.machine.shared_room(1) - self.static_bytes(problem)
+        shared = self._shared(problem, config)
         return f"{shared} bytes of shared memory, {room} for a block" if shared > room else None
 
     def macros(self, problem: Conv2dInputGradient, config: Config) -> dict[str, int | str]:
@@ -86,15 +96,15 @@ class Warpgroups(GpuInputGradient):
         return {
             "OUT_NARROW": 0,
             **super().macros(problem, config),
-            "CORES": CORES[self.precision].word,
-            "SIDE": _side(problem),
+            "CORES": self.cores.word,
+            "SIDE": side_of(problem),
             "GIVEN_PITCH": gradients,
             "PLACES_PITCH": places,
             "TILE_PITCH": _tile_bytes(problem, config) // _size(config),
-            "MASKS_BYTES": self._masks_bytes(problem),
+            "MASKS_BYTES": self.masks_bytes(problem),
             "GIVEN_BYTES": _given_bytes(problem, config),
             "OWN_BYTES": _own_bytes(problem, config),
-            **self._products(problem),
+            **self.products(problem),
         }
 
     def steps(self, problem: Conv2dInputGradient, config: Config) -> tuple[Step, ...]:
@@ -102,18 +112,18 @@ class Warpgroups(GpuInputGradient):
         pairs = blocks(problem.batch, _GROUPS_OF_THREADS)
         across = min(pairs, self.machine.multiprocessors)
         grid, shared = (
-            (across, blocks(problem.channels, _CHANNELS), 1),
+            (across, blocks(problem.channels, CHANNELS), 1),
             self._shared(problem, config),
         )
         threads = 128 * _GROUPS_OF_THREADS, 1, 1
         launch = Launch("input_gradient", grid, threads, shared, overlaps=True)
         return (Step(launch, (*arguments_of(problem), problem.batch)),)
 
-    def _products(self, problem: Conv2dInputGradient) -> dict[str, int | str]:
+    def products(self, problem: Conv2dInputGradient) -> dict[str, int | str]:
         """The instructions: for a row of pixels, and for those rows that all positions of a window
         reach."""
         assert problem.pool is not None
-        cores, side = CORES[self.precision], _side(problem)
+        side = side_of(problem)
         words = [f"(a)[{k}]" for k in range(4)]
         line = [f"sum[i][{k}]" for k in range(2 * side)]
         begin, end = problem.pool.window[0] - 1, problem.mask[0]
@@ -124,11 +134,11 @@ class Warpgroups(GpuInputGradient):
             lines = range(begin + first, min(begin + first + step, end))
             sums = [f"sum[{i}][{k}]" for i in lines for k in range(2 * side)]
             from_line = f"(b) + {first * side // 2 * 8}"
-            middle.append(product(cores, sums, words, from_line, True))
+            middle.append(product(self.cores, sums, words, from_line, True))
         every = elements("sum", _lines(problem), 2 * side)
         held = elements("(a)", 4)
         return {
-            "MULTIPLY_LINE(i, a, b)": product(cores, line, words, "b", True),
+            "MULTIPLY_LINE(i, a, b)": product(self.cores, line, words, "b", True),
             "MULTIPLY_MIDDLE(a, b)": "; ".join(middle) or "(void)0",
             "BEGIN_SUMS": begun(every, ()),
             "BEGIN_PRODUCTS(a)": begun((), held),
@@ -136,19 +146,23 @@ class Warpgroups(GpuInputGradient):
             "COMPLETED_SUMS": completed(every, "0"),
         }
 
-    def _masks_bytes(self, problem: Conv2dInputGradient) -> int:
+    def masks_bytes(self, problem: Conv2dInputGradient) -> int:
         """Of the masks, moved to each column of a window."""
         assert problem.pool is not None
-        columns = problem.mask[0] * 4 * _side(problem)
-        terms = blocks(problem.maps, _GROUP) * _GROUP * CORES[self.precision].bytes
+        columns = problem.mask[0] * 4 * side_of(problem)
+        terms = blocks(problem.maps, _GROUP) * _GROUP * self.cores.bytes
         return problem.pool.window[1] * terms * columns
+
+    def static_bytes(self, problem: Conv2dInputGradient) -> int:
+        """Of shared memory whose size the text says itself."""
+        return 32
 
     def _shared(self, problem: Conv2dInputGradient, config: Config) -> int:
         """Bytes of the masks, and of what each warpgroup has."""
-        return self._masks_bytes(problem) + _GROUPS_OF_THREADS * _own_bytes(problem, config)
+        return self.masks_bytes(problem) + _GROUPS_OF_THREADS * _own_bytes(problem, config)
 
 
-def _side(problem: Conv2dInputGradient) -> int:
+def side_of(problem: Conv2dInputGradient) -> int:
     """Columns of pixels that a window reaches, in whole pairs."""
     assert problem.pool is not None
     return blocks(problem.pool.window[1] + problem.mask[1] - 1, 2) * 2
@@ -184,12 +198,12 @@ def _given_bytes(problem: Conv2dInputGradient, config: Config) -> int:
     return problem.maps * (gradients * size + places * wide)
 
 
-def _lines_bytes(problem: Conv2dInputGradient) -> int:
+def lines_bytes(problem: Conv2dInputGradient) -> int:
     """Of the rows of pixels that four warps' windows reach, and of zeros."""
     assert problem.pool is not None
     down, across = problem.pool.window
-    reached = blocks((_TILE - 1) * across + _side(problem), 4) * 4
-    return (4 * (_lines(problem) + down) + 1) * reached * _CHANNELS * 4
+    reached = blocks((_TILE - 1) * across + side_of(problem), 4) * 4
+    return (4 * (_lines(problem) + down) + 1) * reached * CHANNELS * 4
 
 
 def _tile_bytes(problem: Conv2dInputGradient, config: Config) -> int:
@@ -200,5 +214,5 @@ def _tile_bytes(problem: Conv2dInputGradient, config: Config) -> int:
 
 def _own_bytes(problem: Conv2dInputGradient, config: Config) -> int:
     """Of what is a warpgroup's own."""
-    own = 2 * _given_bytes(problem, config) + _lines_bytes(problem)
-    return blocks(own + _CHANNELS * _tile_bytes(problem, config), _BANKS) * _BANKS
+    own = 2 * _given_bytes(problem, config) + lines_bytes(problem)
+    return blocks(own + CHANNELS * _tile_bytes(problem, config), _BANKS) * _BANKS

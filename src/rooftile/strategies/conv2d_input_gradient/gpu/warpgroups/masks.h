@@ -7,7 +7,7 @@
 #pragma once
 
 #include "common/cores.h"
-#include "common/places.h"
+#include "conv2d_input_gradient/gpu/warpgroups/given.h"
 #if CORES == TF32
 #include "common/tf32.h"
 typedef float element;
@@ -19,14 +19,9 @@ typedef narrow element;
 #define ELEMENT(value) NARROW(value)
 #define ROUND(value) widened(NARROW(value))
 #endif
-// Maps of a group, the instructions that take them, and numbers in 16 bytes.
-#define GROUP 16
-#define GROUPS ((MAPS + GROUP - 1) / GROUP)
+// Numbers in 16 bytes, and the instructions that take a group of maps.
 #define NUMBERS (16 / (int)sizeof(element))
 #define DEEP (GROUP / (2 * NUMBERS))
-// Rows and, in pairs, columns of pixels that a window reaches.
-#define LINES (WINDOW_HEIGHT + MASK_HEIGHT - 1)
-#define CHUNKS (SIDE / 2)
 // masks[WINDOW_WIDTH][GROUPS][DEEP][2 halves of the terms][LINE_PIECES][8 columns][16 bytes]
 #define LINE_PIECES (MASK_HEIGHT * CHUNKS)
 #define MASK_AT(column, group, step) \

@@ -8,7 +8,7 @@
 
 #include "common/formats.h"
 #include "conv2d_input_gradient/gpu/brought.h"
-#include "conv2d_input_gradient/gpu/warpgroups/winners.h"
+#include "conv2d_input_gradient/gpu/warpgroups/given.h"
 
 #define PIXELS (HEIGHT * WIDTH)
 // Rows of pixels of a warp's windows, those that they reach, and of these the next warp's.
@@ -89,13 +89,18 @@ __device__ __forceinline__ void hold(const line lines[MET_LINES], float* held)
     }
 }
 
-// Stores four pixels of the padded image to a channel of the tile: what two rows of pixels have.
-__device__ __forceinline__ void put_four(const float* line, const float* other, result* plane, int i,
-                                         int j)
+// Stores four pixels of the padded image to a channel of the tile: what a row of pixels has or, where it
+// is shared, two of them, times a scale.
+__device__ __forceinline__ void put_four(const float* line, const float* other, int is_shared,
+                                         float scale, result* plane, int i, int j)
 {
     float pixel[4];
     int y = i - PAD_Y, x = j - PAD_X;
-    UNROLL for (int v = 0; v < 4; v++) pixel[v] = line[IN_LINE(j + v, 0)] + other[IN_LINE(j + v, 0)];
+    UNROLL for (int v = 0; v < 4; v++) {
+        pixel[v] = line[IN_LINE(j + v, 0)];
+        if (is_shared) pixel[v] += other[IN_LINE(j + v, 0)];
+        pixel[v] *= scale;
+    }
     if (y < 0 || y >= HEIGHT) return;
 #if VECTORS
     if (x >= 0 && x < WIDTH)
@@ -108,7 +113,7 @@ __device__ __forceinline__ void put_four(const float* line, const float* other, 
 
 // Adds up what two warps' windows bring to each row of pixels, in the tile.  A warp has its own rows,
 // of which a lane has four columns of a channel, and a share of the last rows.
-__device__ __forceinline__ void put_all(Rooms rooms)
+__device__ __forceinline__ void put_all(Rooms rooms, float scale)
 {
     int lane = threadIdx.x % 32, warp = threadIdx.x % 128 / 32, channel = lane % 4;
     int top = warp * OWN_LINES, column = lane / 4 * 4;
@@ -120,29 +125,27 @@ __device__ __forceinline__ void put_all(Rooms rooms)
     result* plane = rooms.tile + channel * TILE_PITCH;
     if (FOURS >= 8 || column < 4 * FOURS)
         UNROLL for (int i = 0; i < OWN_LINES; i++)
-            put_four(own + LINE_AT(0, i), i < SHARED_LINES ? above + i * down : none, plane, top + i,
+            put_four(own + LINE_AT(0, i), above + i * down, i < SHARED_LINES, scale, plane, top + i,
                      column);
     if (FOURS > 8)
         UNROLL for (int at = lane; at < OWN_LINES * BEYOND * 4; at += 32) {
             int i = at / 4 / BEYOND;
-            put_four(own + LINE_AT(0, i), i < SHARED_LINES ? above + i * down : none, plane, top + i,
-                     (8 + at / 4 % BEYOND) * 4);
+            put_four(own + LINE_AT(0, i), i < SHARED_LINES ? above + i * down : none, 1, scale, plane,
+                     top + i, (8 + at / 4 % BEYOND) * 4);
         }
     const float* last = rooms.lines + LINE_AT(3, OWN_LINES) + channel;
     UNROLL for (int at = threadIdx.x % 128; at < SHARED_LINES * FOURS * 4; at += 128)
-        put_four(last + LINE_AT(0, at / 4 / FOURS), none, plane, 4 * OWN_LINES + at / 4 / FOURS,
-                 at / 4 % FOURS * 4);
+        put_four(last + LINE_AT(0, at / 4 / FOURS), none, 0, scale, plane,
+                 4 * OWN_LINES + at / 4 / FOURS, at / 4 % FOURS * 4);
 }
 
-// Adds up what windows bring to each pixel of an image, in the tile.
-__device__ __forceinline__ void add_up(const float sum[LINES][2 * SIDE], Rooms rooms, int group)
+// Adds up what windows bring to each pixel of an image, times a scale, in the tile, once the warpgroup
+// holds its rows of pixels.
+__device__ __forceinline__ void add_up(Rooms rooms, float scale, int group)
 {
-    line lines[MET_LINES];
-    join(sum, lines);
-    hold(lines, rooms.lines);
     STORES_LEFT(0);
     together(group);
-    put_all(rooms);
+    put_all(rooms, scale);
 }
 
 // Makes those pixels of the tile anew that are NaN: zeros may have met an infinity.

@@ -25,6 +25,9 @@
 
 // From a row of the mask to the next, in a descriptor.
 #define LINE (CHUNKS * 128 >> 4)
+// Whether the other warpgroup's turn begins before the sums are held in shared memory: few products are
+// over too soon to be worth that both use it.
+#define EARLY (CORES == TF32)
 
 // Adds the products of an image's windows, once it is the warpgroup's turn.  Says whether a gradient is
 // infinite or NaN.
@@ -91,10 +94,14 @@ input_gradient(const GLOBAL gradient_number* dy, WHERE_ARGUMENT const GLOBAL flo
         start(dy, where, later, n + 2 * gridDim.x, images);
         float sum[LINES][2 * SIDE];
         int hard = multiply_all(sum, masks, now, mine, round ^ group ^ 1);
-        if (threadIdx.x % 32 == 0) arrive(other);
+        if (EARLY && threadIdx.x % 32 == 0) arrive(other);
         if (hard) doubtful[group][half] = 1;
         COMPLETED_SUMS;
-        add_up(sum, rooms, group);
+        line lines[MET_LINES];
+        join(sum, lines);
+        hold(lines, rooms.lines);
+        if (!EARLY && threadIdx.x % 32 == 0) arrive(other);
+        add_up(rooms, 1.0f, group);
         // The next image is there, and this one's pixels.
         COPIES_DONE();
         if (leads) doubtful[group][half ^ 1] = doubt;

@@ -1,44 +1,9 @@
-// An image's gradients and the positions of its winners, in shared memory and as the cores take them.
+// Gradients and the positions of winners, as the cores take them.
 
 #pragma once
 
-#include "common/gradient_number.h"
-#include "common/places.h"
+#include "conv2d_input_gradient/gpu/warpgroups/given.h"
 #include "conv2d_input_gradient/gpu/warpgroups/masks.h"
-
-// Windows beside each other, and below each other, of a product.
-#define TILE 8
-#define POSITIONS (WINDOW_HEIGHT * WINDOW_WIDTH)
-
-// given[MAPS][GIVEN_PITCH] of gradients, then [MAPS][PLACES_PITCH] of places: the pitches put those
-// that lanes read together into banks of their own.  Whole lines of 16 bytes are copied where maps
-// have such.
-#define PLACES_OF(given) ((winner_place*)((given) + MAPS * GIVEN_PITCH))
-#if GRADIENTS % 16 == 0
-typedef uint4 piece;
-#else
-typedef unsigned char piece;
-#endif
-
-// Copies what a map has of `bytes` to lines of `pitch` bytes, or zeros.
-#define BRING(to, from, bytes, pitch, there)                                                \
-    for (int at = threadIdx.x % 128; at < MAPS * (bytes) / (int)sizeof(piece); at += 128) { \
-        int each = (bytes) / (int)sizeof(piece);                                            \
-        piece* held = (piece*)((char*)(to) + at / each * (pitch)) + at % each;              \
-        if (!(there)) *held = piece();                                                      \
-        else if (sizeof(piece) == 16) COPY_ASYNC(piece, held, (const piece*)(from) + at);   \
-        else *held = ((const piece*)(from))[at];                                            \
-    }
-
-// Starts to bring an image's gradients and places; zeros in place of an image that is not there.
-__device__ __forceinline__ void start(const gradient_number* dy, const winner_place* where,
-                                      gradient_number* given, int n, int images)
-{
-    const int size = sizeof(gradient_number), wide = sizeof(winner_place);
-    int64 first = (int64)n * MAPS * GRADIENTS;
-    BRING(given, dy + first, GRADIENTS * size, GIVEN_PITCH * size, n < images)
-    BRING(PLACES_OF(given), where + first, GRADIENTS * wide, PLACES_PITCH * wide, n < images)
-}
 
 // What a lane multiplies of a group of maps: the gradients of windows, and in 16 bits for each, one
 // of which says at which position it won.  Of two windows a lane has column lane / 4, in both rows
@@ -52,13 +17,7 @@ typedef struct {
 // The bit of a window's winner, none where there is no such window.
 __device__ __forceinline__ unsigned bit_of(winner_place place, int e)
 {
-#if WHERE_NARROW
-    unsigned position = place;
-#else
-    spot won = spot_of(place, e);
-    unsigned position = (won.row - e / COLUMNS * WINDOW_HEIGHT) * WINDOW_WIDTH + won.column -
-                        e % COLUMNS * WINDOW_WIDTH;
-#endif
+    unsigned position = position_of(place, e);
     return position < POSITIONS ? 1u << position : 0u;
 }
 

@@ -1,0 +1,100 @@
+// Gradients as the cores take them where each is two numbers of float16, high + low.
+//
+// A power of two scales an image's gradients, of all maps: it brings the largest to 2^14.  What the split
+// of those far below the largest misses is added apart: see apart.h.
+
+#pragma once
+
+#include "conv2d_input_gradient/gpu/warpgroups/given.h"
+#include "conv2d_input_gradient/gpu/warpgroups/split_masks.h"
+
+// The bits of the largest of an image's gradients, and of the least that is not zero, less one.
+typedef struct { unsigned most, before; } Range;
+
+// Finds the range of those gradients that a thread has brought, for ranges[4 warps].
+__device__ __forceinline__ void measure(const gradient_number* given, Range* ranges)
+{
+    const int each = GRADIENTS * sizeof(gradient_number) / sizeof(gradients_piece);
+    unsigned most = 0, before = ~0u;
+    for (int at = threadIdx.x % 128; at < MAPS * each; at += 128) {
+        const gradient_number* own = given + at / each * GIVEN_PITCH;
+        __align__(16) gradients_piece piece = ((const gradients_piece*)own)[at % each];
+        UNROLL for (int v = 0; v < (int)(sizeof piece / sizeof(float)); v++) {
+            unsigned bits = ((const unsigned*)&piece)[v] & 0x7fffffffu;
+            // Less one, zero becomes the largest.
+            most = max(most, bits), before = min(before, bits - 1);
+        }
+    }
+    Range range = {__reduce_max_sync(~0u, most), __reduce_min_sync(~0u, before)};
+    if (threadIdx.x % 32 == 0) ranges[threadIdx.x % 128 / 32] = range;
+}
+
+// An image's scale, what undoes it and that of the weights, NaN where it cannot, and whether some
+// gradients are small.
+typedef struct {
+    float scale, back;
+    int small;
+} Scale;
+
+__device__ __forceinline__ Scale scale_of(const Range* ranges, const Weights* held)
+{
+    unsigned most = 0, before = ~0u;
+    UNROLL for (int warp = 0; warp < 4; warp++)
+        most = max(most, ranges[warp].most), before = min(before, ranges[warp].before);
+    // What undoes both scales must not be too small for float32.
+    unsigned limit = __float_as_uint(over(126, held->scale));
+    Scale found;
+    found.scale = __uint_as_float(min(__float_as_uint(scale_to(__uint_as_float(most))), limit));
+    found.back = finite(held->unit * over(0, found.scale));
+    if (most >= 0x7f800000u) found.back = __int_as_float(0x7fffffff);
+    found.small = before < __float_as_uint(small_below(found.scale)) - 1;
+    return found;
+}
+
+// What a lane multiplies of a group of maps: both numbers of the gradients of its windows, and in 16
+// bits for each, one of which says at which couple of positions it won.  Words are [half of the maps][row
+// of windows].  `columns` says which of a couple each is: of the first half or, in every other lane, of
+// the second one, four lanes together.
+typedef struct {
+    unsigned high[4], low[4], won[4], columns;
+} Winners;
+
+__device__ __forceinline__ Winners winners_of(const gradient_number* given, int group, float scale)
+{
+    Winners found;
+    unsigned columns[2] = {0, 0};
+    int lane = threadIdx.x % 32, column = lane / 4;
+    UNROLL for (int k = 0; k < 4; k++) {
+        int row = threadIdx.x % 128 / 32 * 2 + k % 2, e = row * COLUMNS + column;
+        float scaled[2];
+        unsigned position[2];
+        UNROLL for (int v = 0; v < 2; v++) {
+            int map = group * GROUP + k / 2 * 8 + lane % 4 * 2 + v;
+            int there = (MAPS % GROUP == 0 || map < MAPS) && (ROWS == TILE || row < ROWS) &&
+                        (COLUMNS == TILE || column < COLUMNS);
+            // What is not there reads the first one: a jump here would hold up the products.
+            int from = there ? map * GIVEN_PITCH + e : 0, place = there ? map * PLACES_PITCH + e : 0;
+            position[v] = position_of(PLACES_OF(given)[place], e);
+            int won = there && position[v] < POSITIONS;
+            scaled[v] = won ? WIDE_GRADIENT(given[from]) * scale : 0.0f;
+        }
+        found.high[k] = pack(scaled[0], scaled[1]);
+        found.low[k] = pack(scaled[0] - widened(found.high[k]), scaled[1] - widened(found.high[k] >> 16));
+        found.won[k] = 1u << position[0] / 2 % 16 | 1u << 16 + position[1] / 2 % 16;
+        // Of four terms the first two are one map's, the others the next one's.
+        unsigned of_four = position[0] % 2 | (2 + position[1] % 2) << 2;
+        columns[k / 2] |= of_four << k % 2 * 16 + lane % 4 * 4;
+    }
+    UNROLL for (int half = 0; half < 2; half++)
+        UNROLL for (int apart = 1; apart < 4; apart *= 2)
+            columns[half] |= __shfl_xor_sync(~0u, columns[half], apart);
+    found.columns = lane % 2 ? columns[1] : columns[0];
+    return found;
+}
+
+// One of both numbers of those that won at a couple of positions, zero in place of others.
+__device__ __forceinline__ void choose(const unsigned number[4], const unsigned won[4], int couple,
+                                       unsigned a[4])
+{
+    UNROLL for (int k = 0; k < 4; k++) a[k] = number[k] & (won[k] >> couple & 0x10001u) * 0xffffu;
+}

@@ -1,0 +1,131 @@
+// Rung 10, warpgroups_ieee: whole windows by warpgroups, float32 as two numbers of float16.
+//
+// As rungs 7 to 9, warpgroups, but each number is split in two, x = high + low, scaled as
+// `common/scaled_numbers.h` says, and three products stand for one.  They are sparse ones: a product is
+// of two positions beside each other, of which a map's winner has one at most, and the cores skip every
+// other term.  What the split of small numbers misses is added apart.
+// What it removes: float32's arithmetic, and half of the products with zeros that are left.
+//
+// Zeros make NaN of infinities: such pixels are made anew from what they met.
+//
+// dy and where: see common/places.h, weights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH],
+// dx[images][CHANNELS][HEIGHT][WIDTH].
+// Grid: x over images, which blocks share out, two at a time; y over four channels each.
+// Block: two warpgroups, each with an image.
+
+#include "common/overlapping.h"
+#include "common/warpgroups.h"
+#include "conv2d_input_gradient/gpu/warpgroups/apart.h"
+
+// From a row of the mask to the next, in a descriptor.
+#define LINE (CHUNKS * 128 >> 4)
+
+// From a row of the mask to the next, in a descriptor, where a product takes one pair of columns.
+#define DOWN ((word)((CHUNKS - 1) * 128 >> 4) << 32)
+
+// Begins a product of two positions in a window's row, `column` pairs from its first.  Registers that an
+// instruction adds to overlap no others but its own: those of a row of pixels or, where all positions
+// reach a row, of a pair of columns, which the others skip.  The first that reaches a pixel adds to
+// nothing.
+__device__ __forceinline__ void multiply(float sum[LINES][2 * SIDE], int row, int column, int first,
+                                         const unsigned a[4], word b, unsigned places)
+{
+    UNROLL for (int i = row; i < row + MASK_HEIGHT; i++)
+        if (i < WINDOW_HEIGHT - 1 || i >= MASK_HEIGHT)
+            MULTIPLY_LINE(i, a, b + (i - row) * LINE, places,
+                          !first || column > 0 || row > 0 && i < row + MASK_HEIGHT - 1);
+    word middle = b + (WINDOW_HEIGHT - 1 - row) * LINE + DOWN;
+    UNROLL for (int d = column; d <= column + MASK_WIDTH / 2; d++)
+        MULTIPLY_MIDDLE(d, a, middle + d * 8, places,
+                        !first || row > 0 || column > 0 && d < column + MASK_WIDTH / 2);
+}
+
+// Adds the products of an image's windows, once it is the warpgroup's turn, which are too large by the
+// scales of weights and gradients.
+__device__ __forceinline__ void multiply_all(float sum[LINES][2 * SIDE], unsigned masks,
+                                             const gradient_number* given, float scale,
+                                             unsigned turn, int round)
+{
+    unsigned high[2][4] = {}, low[2][4] = {};
+    Winners own = winners_of(given, 0, scale);
+    wait(turn, round & 1);
+    ROLLED for (int group = 0; group < GROUPS; group++) {
+        if (group > 0) {
+            COMPLETED(0, high[0], low[0], own.columns);
+            own = winners_of(given, group, scale);
+        }
+        UNROLL for (int couple = 0; couple < COUPLES; couple++) {
+            int half = couple % 2, row = couple / COUPLES_ACROSS, column = couple % COUPLES_ACROSS;
+            word with_high = PIECES_AT(masks + MASK_AT(column, group), QUARTER_BYTES);
+            word with_low = with_high + (LOW_MASKS >> 4);
+            COMPLETED(1, high[half], low[half], own.columns);
+            choose(own.high, own.won, couple, high[half]);
+            choose(own.low, own.won, couple, low[half]);
+            BEGIN_PRODUCTS(high[half], low[half], own.columns);
+            multiply(sum, row, column, group == 0, high[half], with_low, own.columns);
+            multiply(sum, row, column, 0, low[half], with_high, own.columns);
+            multiply(sum, row, column, 0, high[half], with_high, own.columns);
+            end_products();
+        }
+    }
+}
+
+__global__ void RESIDENT_BOUNDS(256, 1)
+input_gradient(const GLOBAL gradient_number* dy, WHERE_ARGUMENT const GLOBAL float* weights,
+               GLOBAL result* __restrict__ dx, int images)
+{
+    extern __shared__ __align__(128) char shared[];
+    __shared__ word turns[2];
+    __shared__ Range ranges[2][4];
+    __shared__ Weights held;
+    int group = threadIdx.x / 128, first = blockIdx.y * 4;
+    unsigned masks = (unsigned)__cvta_generic_to_shared(shared);
+    unsigned mine = (unsigned)__cvta_generic_to_shared(turns + group);
+    unsigned other = (unsigned)__cvta_generic_to_shared(turns + (group ^ 1));
+    char* own = shared + MASKS_BYTES + group * OWN_BYTES;
+    char* lines = own + 2 * GIVEN_BYTES;
+    Rooms rooms = {(float*)lines, (result*)(lines + LINE_AT(4, 1) * sizeof(float))};
+    if (threadIdx.x == 0) expect(4, mine), expect(4, other);
+    clear(rooms);
+    __syncthreads();
+    AWAIT_EARLIER();
+    start(dy, where, (gradient_number*)own, 2 * blockIdx.x + group, images);
+    hold_masks(weights, shared, (float*)(shared + MASKS_BYTES + 2 * GIVEN_BYTES), &held, first);
+    COPIES_DONE();
+    measure((gradient_number*)own, ranges[group]);
+    shared_ready();
+    __syncthreads();
+
+    int rounds = (images + 2 * gridDim.x - 1) / (2 * gridDim.x);
+    for (int round = 0; round < rounds; round++) {
+        int n = 2 * (round * gridDim.x + blockIdx.x) + group, half = round & 1;
+        gradient_number* now = (gradient_number*)(own + half * GIVEN_BYTES);
+        gradient_number* later = (gradient_number*)(own + (half ^ 1) * GIVEN_BYTES);
+        start(dy, where, later, n + 2 * gridDim.x, images);
+        float sum[LINES][2 * SIDE];
+        Scale found = scale_of(ranges[group], &held);
+        multiply_all(sum, masks, now, found.scale, mine, round ^ group ^ 1);
+        if (threadIdx.x % 32 == 0) arrive(other);
+        COMPLETED_SUMS;
+        line lines[MET_LINES];
+        join(sum, lines);
+        hold(lines, rooms.lines);
+        add_up(rooms, found.back, group);
+        // The next image is there, and this one's pixels.
+        COPIES_DONE();
+        measure(later, ranges[group]);
+        shared_ready();
+        together(group);
+        if (n >= images) continue;
+        int hard = found.back != found.back;
+        if (hard || found.small || held.count) {
+            if (hard) mend(rooms.tile, dy, where, weights, n, first);
+            if (!hard && found.small) add_gradients(rooms.tile, now, weights, &held, found.scale);
+            if (!hard) add_weights(rooms.tile, now, weights, &held, found.scale);
+            shared_ready();
+            together(group);
+        }
+        store(rooms.tile, dx + ((int64)n * CHANNELS + first) * PIXELS, CHANNELS - first);
+    }
+    STORES_LEFT(0);
+}

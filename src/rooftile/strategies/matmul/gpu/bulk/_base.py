@@ -136,9 +136,8 @@ class Bulk(GpuMatmul):
         tile = self._tile(problem, config)
         given = self._as_given(config)
         left, right = tile.maps("" if given else "narrow_", rounded=self.cores.bytes == 4)
-        out = tile.result_map if tile.storing == "ENGINE" else "out"
         sizes = (problem.rows, problem.inner, problem.columns)
-        multiply = Step(tile.launch, (left, right, out, *sizes, *tile.clusters))
+        multiply = Step(tile.launch, (left, right, "out", *sizes, *tile.clusters))
         return (multiply,) if given else (_rounding(problem), multiply)
 
     def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:

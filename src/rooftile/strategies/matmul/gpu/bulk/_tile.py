@@ -22,8 +22,6 @@ _OTHER_REGISTERS = 30
 """Registers that a thread wants beside its sums."""
 _SHARE = 4
 """Columns by which blocks share those of a tile: with 36 each the engine's swizzle goes on."""
-_BARRIERS = 1024
-"""Bytes between stages and the buffers of results, which begin on so many."""
 
 # What a multiprocessor does in a clock, for the defaults, fitted to times on an H200: bytes from
 # the last-level cache, where its neighbour reads as well and where that idles, into shared memory,
@@ -124,27 +122,20 @@ class Tile:
 
     @property
     def storing(self) -> str:
-        """Who stores results: the copy engine where it can, lanes, or parts that are added."""
+        """How results are stored: whole lines in pieces, by each lane, or in parts that are added."""
         if self.config["PARTS"] > 1:
             return "PARTED"
         whole = self.config["SWAPPED"] or self.columns * self.result_bytes % _LINE == 0
         lines = self.problem.columns * self.result_bytes
-        return "ENGINE" if whole and lines % _ALIGNED == 0 else "LANES"
+        return "PIECES" if whole and lines % _ALIGNED == 0 else "LANES"
 
     @property
     def chunk(self) -> int:
-        """Columns that the copy engine stores at a time."""
+        """Columns that a warp stores at a time."""
         most = _LINE // self.result_bytes
         if not self.config["SWAPPED"]:
             return most
         return next(count for count in range(most, 0, -8) if self.columns % count == 0)
-
-    @property
-    def result_map(self) -> TensorMap:
-        """What the copy engine stores at a time."""
-        line = _LINE // self.result_bytes
-        box = (self.chunk, line) if self.config["SWAPPED"] else (64, line)
-        return TensorMap("out", self.problem.arrays[2].shape, box, self.result_bytes)
 
     def maps(self, prefix: str, rounded: bool) -> list[TensorMap]:
         """What a block brings at a time of both matrices: a share of the places or, where lines are
@@ -185,10 +176,10 @@ class Tile:
 
     @property
     def _buffers(self) -> int:
-        """Bytes through which the copy engine stores: two pieces of each warpgroup."""
-        if self.storing != "ENGINE":
+        """Bytes through which pieces are stored: one of each warpgroup."""
+        if self.storing != "PIECES":
             return 0
-        return _BARRIERS + 2 * self.config["WARPGROUPS"] * self.chunk * 64 * self.result_bytes
+        return self.config["WARPGROUPS"] * self.chunk * 64 * self.result_bytes
 
     @property
     def _read_bytes(self) -> int:

@@ -15,7 +15,7 @@
 #include "common/narrow.h"
 
 #define LANES 0
-#define ENGINE 1
+#define PIECES 1
 #define PARTED 2
 #define NUMBERS 2
 #define PARTS 1

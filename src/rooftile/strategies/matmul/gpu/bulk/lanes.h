@@ -20,14 +20,20 @@ __device__ __forceinline__ word columns_at(unsigned address)
 #define LEFT_STEP (LEFT_ACROSS ? 128 : 2)
 #define RIGHT_STEP (RIGHT_ACROSS ? 128 : 2)
 
-// The first of a lane's two rows of 64, and how far the other is.
+// The first of a lane's two rows of 64, and how far the other is; and which a warp's 16 rows are.
 #if LEFT_ACROSS && ELEMENT_BYTES == 4
 #define NEXT_ROW 1
 __device__ __forceinline__ int row_of_lane() { return neighbours_of_lane(); }
+__device__ __forceinline__ int row_of_warp(int n)
+{
+    int warp = threadIdx.x / 32 % 4;
+    return warp / 2 * 32 + warp % 2 * 8 + n / 8 * 16 + n % 8;
+}
 #else
 #define NEXT_ROW 8
 __device__ __forceinline__ int row_of_lane()
 {
     return threadIdx.x / 32 * 16 - 64 + threadIdx.x % 32 / 4;
 }
+__device__ __forceinline__ int row_of_warp(int n) { return threadIdx.x / 32 % 4 * 16 + n; }
 #endif

@@ -25,13 +25,6 @@
 
 // Of a lane: instructions have 16 rows by 8 columns.
 struct sums { float of[A_PLACES / 2][B_PLACES][4]; };
-#define SUMS (2 * A_PLACES * B_PLACES)
-#define SUM(sums, e) (sums)->of[(e) / (4 * B_PLACES)][(e) / 4 % B_PLACES][(e) % 4]
-
-__device__ __forceinline__ void clear(struct sums* sums)
-{
-    UNROLL for (int e = 0; e < SUMS; e++) SUM(sums, e) = 0.0f;
-}
 
 // Which row or column of a tile a lane's place `p` is.
 __device__ __forceinline__ int place_of(int p, int places, bool along)
@@ -122,39 +115,42 @@ __device__ __forceinline__ void take_operands(const unsigned* held, int places, 
     }
 }
 
-// Adds to a lane's sums the products of one number of each place of a by one of each of b.
-__device__ __forceinline__ void multiply_numbers(unsigned a[INSTRUCTIONS][A_PLACES][NUMBERS][2], int n,
-                                                 unsigned b[INSTRUCTIONS][B_PLACES][NUMBERS][2], int m,
-                                                 struct sums* sums)
+// Adds the products of one number of two rows by one of each column.
+__device__ __forceinline__ void multiply_numbers(unsigned a[2][NUMBERS][2], int n,
+                                                 unsigned b[B_PLACES][NUMBERS][2], int m,
+                                                 float sums[B_PLACES][4])
 {
-    UNROLL for (int i = 0; i < INSTRUCTIONS; i++)
-        UNROLL for (int r = 0; r < A_PLACES / 2; r++) {
-            const unsigned *upper = a[i][2 * r][n], *lower = a[i][2 * r + 1][n];
-            unsigned rows[4] = {upper[0], lower[0], upper[1], lower[1]};
-            UNROLL for (int c = 0; c < B_PLACES; c++) multiply_add(sums->of[r][c], rows, b[i][c][m]);
-        }
+    unsigned rows[4] = {a[0][n][0], a[1][n][0], a[0][n][1], a[1][n][1]};
+    UNROLL for (int c = 0; c < B_PLACES; c++) multiply_add(sums[c], rows, b[c][m]);
 }
 
 // Adds the products of a warp's terms to a lane's sums.
 __device__ __forceinline__ void multiply(const unsigned* of_a, const unsigned* of_b, struct sums* sums,
                                          unsigned* least)
 {
-    unsigned a[INSTRUCTIONS][A_PLACES][NUMBERS][2], b[INSTRUCTIONS][B_PLACES][NUMBERS][2];
-    UNROLL for (int i = 0; i < INSTRUCTIONS; i++) {
-        UNROLL for (int p = 0; p < A_PLACES; p++)
-            take_operands(of_a, A_PLACES, !TRANSPOSE_A, p, i, a[i][p], least);
+    unsigned a[2][NUMBERS][2], b[INSTRUCTIONS][B_PLACES][NUMBERS][2];
+    UNROLL for (int i = 0; i < INSTRUCTIONS; i++)
         UNROLL for (int p = 0; p < B_PLACES; p++)
             take_operands(of_b, B_PLACES, TRANSPOSE_B, p, i, b[i][p], least);
-    }
-#if NUMBERS == 1
-    multiply_numbers(a, 0, b, 0, sums);
-#else
-    // Cores cut sums off, so they sum up a few terms; large products do not wait for small ones.
-    struct sums large, small;
-    clear(&large), clear(&small);
-    multiply_numbers(a, 1, b, 0, &small);
-    multiply_numbers(a, 0, b, 0, &large);
-    multiply_numbers(a, 0, b, 1, &small);
-    UNROLL for (int e = 0; e < SUMS; e++) SUM(sums, e) += SUM(&large, e) + SUM(&small, e);
+    UNROLL for (int r = 0; r < A_PLACES / 2; r++) {
+#if NUMBERS == 2
+        // Cores cut sums off, so they sum up a few terms; large products do not wait for small ones.
+        float large[B_PLACES][4] = {}, small[B_PLACES][4] = {};
 #endif
+        UNROLL for (int i = 0; i < INSTRUCTIONS; i++) {
+            UNROLL for (int p = 0; p < 2; p++)
+                take_operands(of_a, A_PLACES, !TRANSPOSE_A, 2 * r + p, i, a[p], least);
+#if NUMBERS == 2
+            multiply_numbers(a, 1, b[i], 0, small);
+            multiply_numbers(a, 0, b[i], 0, large);
+            multiply_numbers(a, 0, b[i], 1, small);
+#else
+            multiply_numbers(a, 0, b[i], 0, sums->of[r]);
+#endif
+        }
+#if NUMBERS == 2
+        UNROLL for (int e = 0; e < 4 * B_PLACES; e++)
+            sums->of[r][e / 4][e % 4] += large[e / 4][e % 4] + small[e / 4][e % 4];
+#endif
+    }
 }

@@ -19,6 +19,8 @@
 
 #define DEEP (WARPS * WARP_TERMS)
 #define PLACES (TILE_R * TILE_C)
+// Of a multiprocessor: the next launch's are at hand beside this one's.
+#define BLOCKS (WARPS == 4 ? 3 : 16 / WARPS)
 
 // Puts a lane's sums into a tile of the block's.
 __device__ __forceinline__ void hold(const struct sums* sums, float* tile)
@@ -41,8 +43,8 @@ __device__ __forceinline__ void hold(const struct sums* sums, float* tile)
 
 #if NUMBERS == 2
 // A result from its definition.
-__device__ __noinline__ float defined(const given* a, const given* b, int i, int j, int rows, int inner,
-                                      int columns)
+__device__ __noinline__ float defined(const given* a, const given* b, int i, int j, int rows,
+                                         int inner, int columns)
 {
     float sum = 0.0f;
     ROLLED for (int k = 0; k < inner; k++)
@@ -51,7 +53,7 @@ __device__ __noinline__ float defined(const given* a, const given* b, int i, int
 }
 #endif
 
-__global__ __launch_bounds__(THREADS, 1) void matmul(const given* a, const given* b,
+__global__ __launch_bounds__(THREADS, BLOCKS) void matmul(const given* a, const given* b,
                                                      result* __restrict__ out, int rows, int inner,
                                                      int columns)
 {
@@ -62,8 +64,7 @@ __global__ __launch_bounds__(THREADS, 1) void matmul(const given* a, const given
     int first_row = blockIdx.x / across * TILE_R, first_column = blockIdx.x % across * TILE_C;
     int warp = threadIdx.x / 32, k = warp * WARP_TERMS;
     unsigned of_a[2][4 * A_PLACES], of_b[2][4 * B_PLACES], least = ~0u;
-    struct sums sums;
-    clear(&sums);
+    struct sums sums = {};
 
     fetch(a, first_row, rows, k, inner, A_PLACES, !TRANSPOSE_A, A_WHOLE, of_a[0]);
     fetch(b, first_column, columns, k, inner, B_PLACES, TRANSPOSE_B, B_WHOLE, of_b[0]);

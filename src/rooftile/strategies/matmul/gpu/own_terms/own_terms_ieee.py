@@ -1,4 +1,4 @@
-"""Rung 37, `own_terms_ieee`: every warp terms of its own on tensor cores, float32 as two of TF32."""
+"""Rung 37, `own_terms_ieee`: a warp its own terms on tensor cores, float32 as two of TF32."""
 
 from __future__ import annotations
 

@@ -122,12 +122,14 @@ class Tile:
 
     @property
     def storing(self) -> str:
-        """How results are stored: whole lines in pieces, by each lane, or in parts that are added."""
+        """How results are stored: in pieces of whole lines, by each lane, or as parts, added."""
         if self.config["PARTS"] > 1:
             return "PARTED"
         whole = self.config["SWAPPED"] or self.columns * self.result_bytes % _LINE == 0
         lines = self.problem.columns * self.result_bytes
-        return "PIECES" if whole and lines % _ALIGNED == 0 else "LANES"
+        # Behind such products, where no block waits for others, the compiler serialises products.
+        alone = self.config["SWAPPED"] and self.sharing == 1 and self.result_bytes == 2
+        return "PIECES" if whole and lines % _ALIGNED == 0 and not alone else "LANES"
 
     @property
     def chunk(self) -> int:

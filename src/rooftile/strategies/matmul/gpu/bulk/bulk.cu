@@ -73,7 +73,7 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void matmul(const __grid_constant_
 #endif
 #if STORING == PARTED
         meet_all();
-        meet_all();
+        meet_to_end();
 #endif
     } else {
 #if CONSUMER_REGISTERS
@@ -95,7 +95,7 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void matmul(const __grid_constant_
             hold(sum, (float*)shared);
             meet_all();
             add_parts((float*)shared, out, work, rows, columns);
-            meet_all();
+            meet_to_end();
 #endif
         }
     }

@@ -5,6 +5,10 @@
 #include "common/across.h"
 #include "common/warpgroups.h"
 
+// A number that is the same in all lanes of a warp.  The compiler learns that it is, and makes
+// descriptors of it once for the warp, between products that follow each other without a gap.
+__device__ __forceinline__ unsigned of_warp(unsigned number) { return __shfl_sync(~0u, number, 0); }
+
 // The descriptors of a warpgroup's rows of a stage, and of its columns; and how far, in 16 bytes, the
 // next instruction's terms lie.  An address in a cluster begins with the block's rank.
 __device__ __forceinline__ word rows_at(unsigned address)

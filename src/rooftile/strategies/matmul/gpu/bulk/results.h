@@ -147,8 +147,7 @@ __device__ __forceinline__ float4 sum_of_parts(const float* held)
         asm volatile("{ .reg .b32 there; mapa.shared::cluster.u32 there, %4, %5; "
                      "ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [there]; }"
                      : "=f"(parts[p].x), "=f"(parts[p].y), "=f"(parts[p].z), "=f"(parts[p].w)
-                     : "r"((unsigned)__cvta_generic_to_shared(held)), "r"(p)
-                     : "memory");
+                     : "r"((unsigned)__cvta_generic_to_shared(held)), "r"(p));
     UNROLL for (int p = 0; p < PARTS; p++) {
         sum.x += parts[p].x, sum.y += parts[p].y;
         sum.z += parts[p].z, sum.w += parts[p].w;
@@ -156,19 +155,31 @@ __device__ __forceinline__ float4 sum_of_parts(const float* held)
     return sum;
 }
 
+// A block's share of the tile in fours, of which a thread asks for some before it stores them.
+#define SHARE (LINES * WIDTH / 4 / PARTS)
+#define AT_ONCE 4
+
 __device__ __forceinline__ void add_parts(const float* held, result* out, struct work work, int rows,
                                           int columns)
 {
-    const int fours = LINES * WIDTH / 4;
-    int part = blockIdx.x % PARTS, end = (part + 1) * fours / PARTS;
-    for (int e = part * fours / PARTS + threadIdx.x - 128; e < end; e += 128 * WARPGROUPS) {
-        int i = e / (WIDTH / 4), j = e % (WIDTH / 4) * 4;
-        float4 sum = sum_of_parts(held + i * PITCH + j);
-        i += SWAPPED ? work.column : work.row, j += SWAPPED ? work.row : work.column;
-        if (i >= rows) continue;
-        result* to = out + (int64)i * columns + j;
-        store_two(to, columns - j, sum.x, sum.y);
-        store_two(to + 2, columns - j - 2, sum.z, sum.w);
+    ROLLED for (int first = threadIdx.x - 128; first < SHARE; first += AT_ONCE * 128 * WARPGROUPS) {
+        float4 sums[AT_ONCE];
+        UNROLL for (int n = 0; n < 2 * AT_ONCE; n++) {
+            int e = first + n % AT_ONCE * 128 * WARPGROUPS, place = blockIdx.x % PARTS * SHARE + e;
+            int i = place / (WIDTH / 4), j = place % (WIDTH / 4) * 4;
+            const float* from = held + i * PITCH + j;
+            i += SWAPPED ? work.column : work.row, j += SWAPPED ? work.row : work.column;
+            // A block may end when others have stored what they asked it for.
+            if (e >= SHARE || i >= rows || j >= columns) continue;
+            float4* sum = sums + n % AT_ONCE;
+            if (n < AT_ONCE) {
+                *sum = sum_of_parts(from);
+                continue;
+            }
+            result* to = out + (int64)i * columns + j;
+            store_two(to, columns - j, sum->x, sum->y);
+            store_two(to + 2, columns - j - 2, sum->z, sum->w);
+        }
     }
 }
 #endif

@@ -160,15 +160,25 @@ class Tile:
 
     @property
     def blocks(self) -> int:
-        """Blocks of a multiprocessor.  Where there are few tiles, the next launch may begin beside
-        this one's blocks."""
+        """Blocks of a multiprocessor.  Where few tiles share terms, or all but two of their slices
+        find room in half of its memory, the next launch may begin beside this one's blocks."""
         fit = self.held <= self.machine.register_room(2 * self.threads)
-        return 2 if fit and self.config["PARTS"] > 1 and self.config["WARPGROUPS"] == 1 else 1
+        if not fit or self.config["WARPGROUPS"] > 1:
+            return 1
+        down, across = self.clusters
+        few = down * across * self.cluster <= self.machine.multiprocessors
+        slices = blocks(self.problem.inner * self.element_bytes, _LINE)
+        room = few and slices <= self._stages(2) + 2
+        return 2 if room or self.config["PARTS"] > 1 else 1
 
     @property
     def stages(self) -> int:
-        """How many fit; barriers take 16 bytes each."""
-        room = self.machine.shared_room(self.blocks) - self._buffers
+        """How many fit."""
+        return self._stages(self.blocks)
+
+    def _stages(self, beside: int) -> int:
+        """Barriers take 16 bytes each."""
+        room = self.machine.shared_room(beside) - self._buffers
         return min(_MOST_STAGES, room // (self.stage_bytes + 16))
 
     @property

@@ -290,81 +290,31 @@ def test_every_warp_has_terms_of_its_own(layout, sizes, tmp_path):
     assert verdict.passed, verdict
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("sizes", [(37, 150, 21), (32, 264, 20)])
-@pytest.mark.parametrize("precision", ["fp16", "tf32", "ieee"])
-def test_every_warp_has_terms_of_its_own_on_the_cores(precision, sizes, layout, tmp_path):
-    """Lines that begin on 16 bytes and that do not; warps whose terms end before others'."""
-    rung = strategy("matmul", f"own_terms_{precision}", "cuda")
-    config = {"WARPS": 4}
-    verdict = judged(rung, Matmul(*sizes, *layout), tmp_path, config, finite=True)
-    assert verdict.passed, verdict
-
-
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("sizes", [(37, 151, 21), (40, 264, 24)])
-@pytest.mark.parametrize("precision", ["fp16", "bf16"])
-def test_own_terms_of_16_bits(precision, sizes, layout, tmp_path):
-    rung = strategy("matmul", f"own_terms_{precision}", "cuda")
-    config = {"WARPS": 4, **BOTH_NARROW}
-    verdict = judged(rung, Matmul(*sizes, *layout), tmp_path, config, finite=True)
-    assert verdict.passed, verdict
-
-
-@pytest.mark.parametrize("precision", ["tf32", "ieee"])
-def test_own_terms_of_hard_inputs(precision, tmp_path):
-    rung = strategy("matmul", f"own_terms_{precision}", "cuda")
-    check_hard_inputs(rung, Matmul(18, 97, 20), tmp_path, {"WARPS": 4})
-
-
-RANGED = Matmul(18, 97, 20)
-SCALES = ((1.0, 1.0), (1e-38, 1e30), (1e38, 1e-20), (1e-20, 1e-15))
-
-
-def ranged(scales):
-    """With a number that rounds to infinity at the largest scale."""
-    a, b = (np.clip(array, -3.4, 3.4) for array in RANGED.random(0))
-    a[3, 5] = 3.4025
-    return [a * np.float32(scales[0]), b * np.float32(scales[1])]
-
-
-@pytest.mark.parametrize("scales", SCALES)
-def test_own_terms_of_float32s_whole_range(scales, tmp_path):
-    """Numbers whose low parts TF32 cannot hold, or that round to infinity there."""
-    rung = strategy("matmul", "own_terms_ieee", "cuda")
-    verdict = judged(rung, RANGED, tmp_path, {"WARPS": 4}, ranged(scales))
-    assert verdict.passed, verdict
+PIECES = Matmul(72, 136, 200)
+SEVERAL = {**ALONE, "WARPGROUPS": 1, "TILE_C": 128, "X_NARROW": 1}
+MEETING = "hold_piece(buffer, sum + c / 2, row);\n        __syncwarp();"
 
 
 @pytest.mark.parametrize(
-    ("scales", "wrong"),
+    "wrong",
     [
-        (SCALES[1], ("least < SMALL", "false")),
-        (SCALES[2], ("y[n] - y[n] != 0.0f", "false")),
-        (SCALES[0], ("w < WARPS", "w < WARPS - 1")),
-        (SCALES[0], ("tf32(x - tf32(x))", "0.0f")),
+        ("down = row_of_warp(down);", "down += 0;"),
+        ("line + down < rows", "line + down < rows - 1"),
+        ("^ line % 8 * 16", "^ (line + at) % 8 * 16"),
+        ("row_of_warp(int n) { return threadIdx.x / 32 % 4 * 16", "row_of_warp(int n) { return 16"),
     ],
 )
-def test_wrong_own_terms_are_caught(scales, wrong, tmp_path):
-    rung = strategy("matmul", "own_terms_ieee", "cuda")
-    verdict = judged_text(rung, RANGED, ranged(scales), tmp_path, {"WARPS": 4}, wrong)
+def test_wrong_pieces_are_caught(wrong, tmp_path):
+    rung = strategy("matmul", "bulk_fp16", "cuda")
+    verdict = judged_text(rung, PIECES, PIECES.random(3), tmp_path, SEVERAL, wrong)
     assert not verdict.passed
 
 
-@pytest.mark.parametrize("wrong", [("0x7632", "0x5410"), ("line[at + e] <<", "line[at] <<")])
-def test_wrong_own_terms_of_16_bits_are_caught(wrong, tmp_path):
-    rung, problem = strategy("matmul", "own_terms_fp16", "cuda"), Matmul(37, 151, 24)
-    # Lines of a are no whole 16 bytes; those of b are.
-    config = {"WARPS": 4, "X_NARROW": 1}
-    verdict = judged_text(rung, problem, problem.random(3), tmp_path, config, wrong)
-    assert not verdict.passed
-
-
-def test_sums_of_own_terms_wait_for_all_warps(tmp_path):
-    rung = strategy("matmul", "own_terms_ieee", "cuda")
-    wrong = ("bool sure = !__syncthreads_or(", "bool sure = !(")
-    judged(rung, RANGED, tmp_path, {"WARPS": 4}, sanitizer="thread")
+def test_a_warp_waits_for_its_piece(tmp_path):
+    rung = strategy("matmul", "bulk_fp16", "cuda")
+    given = PIECES.random(3)
+    right = judged_text(rung, PIECES, given, tmp_path, SEVERAL, sanitizer="thread")
+    assert right.passed
+    wrong = (MEETING, MEETING.split("\n")[0])
     with pytest.raises(AssertionError):
-        judged_text(
-            rung, RANGED, RANGED.random(3), tmp_path, {"WARPS": 4}, wrong, sanitizer="thread"
-        )
+        judged_text(rung, PIECES, given, tmp_path, SEVERAL, wrong, sanitizer="thread")

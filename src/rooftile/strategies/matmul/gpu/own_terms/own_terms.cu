@@ -42,9 +42,9 @@ __device__ __forceinline__ void hold(const struct sums* sums, float* tile)
 }
 
 #if NUMBERS == 2
-// A result from its definition.
+// A result from its definition.  (In place it would take registers from the loop of products.)
 __device__ __noinline__ float defined(const given* a, const given* b, int i, int j, int rows,
-                                         int inner, int columns)
+                                      int inner, int columns)
 {
     float sum = 0.0f;
     ROLLED for (int k = 0; k < inner; k++)

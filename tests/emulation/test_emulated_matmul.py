@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 from emulator import emulate, missing
+from emulator import judged as judged_text
 
 from rooftile.lab.judge.expected import Expected
 from rooftile.ops import ERROR_MODELS
@@ -287,3 +288,33 @@ def test_every_warp_has_terms_of_its_own(layout, sizes, tmp_path):
     rung = strategy("matmul", "warps_terms", "cuda")
     verdict = judged(rung, Matmul(*sizes, *layout), tmp_path, finite=True)
     assert verdict.passed, verdict
+
+
+PIECES = Matmul(72, 136, 200)
+SEVERAL = {**ALONE, "WARPGROUPS": 1, "TILE_C": 128, "X_NARROW": 1}
+MEETING = "hold_piece(buffer, sum + c / 2, row);\n        __syncwarp();"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("down = row_of_warp(down);", "down += 0;"),
+        ("line + down < rows", "line + down < rows - 1"),
+        ("^ line % 8 * 16", "^ (line + at) % 8 * 16"),
+        ("row_of_warp(int n) { return threadIdx.x / 32 % 4 * 16", "row_of_warp(int n) { return 16"),
+    ],
+)
+def test_wrong_pieces_are_caught(wrong, tmp_path):
+    rung = strategy("matmul", "bulk_fp16", "cuda")
+    verdict = judged_text(rung, PIECES, PIECES.random(3), tmp_path, SEVERAL, wrong)
+    assert not verdict.passed
+
+
+def test_a_warp_waits_for_its_piece(tmp_path):
+    rung = strategy("matmul", "bulk_fp16", "cuda")
+    given = PIECES.random(3)
+    right = judged_text(rung, PIECES, given, tmp_path, SEVERAL, sanitizer="thread")
+    assert right.passed
+    wrong = (MEETING, MEETING.split("\n")[0])
+    with pytest.raises(AssertionError):
+        judged_text(rung, PIECES, given, tmp_path, SEVERAL, wrong, sanitizer="thread")

@@ -11,6 +11,7 @@ import pytest
 import fake_cuda
 import rooftile
 from rooftile.devices import cuda
+from rooftile.devices.cuda import replays
 from rooftile.runtime import arguments, choice, execution, repeats, rooms
 
 STREAM = 7
@@ -68,6 +69,23 @@ def test_the_second_call_launches_on_the_new_arrays(cupy, device, longs):
     rearrange, conv2d = map(arguments_of, device.of("launch"))
     assert rearrange[0] == weights.data.ptr
     assert {x.data.ptr, y.data.ptr} <= set(conv2d)
+
+
+@pytest.mark.parametrize("overlaps", [False, True])
+def test_a_launch_that_overlaps_is_no_graph(overlaps, cupy, device, monkeypatch):
+    """Where nothing is packed: then the GPU's time counts."""
+    replayed = []
+    monkeypatch.setattr(replays.Replays, "start", lambda _, *given: replayed.append(given))
+    monkeypatch.setattr(fake_cuda.Launches, "overlaps", overlaps)
+
+    def repeat(function, *shapes):
+        replayed.clear()
+        for _ in range(2):
+            function(*map(cupy.ndarray, shapes))
+        return len(replayed)
+
+    assert repeat(rooftile.matmul, (16, 24), (24, 40)) == (0 if overlaps else 1)
+    assert repeat(rooftile.linear, (16, 24), (40, 24)) == 1
 
 
 def test_small_temporaries_stay_with_their_stream(cupy, device):

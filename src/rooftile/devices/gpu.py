@@ -154,6 +154,9 @@ class Program(Protocol):
 class Launches(Protocol):
     """Launches in a row that start again and again, with other buffers each time."""
 
+    overlaps: bool
+    """Whether it is a single one, which may begin before the launch before is over."""
+
     def start(self, buffers: Sequence[Any]) -> None:
         """Start everything on the present stream, with buffers in the order of their names."""
 

@@ -37,6 +37,8 @@ class FillConstant:
 class PlainLaunches:
     """Launches that go through `Program`, one by one."""
 
+    overlaps = False
+
     def __init__(self, work: Sequence[Call | FillConstant], names: Sequence[str]) -> None:
         """Raises `UnsupportedProblem` for a tensor map."""
         self._work, self._names = work, tuple(names)

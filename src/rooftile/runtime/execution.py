@@ -149,6 +149,8 @@ def _repeat(
         floats=whole_of(counts),
         turns=resident.turns,
         stamp=recent_stamp(),
+        # With parameters, calls of small problems are many, and wait for their host.
+        overlaps=launches.overlaps and not resident.zeros,
     )
 
 

@@ -76,6 +76,9 @@ class Repeat:
     """In which calls take turns that share constant memory; None where they share none."""
     stamp: Any = None
     """That of the tunings when the choice was made; None where it is never made anew."""
+    overlaps: bool = False
+    """Whether it starts as it is, because it begins while the launch before ends: a graph, which
+    takes less of the host's time, would wait for that end, which takes more of the GPU's."""
 
     def __call__(self, arrays: Sequence[Any], out: Any) -> Any:
         """See `Repeated`."""
@@ -97,7 +100,9 @@ class Repeat:
         are_kept, new_room = rooms.are_kept, rooms.new
         kept_room, keep_room = rooms.kept.get, rooms.keep
         launch = self.launches.start
-        start = self._replays.start if self.turns is None else self._start_in_turn
+        start = self._start_in_turn if self.turns is not None else self._replays.start
+        if self.overlaps:
+            start = launch
 
         def call(arrays: Sequence[Any], out: Any) -> Any:
             if not is_current() or (stamp is not None and stamp != recent_stamp()):

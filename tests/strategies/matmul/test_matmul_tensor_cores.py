@@ -197,3 +197,35 @@ def test_gradients_of_weights_take_rungs_whose_time_does_not_depend_on_numbers(s
     problem = Matmul(*sizes, transpose_a=True)
     assert strategy("matmul", "turned_ieee", "cuda").why_slow(problem)
     assert strategy("matmul", name, "cuda").why_slow(problem) is None
+
+
+def test_two_blocks_where_few_tiles_have_few_slices():
+    """Of 64 x 64 results and eight slices; of twelve, a block alone holds more at a time."""
+    rung, narrow = strategy("matmul", "bulk_fp16", "cuda"), {"X_NARROW": 1, "OUT_NARROW": 1}
+
+    def blocks(size):
+        problem = Matmul(size, size, size)
+        return rung.macros(problem, rung.config(problem, narrow))["BLOCKS"]
+
+    assert [blocks(size) for size in (512, 768, 1000)] == [2, 1, 1]
+
+
+def test_warps_have_terms_of_their_own_where_tiles_are_few():
+    def why_slow(precision, *sizes):
+        return strategy("matmul", f"own_terms_{precision}", "cuda").why_slow(Matmul(*sizes))
+
+    assert why_slow("fp16", 256, 512, 256) is None
+    assert "132 tiles" in why_slow("fp16", 384, 384, 384)
+    assert why_slow("ieee", 384, 384, 384) is None
+    assert "512 terms" in why_slow("ieee", 256, 1000, 256)
+    assert "8 rows" in why_slow("tf32", 8, 256, 256)
+
+
+def test_few_warps_where_more_would_have_no_terms():
+    def warps(precision, *sizes):
+        problem = Matmul(*sizes)
+        return strategy("matmul", f"own_terms_{precision}", "cuda").config(problem)["WARPS"]
+
+    assert warps("fp16", 128, 128, 128) == 4
+    assert warps("ieee", 128, 128, 128) == 8
+    assert warps("ieee", 384, 384, 384) == 4

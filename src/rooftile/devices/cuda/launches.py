@@ -69,6 +69,7 @@ class CudaLaunches:
         self._calls = [self._made(one) for one in work]
         self._follows = bool(self._maps or self._sources)
         self._turn = threading.Lock()
+        self.overlaps = len(work) == 1 and isinstance(work[0], Call) and work[0].launch.overlaps
 
     def start(self, buffers: Sequence[Any], stream: int = 0) -> None:
         """See `Launches.start`; or on another stream than the present one, by its address."""

@@ -44,6 +44,12 @@ __device__ __forceinline__ void meet_all()
     asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
 }
 
+// The same of threads that have read what they wanted of each other: nobody waits for stores.
+__device__ __forceinline__ void meet_to_end()
+{
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+}
+
 // The threads of those blocks meet that share what they copy.
 __device__ __forceinline__ void meet_cluster()
 {

@@ -3,10 +3,11 @@
 PREFERENCE = {
     "cpu": ("vectors", "blocked", "blas", "orders", "loops"),
     "gpu": (
-        "few_rows_fp16", "few_rows_bf16", "bulk_tf32", "few_rows",
-        "bulk_fp16", "warpgroups_fp16", "mma_fp16", "bulk_bf16", "warpgroups_bf16", "mma_bf16",
+        "few_rows_fp16", "few_rows_bf16", "own_terms_tf32", "bulk_tf32", "few_rows",
+        "own_terms_fp16", "bulk_fp16", "warpgroups_fp16", "mma_fp16",
+        "own_terms_bf16", "bulk_bf16", "warpgroups_bf16", "mma_bf16",
         "warpgroups_tf32", "mma_tf32",
-        "warps_terms", "bulk_ieee", "turned_ieee", "warpgroups_ieee", "mma_ieee",
+        "own_terms_ieee", "warps_terms", "bulk_ieee", "turned_ieee", "warpgroups_ieee", "mma_ieee",
         "register_tile", "tiled_any", "naive",
     ),
 }  # fmt: skip

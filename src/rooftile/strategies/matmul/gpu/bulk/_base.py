@@ -18,7 +18,7 @@ from rooftile.ops.matmul import Matmul
 from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.product_accesses import brought, laid, operands
-from rooftile.strategies.common.warpgroups import elements, product
+from rooftile.strategies.common.warpgroups import completed, elements, product
 from rooftile.strategies.gpu import NARROW, Config, Step, Tunable
 from rooftile.strategies.linear.gpu.mma._base import MOST_SUMMED
 from rooftile.strategies.matmul.gpu._base import GpuMatmul
@@ -122,6 +122,7 @@ class Bulk(GpuMatmul):
             f"WGMMA(sum, {', '.join(rows)}, b, more)": product(
                 self.cores, sums, rows, "b", "more", across
             ),
+            "COMPLETE(sum, later)": completed(sums, "later"),
         }
 
     def workspace(self, problem: Matmul, config: Config) -> dict[str, int]:
@@ -136,9 +137,8 @@ class Bulk(GpuMatmul):
         tile = self._tile(problem, config)
         given = self._as_given(config)
         left, right = tile.maps("" if given else "narrow_", rounded=self.cores.bytes == 4)
-        out = tile.result_map if tile.storing == "ENGINE" else "out"
         sizes = (problem.rows, problem.inner, problem.columns)
-        multiply = Step(tile.launch, (left, right, out, *sizes, *tile.clusters))
+        multiply = Step(tile.launch, (left, right, "out", *sizes, *tile.clusters))
         return (multiply,) if given else (_rounding(problem), multiply)
 
     def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:

@@ -22,8 +22,6 @@ _OTHER_REGISTERS = 30
 """Registers that a thread wants beside its sums."""
 _SHARE = 4
 """Columns by which blocks share those of a tile: with 36 each the engine's swizzle goes on."""
-_BARRIERS = 1024
-"""Bytes between stages and the buffers of results, which begin on so many."""
 
 # What a multiprocessor does in a clock, for the defaults, fitted to times on an H200: bytes from
 # the last-level cache, where its neighbour reads as well and where that idles, into shared memory,
@@ -124,27 +122,22 @@ class Tile:
 
     @property
     def storing(self) -> str:
-        """Who stores results: the copy engine where it can, lanes, or parts that are added."""
+        """How results are stored: in pieces of whole lines, by each lane, or as parts, added."""
         if self.config["PARTS"] > 1:
             return "PARTED"
         whole = self.config["SWAPPED"] or self.columns * self.result_bytes % _LINE == 0
         lines = self.problem.columns * self.result_bytes
-        return "ENGINE" if whole and lines % _ALIGNED == 0 else "LANES"
+        # Behind such products, where no block waits for others, the compiler serialises products.
+        alone = self.config["SWAPPED"] and self.sharing == 1 and self.result_bytes == 2
+        return "PIECES" if whole and lines % _ALIGNED == 0 and not alone else "LANES"
 
     @property
     def chunk(self) -> int:
-        """Columns that the copy engine stores at a time."""
+        """Columns that a warp stores at a time."""
         most = _LINE // self.result_bytes
         if not self.config["SWAPPED"]:
             return most
         return next(count for count in range(most, 0, -8) if self.columns % count == 0)
-
-    @property
-    def result_map(self) -> TensorMap:
-        """What the copy engine stores at a time."""
-        line = _LINE // self.result_bytes
-        box = (self.chunk, line) if self.config["SWAPPED"] else (64, line)
-        return TensorMap("out", self.problem.arrays[2].shape, box, self.result_bytes)
 
     def maps(self, prefix: str, rounded: bool) -> list[TensorMap]:
         """What a block brings at a time of both matrices: a share of the places or, where lines are
@@ -167,15 +160,25 @@ class Tile:
 
     @property
     def blocks(self) -> int:
-        """Blocks of a multiprocessor.  Where there are few tiles, the next launch may begin beside
-        this one's blocks."""
+        """Blocks of a multiprocessor.  Where few tiles share terms, or all but two of their slices
+        find room in half of its memory, the next launch may begin beside this one's blocks."""
         fit = self.held <= self.machine.register_room(2 * self.threads)
-        return 2 if fit and self.config["PARTS"] > 1 and self.config["WARPGROUPS"] == 1 else 1
+        if not fit or self.config["WARPGROUPS"] > 1:
+            return 1
+        down, across = self.clusters
+        few = down * across * self.cluster <= self.machine.multiprocessors
+        slices = blocks(self.problem.inner * self.element_bytes, _LINE)
+        room = few and slices <= self._stages(2) + 2
+        return 2 if room or self.config["PARTS"] > 1 else 1
 
     @property
     def stages(self) -> int:
-        """How many fit; barriers take 16 bytes each."""
-        room = self.machine.shared_room(self.blocks) - self._buffers
+        """How many fit."""
+        return self._stages(self.blocks)
+
+    def _stages(self, beside: int) -> int:
+        """Barriers take 16 bytes each."""
+        room = self.machine.shared_room(beside) - self._buffers
         return min(_MOST_STAGES, room // (self.stage_bytes + 16))
 
     @property
@@ -185,10 +188,10 @@ class Tile:
 
     @property
     def _buffers(self) -> int:
-        """Bytes through which the copy engine stores: two pieces of each warpgroup."""
-        if self.storing != "ENGINE":
+        """Bytes through which pieces are stored: one of each warpgroup."""
+        if self.storing != "PIECES":
             return 0
-        return _BARRIERS + 2 * self.config["WARPGROUPS"] * self.chunk * 64 * self.result_bytes
+        return self.config["WARPGROUPS"] * self.chunk * 64 * self.result_bytes
 
     @property
     def _read_bytes(self) -> int:

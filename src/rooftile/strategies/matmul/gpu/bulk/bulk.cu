@@ -12,13 +12,13 @@
 // What it removes: registers, conversions and half of the copies on the way of a.
 //
 // left[rows][inner], right[inner][columns] of the tile's matrix, that is a and b, or b and a; out: see
-// matmul.h.  Lines of all of them are whole 16 bytes where the copy engine brings or stores them.
+// matmul.h.  Lines of a and b are whole 16 bytes.
 // Grid: clusters along x.  Block: the warpgroup that copies, then WARPGROUPS that multiply.
 
 #include "common/narrow.h"
 
 #define LANES 0
-#define ENGINE 1
+#define PIECES 1
 #define PARTED 2
 
 #define NUMBERS 1
@@ -52,13 +52,8 @@ __cluster_dims__(CLUSTER_BLOCKS, 1, 1)
 #endif
 __global__ __launch_bounds__(THREADS, BLOCKS) void matmul(const __grid_constant__ tensor_map left,
                                                      const __grid_constant__ tensor_map right,
-#if STORING == ENGINE
-                                                     const __grid_constant__ tensor_map out,
-#else
-                                                     result* __restrict__ out,
-#endif
-                                                     int rows, int inner, int columns, int down,
-                                                     int across)
+                                                     result* __restrict__ out, int rows, int inner,
+                                                     int columns, int down, int across)
 {
     extern __shared__ __align__(1024) char shared[];
     unsigned stages = (unsigned)__cvta_generic_to_shared(shared);
@@ -78,7 +73,7 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void matmul(const __grid_constant_
 #endif
 #if STORING == PARTED
         meet_all();
-        meet_all();
+        meet_to_end();
 #endif
     } else {
 #if CONSUMER_REGISTERS
@@ -90,8 +85,8 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void matmul(const __grid_constant_
             float sum[SUMS];
             accumulate(sum, work, stages, barriers, &turn);
             if (number + CLUSTERS >= down * across) leave_cluster();
-#if STORING == ENGINE
-            store(sum, &out, shared + STAGES * STAGE_BYTES + 1024, work);
+#if STORING == PIECES
+            store(sum, out, shared + STAGES * (STAGE_BYTES + 16), work, rows, columns);
 #elif STORING == LANES
             store(sum, out, work, rows, columns);
 #else
@@ -100,13 +95,10 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void matmul(const __grid_constant_
             hold(sum, (float*)shared);
             meet_all();
             add_parts((float*)shared, out, work, rows, columns);
-            meet_all();
+            meet_to_end();
 #endif
         }
     }
-#if STORING == ENGINE
-    STORES_LEFT(0);
-#endif
     // No block ends while another may still tell it of a stage.
     await_cluster();
 }

@@ -15,7 +15,7 @@
 #include "common/narrow.h"
 
 #define LANES 0
-#define ENGINE 1
+#define PIECES 1
 #define PARTED 2
 #define NUMBERS 2
 #define PARTS 1
@@ -44,13 +44,13 @@ __device__ __forceinline__ void begin(float sum[SUMS], float with_low[SUMS], wor
 __device__ __forceinline__ void accumulate(float total[SUMS], struct work work, unsigned stages,
                                            unsigned barriers, struct turn* turn)
 {
-    int group = threadIdx.x / 128 - 1;
+    int group = of_warp(threadIdx.x / 128) - 1;
     unsigned taken = 0;
     float with_low[SUMS];
     UNROLL for (int e = 0; e < SUMS; e++) total[e] = with_low[e] = 0.0f;
     ROLLED for (int s = work.slice; s < work.end; s++, advance(turn, STAGES)) {
+        unsigned stage = of_warp(stages + turn->at * STAGE_BYTES);
         wait(FULL(barriers, turn->at), turn->round);
-        unsigned stage = stages + turn->at * STAGE_BYTES;
         float sum[SUMS];
         begin(sum, with_low, rows_at(stage + group * 64 * 128), columns_at(stage + A_BYTES));
         // The products of the slice before are done, and so is its stage.

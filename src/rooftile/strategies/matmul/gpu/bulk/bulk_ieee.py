@@ -16,7 +16,7 @@ from rooftile.ops.matmul import Matmul
 from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.product_accesses import laid
-from rooftile.strategies.common.warpgroups import completed, elements, too_short
+from rooftile.strategies.common.warpgroups import too_short
 from rooftile.strategies.gpu import Config, Step, Tunable
 from rooftile.strategies.matmul.gpu._base import few_terms
 from rooftile.strategies.matmul.gpu.bulk._base import SHARED_WAYS, Bulk
@@ -76,12 +76,7 @@ class BulkIeee(Bulk):
 
     def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:
         """See `Bulk.macros`; and the threads that split."""
-        sums = elements("(sum)", config["TILE_C"] // 2)
-        return {
-            **super().macros(problem, config),
-            "SPLIT_THREADS": _SPLIT_THREADS,
-            "COMPLETE(sum, later)": completed(sums, "later"),
-        }
+        return {**super().macros(problem, config), "SPLIT_THREADS": _SPLIT_THREADS}
 
     def workspace(self, problem: Matmul, config: Config) -> dict[str, int]:
         """Both numbers of each element, and a span of each row of a and column of b."""

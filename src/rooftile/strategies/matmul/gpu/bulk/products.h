@@ -24,8 +24,8 @@ __device__ __forceinline__ void accumulate(float sum[SUMS], struct work work, un
     unsigned place = place_of_neighbours(row_of_lane()), taken = 0, held[2][2][4];
     UNROLL for (int e = 0; e < SUMS; e++) sum[e] = 0.0f;
     ROLLED for (int s = work.slice; s < work.end; s++, advance(turn, STAGES)) {
+        unsigned stage = of_warp(stages + turn->at * STAGE_BYTES);
         wait(FULL(barriers, turn->at), turn->round);
-        unsigned stage = stages + turn->at * STAGE_BYTES;
         word b = columns_at(stage + A_BYTES);
         UNROLL for (int half = 0; half < 2; half++) {
             // The products that read these registers are done; before the last half's, a stage.
@@ -48,12 +48,12 @@ __device__ __forceinline__ void accumulate(float sum[SUMS], struct work work, un
 __device__ __forceinline__ void accumulate(float sum[SUMS], struct work work, unsigned stages,
                                            unsigned barriers, struct turn* turn)
 {
-    int group = threadIdx.x / 128 - 1;
+    int group = of_warp(threadIdx.x / 128) - 1;
     unsigned taken = 0;
     UNROLL for (int e = 0; e < SUMS; e++) sum[e] = 0.0f;
     ROLLED for (int s = work.slice; s < work.end; s++, advance(turn, STAGES)) {
+        unsigned stage = of_warp(stages + turn->at * STAGE_BYTES);
         wait(FULL(barriers, turn->at), turn->round);
-        unsigned stage = stages + turn->at * STAGE_BYTES;
         word a = rows_at(stage + group * 64 * 128), b = columns_at(stage + A_BYTES);
         begin_products();
         UNROLL for (int step = 0; step < 4; step++)
@@ -64,7 +64,7 @@ __device__ __forceinline__ void accumulate(float sum[SUMS], struct work work, un
         leave(&taken);
         taken = EMPTY(barriers, turn->at, STAGES);
     }
-    IN_FLIGHT(0);
+    COMPLETE(sum, 0);
     leave(&taken);
 }
 #endif

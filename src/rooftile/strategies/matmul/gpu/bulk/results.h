@@ -9,19 +9,16 @@
 // Which row of a tile, after the lane's first, a lane's sum `e` is of.
 #define DOWN(e) ((e) / 2 % 2 * NEXT_ROW)
 
-#if STORING == ENGINE
-// The copy engine stores pieces of CHUNK columns by 64 rows, which pass through two buffers of a
-// warpgroup; a line of them is 128 bytes of out's.
+#if STORING == PIECES
+// A warp's sums pass through shared memory in pieces of CHUNK columns by 16 rows, so that its lanes
+// store 16 bytes each, and neighbours in a line of out together.  They wait for no other warp, and
+// not for the copy engine, which brings the next tile meanwhile.
 #define LINE (128 / (int)sizeof(result))
+#define SIXTEEN_BYTES (16 / (int)sizeof(result))
+// Pieces of 16 bytes in a line of a warp's.
+#define ACROSS ((SWAPPED ? 16 : CHUNK) / SIXTEEN_BYTES)
 
-__device__ __forceinline__ void store_box(const tensor_map* out, unsigned from, int x, int y)
-{
-    asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];"
-                 ::"l"(out), "r"(x), "r"(y), "r"(from)
-                 : "memory");
-}
-
-// Where an element of a piece lies: lines of 128 bytes, swizzled as the engine does it.
+// Where an element of a warpgroup's piece lies: lines of 128 bytes, whose banks change.
 __device__ __forceinline__ unsigned place_of(int line, int at)
 {
     unsigned box = at / LINE * CHUNK * 128;
@@ -51,41 +48,35 @@ __device__ __forceinline__ void hold_piece(char* buffer, const float* sum, int r
     }
 }
 
-// Threads of a warpgroup meet.
-__device__ __forceinline__ void meet_warpgroup()
+// Stores a warp's piece, whose first line in out is `line`, and first element there `at`.
+__device__ __forceinline__ void store_piece(const char* buffer, result* out, int line, int at, int rows,
+                                            int columns)
 {
-    asm volatile("bar.sync %0, 128;" ::"r"((int)threadIdx.x / 128) : "memory");
+    UNROLL for (int e = threadIdx.x % 32; e < CHUNK * (int)sizeof(result); e += 32) {
+        int down = e / ACROSS, beside = e % ACROSS * SIXTEEN_BYTES;
+        if (SWAPPED)
+            beside = row_of_warp(beside);
+        else
+            down = row_of_warp(down);
+        uint4 held = *(const uint4*)(buffer + place_of(down, beside));
+        if (line + down < rows && at + beside < columns)
+            *(uint4*)(out + (int64)(line + down) * columns + at + beside) = held;
+    }
 }
 
-__device__ __forceinline__ void store(const float sum[SUMS], const tensor_map* out, char* buffers,
-                                      struct work work)
+__device__ __forceinline__ void store(const float sum[SUMS], result* out, char* buffers,
+                                      struct work work, int rows, int columns)
 {
     int group = threadIdx.x / 128 - 1, row = row_of_lane() - 64 * group;
-    buffers += group * 2 * PIECE_BYTES;
-    bool first = threadIdx.x % 128 == 0;
+    char* buffer = buffers + group * PIECE_BYTES;
     work.row += 64 * group;
     UNROLL for (int c = 0; c < TILE_C; c += CHUNK) {
-        char* buffer = buffers + c / CHUNK % 2 * PIECE_BYTES;
-        // The buffer's piece before has been read: of this tile the last but one, if any.
-        if (first && c == 0)
-            STORES_LEFT(0);
-        else if (first)
-            STORES_LEFT(1);
-        meet_warpgroup();
+        // The piece before has been stored.
+        __syncwarp();
         hold_piece(buffer, sum + c / 2, row);
-        shared_ready();
-        meet_warpgroup();
-        if (first) {
-            unsigned from = (unsigned)__cvta_generic_to_shared(buffer);
-            int column = work.column + c;
-#if SWAPPED
-            UNROLL for (int r = 0; r < 64; r += LINE)
-                store_box(out, from + r / LINE * CHUNK * 128, work.row + r, column);
-#else
-            store_box(out, from, column, work.row);
-#endif
-            end_stores();
-        }
+        __syncwarp();
+        store_piece(buffer, out, SWAPPED ? work.column + c : work.row,
+                    SWAPPED ? work.row : work.column + c, rows, columns);
     }
 }
 #else
@@ -156,8 +147,7 @@ __device__ __forceinline__ float4 sum_of_parts(const float* held)
         asm volatile("{ .reg .b32 there; mapa.shared::cluster.u32 there, %4, %5; "
                      "ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [there]; }"
                      : "=f"(parts[p].x), "=f"(parts[p].y), "=f"(parts[p].z), "=f"(parts[p].w)
-                     : "r"((unsigned)__cvta_generic_to_shared(held)), "r"(p)
-                     : "memory");
+                     : "r"((unsigned)__cvta_generic_to_shared(held)), "r"(p));
     UNROLL for (int p = 0; p < PARTS; p++) {
         sum.x += parts[p].x, sum.y += parts[p].y;
         sum.z += parts[p].z, sum.w += parts[p].w;
@@ -165,19 +155,31 @@ __device__ __forceinline__ float4 sum_of_parts(const float* held)
     return sum;
 }
 
+// A block's share of the tile in fours, of which a thread asks for some before it stores them.
+#define SHARE (LINES * WIDTH / 4 / PARTS)
+#define AT_ONCE 4
+
 __device__ __forceinline__ void add_parts(const float* held, result* out, struct work work, int rows,
                                           int columns)
 {
-    const int fours = LINES * WIDTH / 4;
-    int part = blockIdx.x % PARTS, end = (part + 1) * fours / PARTS;
-    for (int e = part * fours / PARTS + threadIdx.x - 128; e < end; e += 128 * WARPGROUPS) {
-        int i = e / (WIDTH / 4), j = e % (WIDTH / 4) * 4;
-        float4 sum = sum_of_parts(held + i * PITCH + j);
-        i += SWAPPED ? work.column : work.row, j += SWAPPED ? work.row : work.column;
-        if (i >= rows) continue;
-        result* to = out + (int64)i * columns + j;
-        store_two(to, columns - j, sum.x, sum.y);
-        store_two(to + 2, columns - j - 2, sum.z, sum.w);
+    ROLLED for (int first = threadIdx.x - 128; first < SHARE; first += AT_ONCE * 128 * WARPGROUPS) {
+        float4 sums[AT_ONCE];
+        UNROLL for (int n = 0; n < 2 * AT_ONCE; n++) {
+            int e = first + n % AT_ONCE * 128 * WARPGROUPS, place = blockIdx.x % PARTS * SHARE + e;
+            int i = place / (WIDTH / 4), j = place % (WIDTH / 4) * 4;
+            const float* from = held + i * PITCH + j;
+            i += SWAPPED ? work.column : work.row, j += SWAPPED ? work.row : work.column;
+            // A block may end when others have stored what they asked it for.
+            if (e >= SHARE || i >= rows || j >= columns) continue;
+            float4* sum = sums + n % AT_ONCE;
+            if (n < AT_ONCE) {
+                *sum = sum_of_parts(from);
+                continue;
+            }
+            result* to = out + (int64)i * columns + j;
+            store_two(to, columns - j, sum->x, sum->y);
+            store_two(to + 2, columns - j - 2, sum->z, sum->w);
+        }
     }
 }
 #endif

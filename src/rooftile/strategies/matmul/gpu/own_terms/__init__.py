@@ -1,0 +1,1 @@
+"""The matrix product of few tiles on tensor cores: warps have terms of their own."""

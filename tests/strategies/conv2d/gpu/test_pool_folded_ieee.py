@@ -22,9 +22,11 @@ UNEVEN = np.float32(1 + 2.0**-11 + 2.0**-23)
 @pytest.mark.parametrize("kind", HARD)
 @pytest.mark.parametrize("pool", ["max", "average"])
 @pytest.mark.parametrize(
-    ("channels", "maps", "mask"), [(1, 4, (7, 7)), (2, 3, (7, 7)), (3, 6, (5, 5))]
+    ("channels", "maps", "mask"), [(1, 4, (7, 7)), (2, 3, (7, 7)), (2, 6, (5, 5))]
 )
 def test_split_products_have_float32s_error(kind, pool, channels, maps, mask, cuda_device):
+    if kind == "cancellation" and channels % 2:
+        pytest.skip("terms cancel between pairs of channels")
     problem = Conv2d(3, channels, 24, 26, maps, mask, pool=Pool.of(pool, 2))
     check_hard(IEEE, problem, kind, cuda_device, seed=maps)
 
@@ -71,8 +73,15 @@ def test_says_what_it_does_not_take(problem, reason):
     assert reason in IEEE.why_not(problem)
 
 
-@pytest.mark.parametrize(("maps", "images"), [(8, 10_000), (4, 10)])
-def test_says_what_it_does_not_pay_for(maps, images):
-    problem = Conv2d(images, 1, 86, 86, maps, (7, 7), pool=Pool.of("max", 2))
+@pytest.mark.parametrize(
+    ("images", "channels", "maps", "mask", "reason"),
+    [
+        (10_000, 1, 8, (7, 7), "up to 7 maps"),
+        (10, 1, 4, (7, 7), "FLOPs"),
+        (10_000, 2, 4, (5, 5), "of what its instructions multiply"),
+    ],
+)
+def test_says_what_it_does_not_pay_for(images, channels, maps, mask, reason):
+    problem = Conv2d(images, channels, 86, 86, maps, mask, pool=Pool.of("max", 2))
     assert IEEE.why_not(problem) is None
-    assert "it pays" in IEEE.why_slow(problem)
+    assert reason in IEEE.why_slow(problem)

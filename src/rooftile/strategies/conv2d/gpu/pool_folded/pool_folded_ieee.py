@@ -19,6 +19,8 @@ _MOST_MAPS = 7
 _LEAST_FLOPS = 150_000_000
 """From so many FLOPs on, 60 images of lenet-conv1, split products pay for a second number of
 everything."""
+_SLAB, _LEAST_SHARE = 16, 0.6
+"""Terms of a slab, and the least share of them that masks must have: the rest are zeros."""
 
 
 class PoolFoldedIeee(SplitFolded, WarpsFolded):
@@ -29,7 +31,7 @@ class PoolFoldedIeee(SplitFolded, WarpsFolded):
 
     name = "pool_folded_ieee"
     order = 45
-    most_slabs = 10
+    most_slabs = 8
     least_reduction = 48
     axes = (0, 2, 3, 7, 4, 1, 8, 5, 6)
     worth = 32 * 1024
@@ -39,11 +41,14 @@ class PoolFoldedIeee(SplitFolded, WarpsFolded):
     tunables = (*BAND_TUNABLES, WarpsFolded.warps, WarpsFolded.block_bands, SplitFolded.summed)
 
     def why_slow(self, problem: Conv2d) -> str | None:
-        """Little work; and maps that a warpgroup multiplies together."""
+        """Maps that a warpgroup multiplies together; little work; small masks in wide slabs."""
         if problem.maps > _MOST_MAPS:
             return f"it pays up to {_MOST_MAPS} maps"
         if problem.flops < _LEAST_FLOPS:
             return f"it pays from {_LEAST_FLOPS:,} FLOPs"
+        share = problem.reduction / (_SLAB * slabs_of(problem))
+        if share < _LEAST_SHARE:
+            return f"masks are {share:.2f} of what its instructions multiply"
         return super().why_slow(problem)
 
     def defaults(self, problem: Conv2d) -> dict[str, int]:

@@ -41,7 +41,9 @@ ONE_TAP = [rung for rung in CUDA_ONLY if rung.name.startswith("pointwise")]
 RUNGS = [rung for rung in CUDA_ONLY if rung not in (*IMPLICIT, *GATHERED, *ONE_TAP)]
 NARROW = [rung for rung in RUNGS if rung.narrow]
 BULK = strategy("conv2d", "direct_bulk", "cuda")
-IEEE = strategy("conv2d", "pool_folded_wgmma_ieee", "cuda")
+IEEE, IEEE_FEW = (
+    strategy("conv2d", name, "cuda") for name in ("pool_folded_wgmma_ieee", "pool_folded_ieee")
+)
 
 
 def taken(rungs, problems):
@@ -268,6 +270,7 @@ def test_two_blocks_in_one_kernel_make_the_bits_of_two(tmp_path):
     ("operation", "name", "problem"),
     [
         ("conv2d", "direct_bulk", LENET[0][1]),
+        ("conv2d", "pool_folded_ieee", LENET[0][1]),
         ("conv2d", "pool_folded_wgmma_ieee", LENET[1][1]),
         # It is pool_folded and pool_folded_wgmma in one.
         ("network", "front_fp16", Chain(tuple(LENET))),
@@ -293,9 +296,23 @@ def wrong(rung, right, text):
     return changed
 
 
-def test_a_wrong_number_is_caught(tmp_path):
-    rung = wrong(IEEE, "1.0f / LOW_SCALE", "0.0f")
-    assert not judged(rung, DEEP, random_inputs(DEEP, 0), tmp_path).passed
+@pytest.mark.parametrize(("rung", "problem"), [(IEEE, DEEP), (IEEE_FEW, FEW)])
+def test_a_wrong_number_is_caught(rung, problem, tmp_path):
+    rung = wrong(rung, "1.0f / LOW_SCALE", "0.0f")
+    assert not judged(rung, problem, random_inputs(problem, 0), tmp_path).passed
+
+
+@pytest.mark.parametrize(
+    ("right", "text"),
+    [
+        ("multiply_add(small + 4 * t, own->low, b[s][0] + 2 * t);", ""),
+        ("exponent - scale", "exponent"),
+        ("(turn + s % PATCH_SLABS) % RING", "s % PATCH_SLABS"),
+    ],
+)
+def test_wrong_splits_of_few_maps_are_caught(right, text, tmp_path):
+    rung = wrong(IEEE_FEW, right, text)
+    assert not judged(rung, FEW, random_inputs(FEW, 0), tmp_path).passed
 
 
 def test_what_lies_beside_an_array_is_caught(tmp_path):

@@ -22,6 +22,7 @@ TWO = Conv2d(2, 1, 22, 24, 3, (5, 5), activation="relu", pool=Pool.of("max", 2))
 FOUR = Conv2d(2, 2, 21, 22, 7, (5, 5), padding=(1, 0), pool=Pool.of("max", 4))
 DEEP = dataclasses.replace(FOUR, channels=3)
 SEVERAL = dataclasses.replace(TWO, channels=3)
+WIDE_MASK = dataclasses.replace(TWO, mask=(7, 7), batch=3)
 UNCUT = dataclasses.replace(TWO, activation="none")
 WINNERS = (*pool_folded.WINNERS, *direct_tile.WINNERS)
 RUNGS = {rung.name.removesuffix("_winners"): rung for rung in WINNERS}
@@ -58,6 +59,7 @@ def right(problem, x, parameters):
         ("pool_folded_tf32", TWO, None),
         ("pool_folded_wgmma_tf32", FOUR, None),
         ("pool_folded_wgmma_ieee", DEEP, None),
+        ("pool_folded_ieee", SEVERAL, np.inf),
         ("direct_bulk", TWO, np.nan),
     ],
 )
@@ -77,6 +79,8 @@ def test_the_first_of_the_largest_wins(name, problem, special, tmp_path):
         ("pool_folded_bf16", UNCUT, None, {"STAGED": 1}),
         ("pool_folded_tf32", TWO, np.nan, {}),
         ("pool_folded_wgmma_ieee", SEVERAL, None, {}),
+        ("pool_folded_ieee", SEVERAL, np.nan, {}),
+        ("pool_folded_ieee", WIDE_MASK, None, {"BAND_ROWS": 4, "BUFFERS": 2}),
         ("direct_bulk", TWO, None, {}),
         ("direct_bulk", UNCUT, None, {}),
         ("direct_tile", FOUR, np.nan, {}),

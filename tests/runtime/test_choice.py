@@ -188,9 +188,9 @@ def test_what_folds_no_pool_is_direct_in_16_bits(precision):
 @pytest.mark.parametrize(
     ("architecture", "precision", "few", "many"),
     [
-        ("sm_90", "ieee", "direct_tile", "pool_folded_wgmma_ieee"),
+        ("sm_90", "ieee", "pool_folded_ieee", "pool_folded_wgmma_ieee"),
         ("sm_90", "tf32", "pool_folded_tf32", "pool_folded_wgmma_tf32"),
-        ("sm_80", "ieee", "direct_tile", "direct_tile"),
+        ("sm_80", "ieee", "pool_folded_ieee", "direct_tile"),
         ("sm_80", "tf32", "pool_folded_tf32", "direct_tile"),
         ("sm_75", "tf32", "direct_tile", "direct_tile"),
     ],
@@ -222,7 +222,8 @@ def test_many_images_of_one_channel_come_by_the_bulk_copy_engine(
 ):
     gpu = SimpleNamespace(description=SimpleNamespace(architecture=architecture))
     monkeypatch.setattr(dispatch, "lent_gpu", lambda device: gpu)
-    assert dispatch.choose(named("conv2d", "lenet-conv1", batch), "ieee", "cuda").name == expected
+    problem = Conv2d(batch, 1, 86, 86, 4, (5, 5), pool=Pool.of("max", 2))
+    assert dispatch.choose(problem, "ieee", "cuda").name == expected
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,9 @@ from rooftile.strategies.conv2d.cpu._toom_cook import toom_cook
 FOLDED = Conv2d(2, 3, 24, 26, 7, (6, 5), pool=Pool.of("max", 2))
 LENET = Chain(tuple(nn.architecture("lenet5").problems(2)[:2]))
 FFT, WINOGRAD = (strategy("conv2d", name, "cuda") for name in ("fft", "winograd"))
-IEEE = strategy("conv2d", "pool_folded_wgmma_ieee", "cuda")
+IEEE, IEEE_FEW = (
+    strategy("conv2d", name, "cuda") for name in ("pool_folded_wgmma_ieee", "pool_folded_ieee")
+)
 NANS = np.array([0x7FC00000, 0x7FFFFFFF, 0xFF800001], np.uint32).view(np.float32)
 """Two of them would be carried into another exponent."""
 SPECIAL = np.array(
@@ -94,18 +96,19 @@ def doubtful(problem):
     return weights
 
 
-def check_split(_, problem, device, text=None, weights=None):
-    config = IEEE.config(problem)
+def check_split(rung, problem, device, text=None, weights=None):
+    config = rung.config(problem)
     weights = doubtful(problem) if weights is None else weights
-    made = prepared(IEEE, problem, (weights, parameters_of(problem)[1]), device, text=text)
+    made = prepared(rung, problem, (weights, parameters_of(problem)[1]), device, text=text)
     high, low, exponents, least = split_by_numpy(problem, weights)
-    numbers = [IEEE.pack(problem, part, config)[: -weights.size] for part in (high, low)]
+    numbers = [rung.pack(problem, part, config)[: -weights.size] for part in (high, low)]
     split, behind = made["split"], 4 * -(-problem.maps // 4) + 1
     folded = split[: numbers[0].size]
-    # Of each row of a slab first the high numbers, then the low ones.
-    found = widened(folded.view(np.uint16), "fp16").reshape(-1, 2, 32 * (behind - 1))
+    # Of each row of a slab, or of a group's slab, first the high numbers, then the low ones.
+    together = 32 * (behind - 1) if rung.wgmma else 256
+    found = widened(folded.view(np.uint16), "fp16").reshape(-1, 2, together)
     for part, expected in enumerate(numbers):
-        ordered = expected.reshape(-1, 32 * (behind - 1))
+        ordered = expected.reshape(-1, together)
         np.testing.assert_array_equal(bits_of(found[:, part]), bits_of(ordered))
     rest = split[folded.size :].view(np.float32)
     np.testing.assert_array_equal(rest[: problem.maps], exponents)
@@ -126,7 +129,9 @@ def decades(problem, seed, least=-60, most=60):
 )
 def test_weights_are_split_as_numpy_splits_them(device, channels, maps, height, width, seed):
     problem = Conv2d(2, channels, 16, 16, maps, (height, width), pool=Pool.of("max", 2))
-    check_split(IEEE, problem, device, weights=decades(problem, seed))
+    for rung in (IEEE, IEEE_FEW):
+        if rung is IEEE or rung.why_not(problem) is None:
+            check_split(rung, problem, device, weights=decades(problem, seed))
 
 
 def test_weights_that_are_hard_to_split(device):
@@ -210,6 +215,7 @@ def test_devices_without_double_stay_within_the_budget(rung, problem, opencl_dev
 
 CHECKS = {
     "pool_folded_wgmma_ieee": (FOLDED, check_split),
+    "pool_folded_ieee": (Conv2d(2, 1, 24, 26, 7, (7, 7), pool=Pool.of("max", 2)), check_split),
     "winograd": (Conv2d(1, 2, 20, 20, 3, (3, 3)), check_transform),
     "fft": (Conv2d(1, 2, 20, 20, 3, (3, 4)), check_transform),
 }
@@ -226,6 +232,7 @@ CHECKS = {
         ("pool_folded_wgmma_ieee", "NARROW(low(weight, widened(high)))", "NARROW(0.0f)"),
         ("pool_folded_wgmma_ieee", "m < MAPS; m++", "m < MAPS - 1; m++"),
         ("pool_folded_wgmma_ieee", "e < FILTER_SIZE", "e < FILTER_SIZE - 1"),
+        ("pool_folded_ieee", "/ TOGETHER / SLABS", "/ TOGETHER % SLABS"),
         ("winograd", "(p * SIZE_X + q) * (TAPS", "(q * SIZE_X + p) * (TAPS"),
         ("winograd", "wide line[MASK_HEIGHT]", "float line[MASK_HEIGHT]"),
         ("fft", "- imaginary[at] * sines", "+ imaginary[at] * sines"),

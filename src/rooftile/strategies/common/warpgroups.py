@@ -8,16 +8,14 @@ import numpy as np
 
 from rooftile.strategies.common.cores import Cores
 
-_LEAST_REDUCTION = 64
+LEAST_REDUCTION = 64
 """The shortest sum of split products.  A split leaves errors of up to 12 u a term, which is more
-than the budget of shorter sums."""
+than the budget of much shorter sums."""
 
 
-def too_short(reduction: int) -> str | None:
+def too_short(reduction: int, least: int = LEAST_REDUCTION) -> str | None:
     """Why the products of so short a sum are not split; None where they may be."""
-    if reduction <= _LEAST_REDUCTION:
-        return f"split products pay from sums of {_LEAST_REDUCTION} products"
-    return None
+    return f"split products pay from sums of {least} products" if reduction <= least else None
 
 
 def elements(array: str, *shape: int) -> list[str]:

@@ -11,9 +11,9 @@ PREFERENCE = {
         "pointwise_fp16", "pointwise_bf16", "pointwise_tf32", "pointwise_ieee",
         "implicit_gemm_fp16", "implicit_gemm_bf16", "implicit_gemm_tf32", "implicit_gemm_ieee",
         "gathered_gemm_fp16", "gathered_gemm_bf16", "gathered_gemm_tf32",
-        "pool_folded_wgmma_ieee", "gathered_gemm_ieee", "direct_tile_fp16", "direct_tile_bf16",
-        "direct_bulk", "direct_tile", "im2col_register", "row_local", "coarsened", "tile_output",
-        "naive",
+        "pool_folded_ieee", "pool_folded_wgmma_ieee", "gathered_gemm_ieee",
+        "direct_tile_fp16", "direct_tile_bf16", "direct_bulk", "direct_tile",
+        "im2col_register", "row_local", "coarsened", "tile_output", "naive",
     ),
 }  # fmt: skip
 """The fastest first, by measurements; each says itself which problems it pays for."""

@@ -10,7 +10,7 @@ import numpy as np
 from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.rounded import rounding
-from rooftile.strategies.conv2d.gpu.pool_folded._base import PoolFolded
+from rooftile.strategies.conv2d.gpu.pool_folded._base import ENOUGH_BLOCKS, MOST_WARPS, PoolFolded
 from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
     GROUP_MAPS,
     bands_of,
@@ -18,15 +18,16 @@ from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
     folded,
     groups_of,
     slabs_of,
+    strips_of,
     tile_of,
 )
 from rooftile.strategies.gpu import Config, Step, Tunable
 
 _MOST_REGISTERS = 255
-_BANDS = (40, 20, 16, 10, 8, 4, 2, 1)
+BANDS = (40, 20, 16, 10, 8, 4, 2, 1)
 
 BAND_TUNABLES = (
-    Tunable("BAND_ROWS", _BANDS, 1),
+    Tunable("BAND_ROWS", BANDS, 1),
     Tunable("LEAST_BLOCKS", (1, 2, 3, 4, 5, 6), 1),
     Tunable("SEGMENTS", (1, 2, 4, 5, 10), 1),
     Tunable("BUFFERS", (1, 2), 1),
@@ -69,7 +70,7 @@ class FloatFolded(PoolFolded):
     def defaults(self, problem: Conv2d) -> dict[str, int]:
         """Bands of several rows, as many teams as find room, two buffers where both fit."""
         config = {tunable.name: tunable.default for tunable in self.tunables}
-        sizes = (rows for rows in _BANDS if rows <= problem.output_size[0])
+        sizes = (rows for rows in BANDS if rows <= problem.output_size[0])
         worth = (rows for rows in sizes if _band_bytes(problem, rows) <= self.worth)
         config["BAND_ROWS"] = next(worth, 1)
         config |= self._shared_out(problem, config)
@@ -123,6 +124,39 @@ class FloatFolded(PoolFolded):
         return self._folded_bytes(problem, config) // 4 + math.prod(
             problem.parameter_shapes["weights"]
         )
+
+
+class WarpsFolded(FloatFolded):
+    """Weights and patches in registers, for few channels; the warps of a block share a band."""
+
+    most_groups = MOST_WARPS
+    warps = Tunable("WARPS", (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16), 4)
+    block_bands = Tunable("BLOCK_BANDS", (1, 2, 4, 8, 16), 1)
+
+    def _shared_out(self, problem: Conv2d, config: Config) -> dict[str, int]:
+        """A warp for each strip or group of maps, several bands a block where there are many."""
+        strips, groups = strips_of(problem), groups_of(problem)
+        share = max(w for w in range(1, max(1, 5 // groups) + 1) if strips % w == 0)
+        chosen = {"WARPS": groups * share, "BUFFERS": 2}
+        if self.invalid(problem, {**config, **chosen}):
+            chosen["BUFFERS"] = 1
+        for bands in (2, 4, 8):
+            if self._grid(problem, {**config, "BLOCK_BANDS": bands}) >= ENOUGH_BLOCKS:
+                chosen["BLOCK_BANDS"] = bands
+        return chosen
+
+    def invalid(self, problem: Conv2d, config: Config) -> str | None:
+        """What no such rung can run, and warps that do not share out the maps evenly."""
+        groups, warps = groups_of(problem), config["WARPS"]
+        if groups <= self.most_groups and warps % groups:
+            return f"{warps} warps for {groups} groups of four maps"
+        return super().invalid(problem, config)
+
+    def _teams(self, config: Config) -> int:
+        return 1
+
+    def _grid(self, problem: Conv2d, config: Config) -> int:
+        return blocks(bands_of(problem, config), config["BLOCK_BANDS"])
 
 
 class WarpgroupsFolded(FloatFolded):

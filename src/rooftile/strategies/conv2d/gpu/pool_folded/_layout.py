@@ -7,6 +7,7 @@ patch of inputs that they read.  `docs/kernels.md` explains slab, band, strip an
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from rooftile.strategies.gpu import Config
 
 GROUP_MAPS = 4
 """Maps whose columns one instruction has: 16, four a map."""
+_LEAST_ROWS = 8
+"""Of a band of few images: each brings rows of the image that the next one brings too."""
 
 
 def does_not_fold(problem: Conv2d) -> str | None:
@@ -59,6 +62,23 @@ def strips_of(problem: Conv2d) -> int:
 def bands_of(problem: Conv2d, config: Config) -> int:
     """Bands of all images."""
     return problem.batch * blocks(problem.output_size[0], config["BAND_ROWS"])
+
+
+def rows_of_few(
+    problem: Conv2d, config: Config, choices: Iterable[int], multiprocessors: int
+) -> int:
+    """Rows of a band: those of ``config``, or where images are few some of the choices that leave
+    no rest of an image, so that no multiprocessor is idle."""
+    most, enough = config["BAND_ROWS"], 3 * multiprocessors // 2
+    if bands_of(problem, config) >= enough:
+        return most
+    fewer = [
+        rows
+        for rows in choices
+        if _LEAST_ROWS <= rows <= most and problem.output_size[0] % rows == 0
+    ]
+    many = [r for r in fewer if bands_of(problem, {**config, "BAND_ROWS": r}) >= enough]
+    return max(many, default=min(fewer, default=most))
 
 
 def divides(config: Config, segments: int) -> bool:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from rooftile.ops import Conv2d
 from rooftile.strategies.conv2d.gpu._winners import Winners
-from rooftile.strategies.conv2d.gpu.pool_folded._layout import bands_of
+from rooftile.strategies.conv2d.gpu.pool_folded._layout import rows_of_few
 from rooftile.strategies.conv2d.gpu.pool_folded._narrow import BANDS, NarrowFolded
 from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_bf16 import PoolFoldedBf16
 from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_fp16 import PoolFoldedFp16
+from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_ieee import PoolFoldedIeee
 from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_tf32 import PoolFoldedTf32
 from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_wgmma_bf16 import PoolFoldedWgmmaBf16
 from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_wgmma_fp16 import PoolFoldedWgmmaFp16
@@ -16,8 +17,6 @@ from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_wgmma_tf32 import Po
 from rooftile.strategies.gpu import Config
 
 _MOST_BLOCKS = 5
-_LEAST_ROWS = 8
-"""Of a band: each brings rows of the image that the next one brings too."""
 _FEW_IMAGES = 128
 
 
@@ -29,20 +28,8 @@ class NarrowWinners(Winners, NarrowFolded):
         images are lower, so that no multiprocessor is idle."""
         config = super().defaults(problem)
         config |= {"LEAST_BLOCKS": min(_MOST_BLOCKS, config["LEAST_BLOCKS"])}
-        return config if self.wgmma else config | {"BAND_ROWS": self._rows(problem, config)}
-
-    def _rows(self, problem: Conv2d, config: Config) -> int:
-        """Rows of a band: those of ``config``, or fewer that leave no rest of an image."""
-        most, enough = config["BAND_ROWS"], 3 * self.machine.multiprocessors // 2
-        if bands_of(problem, config) >= enough:
-            return most
-        fewer = [
-            rows
-            for rows in BANDS
-            if _LEAST_ROWS <= rows <= most and problem.output_size[0] % rows == 0
-        ]
-        many = [r for r in fewer if bands_of(problem, {**config, "BAND_ROWS": r}) >= enough]
-        return max(many, default=min(fewer, default=most))
+        rows = rows_of_few(problem, config, BANDS, self.machine.multiprocessors)
+        return config if self.wgmma else config | {"BAND_ROWS": rows}
 
     def config(self, problem: Conv2d, given: Config | None = None) -> dict[str, int]:
         """Nothing is staged unasked where shared memory has no room for places beside results: how
@@ -94,6 +81,12 @@ class WgmmaTf32Winners(Winners, PoolFoldedWgmmaTf32):
         return super().why_slow(problem)
 
 
+class IeeeWinners(Winners, PoolFoldedIeee):
+    """See `PoolFoldedIeee`."""
+
+    name = "pool_folded_ieee_winners"
+
+
 class WgmmaIeeeWinners(Winners, PoolFoldedWgmmaIeee):
     """See `PoolFoldedWgmmaIeee`."""
 
@@ -107,6 +100,7 @@ WINNERS = (
     Bf16Winners(),
     WgmmaTf32Winners(),
     Tf32Winners(),
+    IeeeWinners(),
     WgmmaIeeeWinners(),
 )
 """The fastest first, as in the ladder."""

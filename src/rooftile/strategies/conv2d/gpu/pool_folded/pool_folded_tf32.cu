@@ -57,9 +57,9 @@ __device__ __forceinline__ void load_slab(const float* patch, slab a)
 {
     UNROLL for (int row = 0; row < 2; row++)
         UNROLL for (int below = 0; below < 2; below++) {
-            float2 two = *(const float2*)(patch + (2 * HALF_STEPS * below + row) * PITCH);
-            a[row][below] = __float_as_uint(tf32(two.x));
-            a[row][2 + below] = __float_as_uint(tf32(two.y));
+            const volatile float* two = patch + (2 * HALF_STEPS * below + row) * PITCH;
+            a[row][below] = __float_as_uint(tf32(two[0]));
+            a[row][2 + below] = __float_as_uint(tf32(two[1]));
         }
 }
 

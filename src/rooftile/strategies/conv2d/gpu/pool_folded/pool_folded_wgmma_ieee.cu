@@ -17,61 +17,12 @@
 // maps.  `folded.h` says what a band, a strip and a task are.
 
 #include "common/overlapping.h"
-#include "common/scaled.h"
-#include "common/warp_range.h"
 #include "common/warpgroups.h"
-#include "conv2d/gpu/pool_folded/pooled.h"
-#include "conv2d/gpu/pool_folded/split.h"
+#include "conv2d/gpu/pool_folded/split_band.h"
 
+#define SLAB_BYTES (1024 * MAP_GROUPS)
+#define WEIGHT_BYTES (ALL_SLABS * SLAB_BYTES)
 #define LOW(b) ((b) + (SLAB_BYTES / 4 >> 4))
-// Two rows of a patch for a lane's two windows, as an instruction takes them.
-struct slab { pair high[4], low[4]; };
-
-__device__ __forceinline__ float tap(const float* weights, int map, int c, int p, int q)
-{
-    return weights[WEIGHT_BYTES / 4 + 4 * MAP_GROUPS + 1 +
-                   ((map * CHANNELS + c) * MASK_HEIGHT + p) * MASK_WIDTH + q];
-}
-
-// The range of a band's numbers.
-__device__ __forceinline__ struct range range_of(const float* tile)
-{
-    __shared__ struct range ranges[WARPS];
-    struct range range = {0, ~0u};
-    for (int e = MEMBER; e < BAND_SIZE / 4; e += TEAM) {
-        uint4 four = ((const uint4*)tile)[e];
-        widen(&range, four.x), widen(&range, four.y), widen(&range, four.z), widen(&range, four.w);
-    }
-    range = of_warp(range);
-    if (threadIdx.x % 32 == 0) ranges[threadIdx.x / 32] = range;
-    meet();
-    UNROLL for (int e = threadIdx.x / 128 * 4; e < threadIdx.x / 128 * 4 + 4; e++)
-        join(&range, ranges[e].most, ranges[e].before);
-    return range;
-}
-
-// Clears the rows that the image's last band lacks, where split numbers of the band before lie.
-__device__ __forceinline__ void clear_rest(float* tile, int band)
-{
-    int rows = HEIGHT - band % BANDS * BAND_STRIDE;
-    if ((BANDS - 1) * BAND_STRIDE + TILE_ROWS <= HEIGHT || rows >= TILE_ROWS) return;
-    const int first = (rows * WIDTH + PIECE - 1) / PIECE * PIECE;
-    for (int e = MEMBER; e < BAND_SIZE; e += TEAM)
-        if (e % TILE_SIZE >= first) tile[e] = 0.0f;
-}
-
-// Splits a band where it lies: of each two neighbours first the high numbers, then the low ones.
-__device__ __forceinline__ void split(float* tile, float scale)
-{
-    for (int e = MEMBER; e < BAND_SIZE / 4; e += TEAM) {
-        float4 four = ((const float4*)tile)[e];
-        float x = four.x * scale, y = four.y * scale, z = four.z * scale, w = four.w * scale;
-        float a = widened(NARROW(x)), b = widened(NARROW(y));
-        float c = widened(NARROW(z)), d = widened(NARROW(w));
-        ((uint4*)tile)[e] = make_uint4(pack(a, b), pack(low(x, a), low(y, b)),
-                                       pack(c, d), pack(low(z, c), low(w, d)));
-    }
-}
 
 __device__ __forceinline__ void load_slab(const float* patch, int s, struct slab* a)
 {
@@ -79,8 +30,9 @@ __device__ __forceinline__ void load_slab(const float* patch, int s, struct slab
     if (s >= SLABS) s = SLABS - 1;
     patch += s / PATCH_SLABS * TILE_SIZE + 2 * (s % PATCH_SLABS) * PITCH;
     UNROLL for (int e = 0; e < 4; e++) {
-        uint2 two = *(const uint2*)(patch + (2 * HALF_STEPS * (e % 2) + e / 2) * PITCH);
-        a->high[e] = two.x, a->low[e] = two.y;
+        const volatile pair* two =
+            (const volatile pair*)patch + (2 * HALF_STEPS * (e % 2) + e / 2) * PITCH;
+        a->high[e] = two[0], a->low[e] = two[1];
     }
 }
 
@@ -126,22 +78,6 @@ __device__ __forceinline__ void multiply(const float* patch, const float* next, 
     }
     WGMMA_WAIT(small);
     UNROLL for (int e = 0; e < SUMS; e++) sum[e] = fmaf(small[e], 1.0f / LOW_SCALE, total[e]);
-}
-
-// The pool over a fold's window, scaled back by 2^exponent.
-__device__ __forceinline__ struct pooled four_scaled_back(float sum[8], int half, float shift,
-                                                          int exponent, struct floors least)
-{
-    if (POOL_AVERAGE)
-        UNROLL for (int row = 0; row < 2; row++)
-            UNROLL for (int column = 0; column < 2; column++) {
-                float* z = sum + 4 * row + 2 * half + column;
-                *z = scaled_back(*z, exponent, least);
-            }
-    // The largest is the largest at any scale.
-    struct pooled four = of_four(sum, half, shift);
-    if (!POOL_AVERAGE) four.sum = scaled_back(four.sum, exponent, least);
-    return four;
 }
 
 // A warp walks down a task's rows of windows.  Sums are 2^exponents times too small.
@@ -221,13 +157,13 @@ __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
     UNROLL for (int m = 0; m < GROUPS; m++) {
         int map = 4 * m + threadIdx.x % 4;
         shift[m] = map < MAPS ? bias[map] : 0.0f;
-        exponents[m] = (int)weights[WEIGHT_BYTES / 4 + map];
+        exponents[m] = (int)weights[FOLDED + map];
     }
     for (int e = threadIdx.x; e < WEIGHT_BYTES / 16; e += THREADS)
         ((uint4*)shared)[e] = ((const uint4*)weights)[e];
     shared_ready();
     word b = PIECES_AT((unsigned)__cvta_generic_to_shared(shared), SLAB_BYTES / 2);
     __syncthreads();
-    bands(x, weights, out, images, tiles, b, exponents, weights[WEIGHT_BYTES / 4 + 4 * MAP_GROUPS],
+    bands(x, weights, out, images, tiles, b, exponents, weights[FOLDED + 4 * MAP_GROUPS],
           shift WHERE(0));
 }

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d
-from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.common.scaled import split_macros
-from rooftile.strategies.common.warpgroups import too_short
 from rooftile.strategies.conv2d.gpu.pool_folded._float import BAND_TUNABLES, WarpgroupsFolded
-from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
-    GROUP_MAPS,
-    groups_of,
-    slabs_of,
-    whole_segments,
-)
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.conv2d.gpu.pool_folded._layout import groups_of, slabs_of, whole_segments
+from rooftile.strategies.conv2d.gpu.pool_folded._split import SplitFolded
+from rooftile.strategies.gpu import Config
 
 _OTHERS = 72
 """Registers for addresses, loops, results, a slab's patches and what scales them."""
-_MEASURE_THREADS, _SPLIT_THREADS = 32, 256
 _LEAST_FLOPS = 1_000_000_000
 """From so many FLOPs on, split products pay for the weights that every block loads."""
 
 
-class PoolFoldedWgmmaIeee(WarpgroupsFolded):
+class PoolFoldedWgmmaIeee(SplitFolded, WarpgroupsFolded):
     """Each float32 is two numbers of float16, three products make one, sums in the cores are
     short.
 
@@ -33,26 +24,14 @@ class PoolFoldedWgmmaIeee(WarpgroupsFolded):
 
     name = "pool_folded_wgmma_ieee"
     order = 25
-    precision = "ieee"
     few_maps = 7
-    prepared = "split"
     axes = (2, 3, 4, 0, 7, 1, 8, 5, 6)
     most_slabs = 64
     worth = 32 * 1024
     static_bytes = 128
     source = "pool_folded_wgmma_ieee"
     summary = "the same for float32 as two numbers of float16, scaled into its range"
-    tunables = (*BAND_TUNABLES, WarpgroupsFolded.warps, Tunable("SUMMED", (2, 4, 8), 4))
-
-    @property
-    def cores(self) -> Cores:
-        """See `PoolFolded.cores`."""
-        return CORES["fp16"]
-
-    def why_not(self, problem: Conv2d) -> str | None:
-        """What rungs in 16 bits refuse, and short sums: their budgets have no room for the split's
-        error."""
-        return super().why_not(problem) or too_short(problem.reduction)
+    tunables = (*BAND_TUNABLES, WarpgroupsFolded.warps, SplitFolded.summed)
 
     def why_slow(self, problem: Conv2d) -> str | None:
         """Every block loads the weights, which little work does not pay for."""
@@ -76,29 +55,6 @@ class PoolFoldedWgmmaIeee(WarpgroupsFolded):
     def _all_slabs(self, problem: Conv2d, config: Config) -> int:
         """The slabs in whole runs of `SUMMED`."""
         return blocks(slabs_of(problem), config["SUMMED"]) * config["SUMMED"]
-
-    def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
-        """The macros of the folded pool and of the split."""
-        split = split_macros(problem.reduction) | {"MEASURE_THREADS": _MEASURE_THREADS}
-        return super().macros(problem, config) | split
-
-    def workspace(self, problem: Conv2d, config: Config) -> dict[str, int]:
-        """What the kernel reads of the weights, and the span of each map's."""
-        behind = GROUP_MAPS * groups_of(problem) + 1
-        size = self._packed_size(problem, config) + behind
-        return {self.prepared: size, "spans": 2 * problem.maps}
-
-    def preparation(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
-        """Finds the span of each map's weights, then splits them."""
-        measure = Launch("measure_weights", (problem.maps, 1, 1), (_MEASURE_THREADS, 1, 1))
-        count = self._packed_size(problem, config)
-        split = Launch(
-            "split_weights", (blocks(count, _SPLIT_THREADS), 1, 1), (_SPLIT_THREADS, 1, 1)
-        )
-        return (
-            Step(measure, ("weights", "spans")),
-            Step(split, ("weights", "spans", self.prepared, count)),
-        )
 
 
 STRATEGY = PoolFoldedWgmmaIeee()

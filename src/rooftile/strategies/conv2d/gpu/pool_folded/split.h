@@ -1,9 +1,10 @@
-// Splits the folded weights of rung 25, pool_folded_wgmma_ieee, into two numbers of float16, each
-// map's scaled as `common/scaled.h` says.
+// Splits folded weights into two numbers of float16, each map's scaled as `common/scaled.h` says.
 //
-// weights[ALL_SLABS][2 rows][MAP_GROUPS][2][8 columns][8 deep], behind them the given
-// weights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH]; spans[MAPS], one for each map's weights;
-// split[ALL_SLABS][2 rows][2 numbers][MAP_GROUPS][2][8 columns][8 deep] in float16, behind them the
+// For rung 25, pool_folded_wgmma_ieee, weights[ALL_SLABS][2 rows][MAP_GROUPS][2][8 columns][8 deep],
+// for rung 45, pool_folded_ieee, weights[MAP_GROUPS][SLABS][2][2 rows][32 lanes][2]; behind them the
+// given weights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH]; spans[MAPS], one for each map's weights;
+// split[ALL_SLABS][2 rows][2 numbers][MAP_GROUPS][2][8 columns][8 deep] or
+// split[MAP_GROUPS][SLABS][2 numbers][2][2 rows][32 lanes][2] in float16, behind them the
 // exponents[4 MAP_GROUPS] that scale results back, the least result that small weights leave no
 // doubt of, and the given weights.
 
@@ -12,12 +13,17 @@
 #include "common/scaled.h"
 #include "conv2d/gpu/pool_folded/sizes.h"
 
+// How many weights are folded, and how many of them lie together, before their low numbers.
+#if WGMMA
 #define ALL_SLABS ((SLABS + SUMMED - 1) / SUMMED * SUMMED)
-#define SLAB_BYTES (1024 * MAP_GROUPS)
-#define WEIGHT_BYTES (ALL_SLABS * SLAB_BYTES)
-// How many weights are folded, and how many of them are of a slab's row.
-#define FOLDED (WEIGHT_BYTES / 4)
-#define ROW_WEIGHTS (SLAB_BYTES / 8)
+#define TOGETHER (128 * MAP_GROUPS)
+#define GROUP_OF(i) ((i) % TOGETHER / 128)
+#else
+#define ALL_SLABS SLABS
+#define TOGETHER 256
+#define GROUP_OF(i) ((i) / TOGETHER / SLABS)
+#endif
+#define FOLDED (256 * MAP_GROUPS * ALL_SLABS)
 
 // Finds the span of each map's weights.  Grid: a block a map.
 __global__ void measure_weights(const GLOBAL float* weights, GLOBAL struct range* spans)
@@ -53,14 +59,14 @@ __global__ void split_weights(const GLOBAL float* weights, const GLOBAL struct r
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < FOLDED) {
-        int at = i % ROW_WEIGHTS, map = at / 128 * 4 + at / 16 % 4;
+        int at = i % TOGETHER, map = GROUP_OF(i) * 4 + at / 16 % 4;
         // Maps beyond the last have no span of their own; their weights are zeros.
         struct range span = spans[map < MAPS ? map : 0];
         float weight = weights[i] * power(scale_of(span));
-        GLOBAL narrow* numbers = (GLOBAL narrow*)split + i / ROW_WEIGHTS * (2 * ROW_WEIGHTS) + at;
+        GLOBAL narrow* numbers = (GLOBAL narrow*)split + i / TOGETHER * (2 * TOGETHER) + at;
         narrow high = NARROW(weight);
         numbers[0] = high;
-        numbers[ROW_WEIGHTS] = NARROW(low(weight, widened(high)));
+        numbers[TOGETHER] = NARROW(low(weight, widened(high)));
     } else if (i < count) {
         split[4 * MAP_GROUPS + 1 + i] = weights[i];
     }

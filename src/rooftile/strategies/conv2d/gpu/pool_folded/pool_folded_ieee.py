@@ -1,0 +1,71 @@
+"""Rung 45, `pool_folded_ieee`: the pool folded with float32's error, for few maps."""
+
+from __future__ import annotations
+
+from rooftile.ops import Conv2d
+from rooftile.strategies.conv2d.gpu.pool_folded._float import BAND_TUNABLES, BANDS, WarpsFolded
+from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
+    patch_slabs,
+    rows_of_few,
+    slabs_of,
+)
+from rooftile.strategies.conv2d.gpu.pool_folded._split import SplitFolded
+from rooftile.strategies.gpu import Config
+
+_OTHERS = 72
+"""Registers for sums, addresses, loops, results and what scales them."""
+_MOST_MAPS = 7
+"""More are for warpgroups."""
+_LEAST_FLOPS = 150_000_000
+"""From so many FLOPs on, 60 images of lenet-conv1, split products pay for a second number of
+everything."""
+_SLAB, _LEAST_SHARE = 16, 0.6
+"""Terms of a slab, and the least share of them that masks must have: the rest are zeros."""
+
+
+class PoolFoldedIeee(SplitFolded, WarpsFolded):
+    """Weights and patches in registers, both numbers of each: few channels.
+
+    [groups][slabs][2 rows of windows][2 rows of a slab][32 lanes][2 elements]
+    """
+
+    name = "pool_folded_ieee"
+    order = 45
+    most_slabs = 8
+    least_reduction = 48
+    axes = (0, 2, 3, 7, 4, 1, 8, 5, 6)
+    worth = 32 * 1024
+    static_bytes = 128
+    source = "pool_folded_ieee"
+    summary = "pool positions as columns of tensor-core products of split float32, for few maps"
+    tunables = (*BAND_TUNABLES, WarpsFolded.warps, WarpsFolded.block_bands, SplitFolded.summed)
+
+    def why_slow(self, problem: Conv2d) -> str | None:
+        """Maps that a warpgroup multiplies together; little work; small masks in wide slabs."""
+        if problem.maps > _MOST_MAPS:
+            return f"it pays up to {_MOST_MAPS} maps"
+        if problem.flops < _LEAST_FLOPS:
+            return f"it pays from {_LEAST_FLOPS:,} FLOPs"
+        share = problem.reduction / (_SLAB * slabs_of(problem))
+        if share < _LEAST_SHARE:
+            return f"masks are {share:.2f} of what its instructions multiply"
+        return super().why_slow(problem)
+
+    def defaults(self, problem: Conv2d) -> dict[str, int]:
+        """Those of its kind; bands of few images are lower."""
+        config = super().defaults(problem)
+        rows = rows_of_few(problem, config, BANDS, self.machine.multiprocessors)
+        return config | {"BAND_ROWS": rows}
+
+    def _shared_out(self, problem: Conv2d, config: Config) -> dict[str, int]:
+        """A band and a buffer a block: blocks beside it overlap its copies, and its split."""
+        chosen = super()._shared_out(problem, config)
+        return chosen | {"BUFFERS": 1, "BLOCK_BANDS": 1}
+
+    def _held(self, problem: Conv2d, config: Config) -> int:
+        """Patches in a ring, weights, and the others."""
+        ring = problem.channels * patch_slabs(problem)
+        return _OTHERS + 8 * (ring + slabs_of(problem))
+
+
+STRATEGY = PoolFoldedIeee()

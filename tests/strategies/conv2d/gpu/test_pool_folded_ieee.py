@@ -14,7 +14,7 @@ IEEE = strategy("conv2d", "pool_folded_ieee", "cuda")
 LENET = Conv2d(3, 1, 86, 86, 4, (7, 7), activation="relu", pool=Pool.of("max", 2))
 WIDE = Conv2d(3, 2, 46, 54, 6, (7, 7), activation="relu", pool=Pool.of("max", 4))
 PADDED = Conv2d(5, 2, 23, 27, 7, (6, 5), padding=(1, 2), pool=Pool.of("max", 2))
-BANDS = Conv2d(3, 3, 24, 26, 3, (5, 5), pool=Pool.of("average", 2))
+BANDS = Conv2d(3, 2, 24, 26, 3, (5, 5), pool=Pool.of("average", 2))
 UNEVEN = np.float32(1 + 2.0**-11 + 2.0**-23)
 """A number of which the split misses as much as of any, always in the same direction."""
 

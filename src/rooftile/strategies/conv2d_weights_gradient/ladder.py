@@ -12,6 +12,7 @@ PREFERENCE = {
         "mma_bf16",
         "mma_fp16",
         "mma_tf32",
+        "queued",
         "lane_rows",
         "windows",
         "lane_columns",

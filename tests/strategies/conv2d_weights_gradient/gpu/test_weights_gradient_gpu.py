@@ -118,9 +118,9 @@ def test_gradients_of_all_outputs_are_walked_down():
 
 
 def test_many_images_are_the_tensor_cores_at_their_precisions():
-    for name, others in (("lenet-conv1", "windows"), ("lenet-conv2", "lane_rows")):
+    for name in ("lenet-conv1", "lenet-conv2"):
         many = dataclasses.replace(NAMED[name], images=1024)
-        assert choose(many, "ieee", "cuda").name == others
+        assert choose(many, "ieee", "cuda").name == "queued"
         for precision in ("tf32", "bf16", "fp16"):
             turned = name == "lenet-conv1" and precision != "tf32"
             chosen = choose(many, precision, "cuda").name
@@ -134,8 +134,44 @@ def test_many_images_are_the_tensor_cores_at_their_precisions():
     assert choose(most, "tf32", "cuda").name == "turned_tf32"
     some = dataclasses.replace(NAMED["lenet-conv1"], images=64)
     assert choose(some, "bf16", "cuda").name == "mma_bf16"
-    assert choose(some, "tf32", "cuda").name == "windows"
-    assert choose(NAMED["lenet-conv2"], "bf16", "cuda").name == "lane_rows"
+    assert choose(some, "tf32", "cuda").name == "queued"
+    assert choose(NAMED["lenet-conv2"], "bf16", "cuda").name == "queued"
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"pool": None}, "behind a max-pool"),
+        ({"stride": (1, 2)}, "apart"),
+        ({"mask": (33, 2)}, "33 rows"),
+        ({"maps": 512}, "sums of a thread"),
+        ({"height": 300, "width": 300}, "shared memory"),
+    ],
+)
+def test_queues_say_what_they_refuse(change, why):
+    problem = dataclasses.replace(NAMED["lenet-conv2"], **change)
+    assert why in strategy("conv2d_weights_gradient", "queued", "cuda").why_not(problem)
+
+
+def test_queues_are_for_images_and_windows_enough():
+    rung, problem = strategy("conv2d_weights_gradient", "queued", "cuda"), NAMED["lenet-conv2"]
+    assert rung.why_slow(dataclasses.replace(problem, images=64)) is None
+    assert "images" in rung.why_slow(dataclasses.replace(problem, images=16))
+    assert "windows" in rung.why_slow(dataclasses.replace(problem, images=64, height=24))
+
+
+@pytest.mark.parametrize(
+    ("name", "images", "expected"),
+    [
+        ("lenet-conv1", 64, {"TEAMS": 2, "PARTS": 8, "SPLITS": 2}),
+        ("lenet-conv1", 8192, {"TEAMS": 4, "PARTS": 2, "SPLITS": 1}),
+        ("lenet-conv2", 64, {"TEAMS": 8, "PARTS": 1, "SPLITS": 2}),
+        ("lenet-conv2", 8192, {"TEAMS": 8, "PARTS": 1, "SPLITS": 1}),
+    ],
+)
+def test_few_images_have_more_warps_that_queue(name, images, expected):
+    problem = dataclasses.replace(NAMED[name], images=images)
+    assert strategy("conv2d_weights_gradient", "queued", "cuda").defaults(problem) == expected
 
 
 @pytest.mark.parametrize(
@@ -256,4 +292,4 @@ def test_warpgroups_take_many_images_of_many_channels(monkeypatch, architecture,
         for precision in precisions:
             assert choose(problem, precision, "cuda").name == f"{expected}_{precision}"
     fewer = dataclasses.replace(NAMED["lenet-conv2"], images=160)
-    assert choose(fewer, "tf32", "cuda").name == "lane_rows"
+    assert choose(fewer, "tf32", "cuda").name == "queued"

@@ -8,7 +8,7 @@
 // Where there are several, each column of the windows has a layer of its own in shared memory, with
 // every UNITth pixel: so pixels of windows beside each other lie beside each other, wherever in their
 // windows winners stand, and rows lie whole slots apart: winners of different queues share no bank.
-// What it removes: products of what relu cut, half of all, and lanes without a row.
+// What it removes: products of what relu cut, and lanes without a row.
 //
 // Queues are rings.  A warp takes from them what all of them have when one is nearly full, and
 // everything at the end of a map: then zeros that meet zeros fill up the shorter ones.  Windows that

@@ -7,6 +7,7 @@ on Wide SIMD Many-Core Architectures", HPG 2009 (queues by ballots).
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
@@ -131,8 +132,10 @@ class Queued(GpuWeightsGradient):
         return min(problem.images, max(1, resident // (groups * splits)))
 
     def _resident(self, problem: Conv2dWeightsGradient, config: Config) -> int:
-        """Blocks of a multiprocessor."""
-        shared, many = _shared(problem, config), _RESIDENT_THREADS // _threads(config)
+        """Blocks of a multiprocessor: as many as it holds, and as there are."""
+        beside = problem.images * math.prod(self._beside(problem, config))
+        shared, most = _shared(problem, config), blocks(beside, self.machine.multiprocessors)
+        many = min(most, _RESIDENT_THREADS // _threads(config))
         fitting = (n for n in range(many, 1, -1) if shared <= self.machine.shared_room(n))
         return next(fitting, 1)
 

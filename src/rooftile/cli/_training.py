@@ -51,28 +51,41 @@ def stoppable() -> Iterator[Callable[[], None]]:
 
 
 @contextlib.contextmanager
-def opened_meanwhile(device: str) -> Iterator[Callable[[Callable[[], None]], object]]:
+def opened_meanwhile(device: str) -> Iterator[Callable[[Callable[[], object]], object]]:
     """A thread opens the GPU, if it is one, while the block runs.
 
     It gives a function that tells the thread what to do behind that, which nobody waits for.  What
     is wrong is told to whoever does the same next.
     """
-    from rooftile.devices import select
+    from rooftile.devices.names import parse_device
+
+    kind, index = parse_device(device)
+    if kind == "cpu":
+        yield lambda _: None
+        return
+    if kind == "cuda":
+        from rooftile.devices.cuda.waking import waking
+
+        # Sooner than the thread below has imported what opens it.
+        waking(index)
 
     def attempt(work: Callable[[], object]) -> None:
         with contextlib.suppress(RooftileError):
             work()
 
-    if select.parse_device(device)[0] == "cpu":
-        yield lambda _: None
-        return
     thread = ThreadPoolExecutor(1)
-    opened = thread.submit(attempt, partial(select.open_gpu, device))
+    opened = thread.submit(attempt, partial(_open, device))
     try:
         yield lambda work: thread.submit(attempt, work)
     finally:
         opened.result()
         thread.shutdown(wait=False)
+
+
+def _open(device: str) -> None:
+    from rooftile.devices import select
+
+    select.open_gpu(device)
 
 
 class Speed:
@@ -107,7 +120,7 @@ def progress_bar(
     with contextlib.ExitStack() as stack:
         check = stack.enter_context(stoppable())
         bars = None
-        if output.progress.is_terminal:
+        if output.on_terminal:
             from rich.progress import BarColumn, TextColumn
             from rich.progress import Progress as Bars
 
@@ -130,7 +143,7 @@ def progress_bar(
 
 def epoch_line(output: Output, line: str) -> None:
     """Print what an epoch came to."""
-    output.progress.print(line, markup=False)
+    output.line(line)
 
 
 def _line(step: Progress, speed: Speed) -> str:

@@ -14,14 +14,14 @@ from __future__ import annotations
 import argparse
 import shlex
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rooftile.cli._network import check_channels, download_report, percent_of
 from rooftile.cli._options import check_writable, positive
-from rooftile.cli._output import Output
+from rooftile.cli._output import Output, Say
 from rooftile.cli._train_mlp import add_mlp_arguments, train_mlp
 from rooftile.cli._training import (
     epochs_json,
@@ -90,17 +90,36 @@ def command(arguments: argparse.Namespace) -> int:
         output = Output(arguments)
         if arguments.model == "mlp":
             return train_mlp(arguments, output, _given(arguments))
-        from rooftile.nn import MODELS, load
+        with output.working("loading the images") as say, ThreadPoolExecutor(2, "read") as beside:
+            reading = partial(_reading, arguments, say, beside)
+            # A download waits until the rest is known to be right.
+            begun = None if arguments.download else reading()
+            from rooftile.nn import MODELS, load
 
-        model = arguments.model
-        network = MODELS[model] if model in MODELS else load(model)
-        out: Path = arguments.out or Path(f"{network.name}.safetensors")
-        check_writable("--out", out)
-        options = _options(arguments.seed, _given(arguments))
-        behind(partial(_compile_ahead, arguments, network, options))
-        images, test = _images(arguments, output, network)
+            model = arguments.model
+            network = MODELS[model] if model in MODELS else load(model)
+            out: Path = arguments.out or Path(f"{network.name}.safetensors")
+            check_writable("--out", out)
+            options = _options(arguments.seed, _given(arguments))
+            behind(partial(_compile_ahead, arguments, network, options))
+            if arguments.json:
+                behind(_environment)
+            images, test = (one.result() for one in begun or reading())
+        check_channels(network, images)
+        check_channels(network, test)
     output.show(f"training {network.name} on {images.source}, {len(images):,} images")
     return _train(arguments, output, network, options, images, test, out)
+
+
+def _reading(
+    arguments: argparse.Namespace, say: Say, beside: ThreadPoolExecutor
+) -> tuple[Future[ImageSet], Future[ImageSet]]:
+    """The images to train on and those to test with, once other threads have read them."""
+    from rooftile.nn.data.fashion import load_images
+
+    data, report = (arguments.data, arguments.download), download_report(say)
+    images = beside.submit(load_images, "train", data[0], arguments.limit, data[1], report)
+    return images, beside.submit(load_images, "test", data[0], None, data[1], report)
 
 
 def _compile_ahead(
@@ -116,21 +135,15 @@ def _compile_ahead(
         compile_ahead(network, options, arguments.device, count, _TESTED, _SIZE)
 
 
-def _images(
-    arguments: argparse.Namespace, output: Output, network: Network
-) -> tuple[ImageSet, ImageSet]:
-    """Those to train on and those to test with, which fit the network."""
-    from rooftile.nn.data import load_images
+def _environment() -> dict[str, Any]:
+    """Where it runs, as plain values; what tells that is imported, and looked up, once."""
+    import dataclasses
 
-    with output.working("loading the images") as say:
-        data, report = (arguments.data, arguments.download), download_report(say)
-        with ThreadPoolExecutor(1) as beside:
-            read = beside.submit(load_images, "test", data[0], None, data[1], report)
-            images = load_images("train", data[0], arguments.limit, data[1], report)
-            test = read.result()
-    check_channels(network, images)
-    check_channels(network, test)
-    return images, test
+    from rooftile.lab.environment import environment
+    from rooftile.lab.records import plain
+
+    made: dict[str, Any] = plain(dataclasses.asdict(environment()))
+    return made
 
 
 def _train(
@@ -218,37 +231,15 @@ def _finish(
     out: Path,
     extra: dict[str, Any],
 ) -> None:
-    import dataclasses
-
-    from rooftile.lab.environment import environment
-    from rooftile.lab.records import plain
-
     (loss, seconds), record = measured, network.metadata
     accuracies = {
         int(key.rpartition("_")[2]): float(value)
         for key, value in record.items()
         if key.startswith("accuracy_")
     }
-    output.result(
-        plain(
-            {
-                "model": network.name,
-                "device": arguments.device,
-                "options": dataclasses.asdict(options),
-                "images": len(images),
-                "loss": loss,
-                "accuracy": accuracies,
-                "seconds": seconds,
-                "out": str(out),
-                **extra,
-                "environment": {
-                    **dataclasses.asdict(environment()),
-                    "data": images.source,
-                    "test_data": test.source,
-                },
-            }
-        )
-    )
+    if arguments.json:
+        told = {"loss": loss, "accuracy": accuracies, "seconds": seconds, "out": str(out), **extra}
+        _tell(arguments, output, network, options, images, test, told)
     output.show(
         f"trained in {seconds:.0f} s; wrote {out}",
         *(
@@ -257,3 +248,23 @@ def _finish(
         ),
         f"test images: {test.source}",
     )
+
+
+def _tell(
+    arguments: argparse.Namespace,
+    output: Output,
+    network: Network,
+    options: TrainingOptions,
+    images: ImageSet,
+    test: ImageSet,
+    told: dict[str, Any],
+) -> None:
+    """Print the JSON object."""
+    import dataclasses
+
+    from rooftile.lab.records import plain
+
+    what = {"model": network.name, "device": arguments.device}
+    what |= {"options": dataclasses.asdict(options), "images": len(images)}
+    where = {**_environment(), "data": images.source, "test_data": test.source}
+    output.result(plain({**what, **told, "environment": where}))

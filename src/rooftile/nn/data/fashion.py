@@ -13,7 +13,6 @@ from rooftile.devices import cache
 from rooftile.errors import InputError
 from rooftile.nn.data.idx import read_idx
 from rooftile.nn.data.image_set import ImageSet, read_archive
-from rooftile.ops.problem import check_positive
 
 if TYPE_CHECKING:
     from rooftile.nn.data.download import Report
@@ -70,6 +69,9 @@ def load_images(
     if split not in _NAMES:
         raise InputError("split", repr(split), f"one of {list(get_args(Split))}")
     if limit is not None:
+        # Imported here: the operations take longer than to begin to read.
+        from rooftile.ops.problem import check_positive
+
         check_positive(limit=limit)
     if data is not None:
         return _given(Path(data), split, limit)

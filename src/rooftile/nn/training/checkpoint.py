@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import hashlib
 import json
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,17 +38,16 @@ class Run:
 
     network: Network
     options: TrainingOptions
-    data: str
-    """A hash of the data."""
+    data: Future[str]
+    """A hash of the data, which another thread makes."""
 
     @classmethod
     def of(cls, network: Network, options: TrainingOptions, *arrays: NDArray[Any]) -> Run:
         """The run that trains a network on these arrays."""
-        digest = hashlib.sha256()
-        for array in arrays:
-            digest.update(repr(array.shape).encode())
-            digest.update(np.ascontiguousarray(array).data)
-        return cls(network, options, digest.hexdigest())
+        thread = ThreadPoolExecutor(1, "hash")
+        hashed = thread.submit(_hash, arrays)
+        thread.shutdown(wait=False)
+        return cls(network, options, hashed)
 
     def identity(self) -> dict[str, str]:
         """What must be equal, by name.  The number of threads need not be."""
@@ -57,8 +56,16 @@ class Run:
             MODEL_KEY: self.network.name,
             ARCHITECTURE_KEY: written(self.network),
             "options": json.dumps(options, sort_keys=True),
-            "data": self.data,
+            "data": self.data.result(),
         }
+
+
+def _hash(arrays: Sequence[NDArray[Any]]) -> str:
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(repr(array.shape).encode())
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
 
 
 def save(path: Path, run: Run, state: State) -> None:
@@ -78,7 +85,8 @@ def save(path: Path, run: Run, state: State) -> None:
 
 
 class Keeper:
-    """Writes the checkpoints of a run, where it has a file for them."""
+    """Writes the checkpoints of a run, where it has a file for them; also when what is done inside
+    of it, between two steps, raises."""
 
     def __init__(self, path: Path | None, run: Run, state: State) -> None:
         self._path, self._run, self._state = path, run, state
@@ -99,14 +107,12 @@ class Keeper:
         if time.perf_counter() - self._last >= _SECONDS:
             self.keep()
 
-    @contextlib.contextmanager
-    def keeping(self) -> Iterator[None]:
-        """What may raise between two steps: then the run is kept."""
-        try:
-            yield
-        except BaseException:
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, raised: object, *_: object) -> None:
+        if raised is not None:
             self.keep()
-            raise
 
 
 def restore(path: Path, run: Run, state: State) -> None:

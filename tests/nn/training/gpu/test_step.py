@@ -261,8 +261,8 @@ def test_what_only_the_cpu_trains_is_refused(device):
     ).initialise(0)
     images = np.zeros((21, 9, 9), np.uint8)
     steps = DeviceSteps(overlapping, images, LABELS, options, place)
+    given = Given(np.arange(21), np.zeros(21, np.int32), rates_of(options, 0, 1))
     with pytest.raises(UnsupportedProblem, match="share"):
-        given = Given(np.arange(21), np.zeros(21, np.int32), rates_of(options, 0, 1))
         next(steps.losses(given, 0))
     wide = dataclasses.replace(options, dtype="float64")
     with pytest.raises(UnsupportedProblem, match="float64"):
@@ -279,9 +279,7 @@ def test_what_only_the_cpu_trains_is_refused(device):
 @pytest.mark.parametrize(
     ("rule", "where"), [("sgd", (2, 2)), ("adam", (1, 1)), ("adam", (1, 3)), ("adam", (2, 2))]
 )
-def test_training_is_that_of_the_cpu_stops_and_goes_on(
-    rule, where, holdout, device, tmp_path
-):
+def test_training_is_that_of_the_cpu_stops_and_goes_on(rule, where, holdout, device, tmp_path):
     """Where nothing is held out, the device is beyond an epoch's end when that is reported."""
     options = TrainingOptions(
         epochs=3, batch=8, optimiser=rule, learning_rate=1e-3, flip=True, holdout=holdout, seed=3

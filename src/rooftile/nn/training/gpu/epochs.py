@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
@@ -193,16 +194,16 @@ class DeviceSteps:
 
 def rates_of(options: TrainingOptions, epoch: int, steps: int) -> NDArray[np.float32]:
     """What `update.cu` is told of each step of an epoch: float32[steps, 4]."""
-    made = np.zeros((steps, 4))
+    made = []
     for number in range(steps):
         rate = options.rate((epoch + number / steps) / options.epochs)
         done, root = epoch * steps + number + 1, 1.0
         kept = 1 - rate * options.weight_decay
         if options.optimiser == "adam":
             rate /= 1 - options.momentum**done
-            root = float(np.sqrt(1 - SQUARE_DECAY**done))
-        made[number] = rate, kept, root, epoch
-    return made.astype(np.float32)
+            root = math.sqrt(1 - SQUARE_DECAY**done)
+        made.append((rate, kept, root, epoch))
+    return np.array(made, np.float64).astype(np.float32)
 
 
 def variation_of(

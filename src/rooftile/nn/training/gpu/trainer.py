@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -108,7 +109,7 @@ class DeviceTrainer:
         steps, self._fetched = len(self._sizes), False
         rate = options.rate((epoch + number / steps) / options.epochs)
         done = state.optimiser.state.get("steps")
-        if not np.isfinite(loss):
+        if not math.isfinite(loss):
             # The device is beyond it, and what it says of the next steps means nothing.
             self._steps.untold()
             self._steps.recall()

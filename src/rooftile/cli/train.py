@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -49,8 +50,8 @@ _OPTIONS = {
     "dropout": (float, "share of each layer's outputs that a step leaves out"),
 }
 """Options of the run by their field's name: type and meaning; defaults are the library's."""
-_COUNT, _TESTED, _SIZE = 60_000, 10_000, (28, 28)
-"""Training and test images of Fashion-MNIST, and their pixels."""
+_COUNT, _SIZE = 60_000, (28, 28)
+"""Training images of Fashion-MNIST, and their pixels."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -101,14 +102,12 @@ def command(arguments: argparse.Namespace) -> int:
             out: Path = arguments.out or Path(f"{network.name}.safetensors")
             check_writable("--out", out)
             options = _options(arguments.seed, _given(arguments))
-            behind(partial(_compile_ahead, arguments, network, options))
-            if arguments.json:
-                behind(_environment)
+            behind(partial(_compile_ahead, arguments, network, options, begun))
             images, test = (one.result() for one in begun or reading())
         check_channels(network, images)
         check_channels(network, test)
-    output.show(f"training {network.name} on {images.source}, {len(images):,} images")
-    return _train(arguments, output, network, options, images, test, out)
+        output.show(f"training {network.name} on {images.source}, {len(images):,} images")
+        return _train(arguments, output, network, options, images, test, out, behind)
 
 
 def _reading(
@@ -123,16 +122,38 @@ def _reading(
 
 
 def _compile_ahead(
-    arguments: argparse.Namespace, network: Network, options: TrainingOptions
+    arguments: argparse.Namespace,
+    network: Network,
+    options: TrainingOptions,
+    reading: Sequence[Future[ImageSet]] | None,
 ) -> None:
-    """Compile what a training with images like Fashion-MNIST's takes, which most are."""
-    from rooftile.devices.select import parse_device
+    """Compile what a training with images like Fashion-MNIST's takes, which most are, unless these
+    have been read: then the training compiles by itself."""
     from rooftile.nn.training.gpu.ahead import compile_ahead
 
-    # What OpenCL's drivers make of a text is not kept for another program.
-    if parse_device(arguments.device)[0] == "cuda":
+    if _compiles(arguments) and not (reading and reading[0].done()):
         count = max(1, (arguments.limit or _COUNT) - options.holdout)
-        compile_ahead(network, options, arguments.device, count, _TESTED, _SIZE)
+        compile_ahead(network, options, arguments.device, count, _SIZE)
+
+
+def _ready_to_end(
+    arguments: argparse.Namespace, network: Network, options: TrainingOptions, test: ImageSet
+) -> None:
+    """Compile and import what comes behind the training."""
+    from rooftile.nn.training.gpu.ahead import compile_outputs_ahead
+
+    if arguments.json:
+        _environment()
+    if _compiles(arguments):
+        given = len(test), test.images.shape[1:]
+        compile_outputs_ahead(network, options, arguments.device, *given)
+
+
+def _compiles(arguments: argparse.Namespace) -> bool:
+    """Whether what is compiled is found again: OpenCL's drivers keep it for one program alone."""
+    from rooftile.devices.names import parse_device
+
+    return parse_device(arguments.device)[0] == "cuda"
 
 
 def _environment() -> dict[str, Any]:
@@ -154,6 +175,7 @@ def _train(
     images: ImageSet,
     test: ImageSet,
     out: Path,
+    behind: Callable[[Callable[[], object]], object],
 ) -> int:
     from rooftile.nn.training import train, with_record
 
@@ -163,6 +185,9 @@ def _train(
 
         def each_step(progress: Progress) -> None:
             if progress.step == progress.steps:
+                if not ends:
+                    # Sooner it would disturb the first steps, whose ways to start are tried.
+                    behind(partial(_ready_to_end, arguments, network, options, test))
                 ends.append(progress)
             advance(progress)
 

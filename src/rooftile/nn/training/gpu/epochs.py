@@ -151,9 +151,9 @@ class DeviceSteps:
             last = min(steps, first + self._some)
             with self._gpu.on():
                 self._start(first, last, phases)
-                sent = self.held.send_losses(last)
                 if last == steps:
                     self._ended = self.held.kept()
+                sent = self.held.send_losses(last)
             yield partial(sent.read, first, last)
             first = last
 

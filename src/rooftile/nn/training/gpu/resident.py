@@ -137,9 +137,14 @@ class Resident:
         arrays: Mapping[str, NDArray[Any]],
         kept: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
-        """Copy them from the device, or from the copies that were kept there."""
+        """Copy them from the device; or, beside its steps, from copies that were kept there before
+        losses were sent that have been read."""
         whole = np.empty(self.layout.count, np.float32)
-        self.gpu.copy_out(kept.get(name, self.arrays[name]), whole)
+        if name in kept:
+            self._copies.copy_out(kept[name], whole)
+            self._copies.synchronise()
+        else:
+            self.gpu.copy_out(self.arrays[name], whole)
         self.layout.unpack(whole, arrays)
 
     def send_losses(self, steps: int) -> Sent:

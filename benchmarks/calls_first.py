@@ -79,7 +79,7 @@ def first_calls(kind: str) -> list[Record]:
             "CUDA_CACHE_PATH": f"{cache}/nvidia",
         }
         environ.pop("PYTHONDONTWRITEBYTECODE", None)
-        others = {name: f"{cache}/before" for name in ("ROOFTILE_CACHE", "CUDA_CACHE_PATH")}
+        others = dict.fromkeys(("ROOFTILE_CACHE", "CUDA_CACHE_PATH"), f"{cache}/before")
         _printed([sys.executable, "-c", text], environ | others)
         for state, processes in (("cold", 1), ("warm", _WARM_PROCESSES[kind])):
             times: dict[str, list[tuple[float, float]]] = {}

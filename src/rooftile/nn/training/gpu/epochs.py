@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import chain
@@ -68,9 +69,10 @@ class DeviceSteps:
         self._untold: Told | None = None
         self._begun: Iterator[Told] | None = None
         """What was started of the next epoch."""
-        self._ended: Kept = {}
+        self._ends = deque[Kept]()
+        """Copies of where the device stands behind the last step of each epoch that was started and
+        is not remembered."""
         self._remembered: Kept = {}
-        """Copies of where the device stood behind the last step of an epoch, or was loaded."""
 
     def load(self, parameters: Mapping[str, NDArray[Any]], memory: Mapping[str, Any]) -> None:
         """Bring parameters and the optimiser's memory to the device."""
@@ -80,12 +82,12 @@ class DeviceSteps:
                 self.held.load(name, {key: memory[f"{name}.{key}"] for key in parameters})
             if self.held.scaling is not None:
                 self._gpu.copy_in(memory["scale"], self.held.scaling)
-            self._ended = self.held.kept()
-        self.remember()
+            self._remembered = self.held.kept()
 
     def remember(self) -> None:
-        """What was loaded, or the end of the last epoch whose steps were all started, is good."""
-        self._remembered = self._ended
+        """The end of the next epoch is good, whose steps have all been told; until then what was
+        loaded is remembered."""
+        self._remembered = self._ends.popleft()
 
     def recall(self) -> None:
         """Go back to what is remembered, behind all steps that were started."""
@@ -152,7 +154,7 @@ class DeviceSteps:
             with self._gpu.on():
                 self._start(first, last, phases)
                 if last == steps:
-                    self._ended = self.held.kept()
+                    self._ends.append(self.held.kept())
                 sent = self.held.send_losses(last)
             yield partial(sent.read, first, last)
             first = last

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from rooftile.cli._tables import Sheet
     from rooftile.nn.training import Profile, Progress, TrainingOptions
 
+_TURN_S = 1e-4
+"""Each call of the driver gives Python's lock away, and waits for it so long beside a thread that
+imports: an epoch starts hundreds of graphs."""
 _LINES = 50
 """At most so many lines tell of epochs where standard error is no terminal."""
 
@@ -73,13 +77,15 @@ def opened_meanwhile(device: str) -> Iterator[Callable[[Callable[[], object]], o
         with contextlib.suppress(RooftileError):
             work()
 
-    thread = ThreadPoolExecutor(1)
+    thread, turn = ThreadPoolExecutor(1), sys.getswitchinterval()
+    sys.setswitchinterval(_TURN_S)
     opened = thread.submit(attempt, partial(_open, device))
     try:
         yield lambda work: thread.submit(attempt, work)
     finally:
         opened.result()
         thread.shutdown(wait=False)
+        sys.setswitchinterval(turn)
 
 
 def _open(device: str) -> None:

@@ -140,11 +140,13 @@ def _ready_to_end(
     arguments: argparse.Namespace, network: Network, options: TrainingOptions, test: ImageSet
 ) -> None:
     """Compile and import what comes behind the training."""
+    from rooftile.devices.cuda.compile import has_compiled
     from rooftile.nn.training.gpu.ahead import compile_outputs_ahead
 
     if arguments.json:
         _environment()
-    if _compiles(arguments):
+    # Where the training's kernels were kept, those are too.
+    if _compiles(arguments) and has_compiled():
         given = len(test), test.images.shape[1:]
         compile_outputs_ahead(network, options, arguments.device, *given)
 

@@ -77,8 +77,6 @@ class Resident:
         self._rates = gpu.upload(np.zeros((steps, 4), np.float32))
         self.losses = gpu.upload(np.zeros(steps, np.float32))
         self._copies = copies_of(gpu)
-        self._fetches = copies_of(gpu)
-        """Copies that do not wait for losses of steps that are under way."""
         self._told = [host_array(gpu, (steps,), np.float32) for _ in "12"]
         """Losses of this epoch, and of the one before, which nobody may have read yet."""
         self._brought: Any = None
@@ -143,8 +141,8 @@ class Resident:
         losses were sent that have been read."""
         whole = np.empty(self.layout.count, np.float32)
         if name in kept:
-            self._fetches.copy_out(kept[name], whole)
-            self._fetches.synchronise()
+            self._copies.copy_out(kept[name], whole)
+            self._copies.synchronise()
         else:
             self.gpu.copy_out(self.arrays[name], whole)
         self.layout.unpack(whole, arrays)

@@ -64,20 +64,23 @@ for label, call in calls.items():
 def first_calls(kind: str) -> list[Record]:
     """A row for each call; on a GPU PyTorch and its context are there before the clock starts.
 
+    Python's bytecode is there too, as an installation leaves it: a process before writes it.
     Where a process fails or takes too long, the rows that it printed are kept, and the last one
     says why there are no more.
     """
     text = (_CPU if kind == "cpu" else _CUDA) + _CALLS
     rows: dict[str, Record] = {}
     with tempfile.TemporaryDirectory() as cache:
-        # Python keeps an installed package's bytecode.  NVRTC keeps what it has compiled in the
-        # driver's cache, from where a cold call would take it.
+        # NVRTC keeps what it has compiled in the driver's cache, from where a cold call would take
+        # it.
         environ = os.environ | {
             "ROOFTILE_CACHE": cache,
             "PYTHONPYCACHEPREFIX": f"{cache}/bytecode",
             "CUDA_CACHE_PATH": f"{cache}/nvidia",
         }
         environ.pop("PYTHONDONTWRITEBYTECODE", None)
+        others = dict.fromkeys(("ROOFTILE_CACHE", "CUDA_CACHE_PATH"), f"{cache}/before")
+        _printed([sys.executable, "-c", text], environ | others)
         for state, processes in (("cold", 1), ("warm", _WARM_PROCESSES[kind])):
             times: dict[str, list[tuple[float, float]]] = {}
             for _ in range(processes):
@@ -89,7 +92,7 @@ def first_calls(kind: str) -> list[Record]:
                     rows[f"{state} failed"] = {"label": f"{state} failed", "error": error}
                     break
             for label, found in times.items():
-                row = rows.setdefault(label, {"label": label})
+                row = rows.setdefault(label, {"label": label, "bytecode": "kept"})
                 calls, since_import = zip(*found, strict=True)
                 row[state] = statistics.median(calls)
                 row[f"{state}_since_import"] = statistics.median(since_import)

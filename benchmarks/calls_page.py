@@ -113,6 +113,8 @@ def _first(first: list[Record], included: str, title: str, measured: str = "") -
         words += f" From `import rooftile` to the first result there: {since:.2f} s, {included}."
     if (processes := timed[0].get("warm_processes", 1)) > 1:
         words += f"\nWarm ones are medians of {processes} processes."
+    if timed[0].get("bytecode"):
+        words += "\nPython's bytecode was there before, as an installation leaves it."
     if measured:
         words += f" They were measured at {measured}."
     failed = [f"{row['label']}: {row['error']}" for row in first if "error" in row]

@@ -69,7 +69,7 @@ def test_the_readme_has_examples():
     assert PYTHON.search((ROOT / "README.md").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("command", [one.__name__.rpartition(".")[2] for one in _COMMANDS])
+@pytest.mark.parametrize("command", _COMMANDS)
 def test_every_option_of_a_command_is_documented(command, capsys):
     with pytest.raises(SystemExit) as ended:
         main([command, "--help"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 
 import pytest
@@ -21,10 +22,12 @@ def test_a_gpu_is_opened_by_another_thread(monkeypatch, missing):
             raise DeviceMissing("a GPU", "one")
 
     monkeypatch.setattr(select, "open_gpu", open_gpu)
+    turn = sys.getswitchinterval()
     with opened_meanwhile("cuda:1"):
-        pass
+        assert sys.getswitchinterval() < turn
     ((device, thread),) = opened
     assert device == "cuda:1"
+    assert sys.getswitchinterval() == turn
     assert thread is not threading.current_thread()
 
 

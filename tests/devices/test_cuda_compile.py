@@ -39,6 +39,15 @@ def test_threads_that_want_the_same_text_wait_for_one_of_them(cache, monkeypatch
     assert len(sources) == 2
 
 
+def test_a_process_knows_whether_it_compiled(cache, monkeypatch):
+    monkeypatch.setattr(compiling, "_compiled", lambda *_: b"code")
+    for found in (True, False):
+        monkeypatch.setattr(compiling, "_turns", {})
+        assert not compiling.has_compiled()
+        compiling.compile_cubin(TEXT, {"A": 3}, "sm_90a")
+        assert compiling.has_compiled() == found
+
+
 def test_where_one_failed_the_next_one_tries(cache, monkeypatch):
     tries = []
 

@@ -3,50 +3,32 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import sys
-import traceback
 from collections.abc import Sequence
 
 import rooftile
-from rooftile.cli import (
-    audit,
-    climb,
-    compare,
-    completion,
-    devices,
-    explain,
-    history,
-    predict,
-    ranking,
-    report,
-    reproduce,
-    run,
-    submit,
-    train,
-    tune,
-)
-from rooftile.cli import list as listing
 from rooftile.cli._options import count
 from rooftile.errors import InputError, RooftileError
 
 _COMMANDS = (
-    run,
-    train,
-    climb,
-    tune,
-    audit,
-    explain,
-    history,
-    compare,
-    report,
-    reproduce,
-    submit,
-    ranking,
-    devices,
-    predict,
-    listing,
-    completion,
+    "run",
+    "train",
+    "climb",
+    "tune",
+    "audit",
+    "explain",
+    "history",
+    "compare",
+    "report",
+    "reproduce",
+    "submit",
+    "ranking",
+    "devices",
+    "predict",
+    "list",
+    "completion",
 )
 _PURPOSE = "Convolutional networks and parallel patterns, up to the hardware's roof."
 _USAGE = 2
@@ -61,7 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command takes (argparse's own complaints end by `SystemExit`).  Errors are printed without a
     traceback unless ``--debug``.
     """
-    parsed = _parser().parse_args(arguments)
+    words = sys.argv[1:] if arguments is None else arguments
+    parsed = _parser(words[0] if words else "").parse_args(words)
     try:
         _check_device(parsed.device)
         code: int = parsed.command(parsed)
@@ -76,6 +59,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except (RooftileError, OSError, MemoryError) as error:
         if parsed.debug:
+            import traceback
+
             traceback.print_exc()
         else:
             print(f"rooftile: {error}", file=sys.stderr)
@@ -85,17 +70,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _check_device(name: str | None) -> None:
     """Raise `InputError` for what is no device, also where a command only compares its name."""
     if name not in (None, "cpu"):
-        from rooftile.devices.select import parse_device
+        from rooftile.devices.names import parse_device
 
         parse_device(name)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(word: str = "") -> argparse.ArgumentParser:
+    """The parser of all commands; of one alone where the first ``word`` names it, unless that is to
+    tell of all of them."""
     parser = argparse.ArgumentParser(prog="rooftile", description=_PURPOSE)
     parser.add_argument("--version", action="version", version=f"rooftile {rooftile.__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for module in _COMMANDS:
-        name = module.__name__.rpartition(".")[2]
+    for name in (word,) if word in _COMMANDS and word != "completion" else _COMMANDS:
+        module = importlib.import_module(f"rooftile.cli.{name}")
         doc = (module.__doc__ or "").partition("\n")[0]
         command = commands.add_parser(name, help=doc, description=module.__doc__)
         command.formatter_class = argparse.RawDescriptionHelpFormatter

@@ -9,6 +9,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,13 +30,24 @@ class Output:
     """Prints for a person, or one JSON object for a program."""
 
     def __init__(self, arguments: argparse.Namespace) -> None:
+        self._json: bool = arguments.json
+        self.on_terminal = sys.stderr.isatty() or "FORCE_COLOR" in os.environ
+        """Whether progress is drawn on standard error: else Rich is not imported for it."""
+
+    @cached_property
+    def _out(self) -> Console:
         from rich.console import Console
 
-        self._json: bool = arguments.json
         # Whoever reads a pipe gets whole lines; a person's COLUMNS stays in force.
         whole = None if sys.stdout.isatty() or "COLUMNS" in os.environ else _FULL_WIDTH
-        self._out: Console = Console(highlight=False, width=whole)
-        self.progress: Console = Console(stderr=True, highlight=False)
+        return Console(highlight=False, width=whole)
+
+    @cached_property
+    def progress(self) -> Console:
+        """What draws on standard error."""
+        from rich.console import Console
+
+        return Console(stderr=True, highlight=False)
 
     def show(self, *items: RenderableType) -> None:
         """Print lines and tables; nothing under ``--json``.  Text is shown as it is."""
@@ -49,7 +61,10 @@ class Output:
 
     def line(self, line: str) -> None:
         """Print a line on standard error, in one piece, however long."""
-        self.progress.print(line, markup=False, soft_wrap=True)
+        if self.on_terminal:
+            self.progress.print(line, markup=False, soft_wrap=True)
+        else:
+            print(line, file=sys.stderr)
 
     def path(self, path: Path) -> None:
         """Print a path to be copied: in one line, however long; nothing under ``--json``."""
@@ -65,7 +80,7 @@ class Output:
     @contextlib.contextmanager
     def working(self, start: str) -> Iterator[Say]:
         """A line on standard error that says what is being done; lines, where it is no terminal."""
-        if not self.progress.is_terminal:
+        if not self.on_terminal:
             said = [""]
 
             def say(line: str) -> None:

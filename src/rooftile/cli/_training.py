@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from rooftile.cli._tables import Sheet
     from rooftile.nn.training import Profile, Progress, TrainingOptions
 
+_TURN_S = 1e-4
+"""Each call of the driver gives Python's lock away, and waits for it so long beside a thread that
+imports: an epoch starts hundreds of graphs."""
 _LINES = 50
 """At most so many lines tell of epochs where standard error is no terminal."""
 
@@ -51,28 +55,43 @@ def stoppable() -> Iterator[Callable[[], None]]:
 
 
 @contextlib.contextmanager
-def opened_meanwhile(device: str) -> Iterator[Callable[[Callable[[], None]], object]]:
+def opened_meanwhile(device: str) -> Iterator[Callable[[Callable[[], object]], object]]:
     """A thread opens the GPU, if it is one, while the block runs.
 
     It gives a function that tells the thread what to do behind that, which nobody waits for.  What
     is wrong is told to whoever does the same next.
     """
-    from rooftile.devices import select
+    from rooftile.devices.names import parse_device
+
+    kind, index = parse_device(device)
+    if kind == "cpu":
+        yield lambda _: None
+        return
+    if kind == "cuda":
+        from rooftile.devices.cuda.waking import waking
+
+        # Sooner than the thread below has imported what opens it.
+        waking(index)
 
     def attempt(work: Callable[[], object]) -> None:
         with contextlib.suppress(RooftileError):
             work()
 
-    if select.parse_device(device)[0] == "cpu":
-        yield lambda _: None
-        return
-    thread = ThreadPoolExecutor(1)
-    opened = thread.submit(attempt, partial(select.open_gpu, device))
+    thread, turn = ThreadPoolExecutor(1), sys.getswitchinterval()
+    sys.setswitchinterval(_TURN_S)
+    opened = thread.submit(attempt, partial(_open, device))
     try:
         yield lambda work: thread.submit(attempt, work)
     finally:
         opened.result()
         thread.shutdown(wait=False)
+        sys.setswitchinterval(turn)
+
+
+def _open(device: str) -> None:
+    from rooftile.devices import select
+
+    select.open_gpu(device)
 
 
 class Speed:
@@ -107,7 +126,7 @@ def progress_bar(
     with contextlib.ExitStack() as stack:
         check = stack.enter_context(stoppable())
         bars = None
-        if output.progress.is_terminal:
+        if output.on_terminal:
             from rich.progress import BarColumn, TextColumn
             from rich.progress import Progress as Bars
 
@@ -130,7 +149,7 @@ def progress_bar(
 
 def epoch_line(output: Output, line: str) -> None:
     """Print what an epoch came to."""
-    output.progress.print(line, markup=False)
+    output.line(line)
 
 
 def _line(step: Progress, speed: Speed) -> str:

@@ -14,14 +14,15 @@ from __future__ import annotations
 import argparse
 import shlex
 import time
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rooftile.cli._network import check_channels, download_report, percent_of
 from rooftile.cli._options import check_writable, positive
-from rooftile.cli._output import Output
+from rooftile.cli._output import Output, Say
 from rooftile.cli._train_mlp import add_mlp_arguments, train_mlp
 from rooftile.cli._training import (
     epochs_json,
@@ -49,8 +50,8 @@ _OPTIONS = {
     "dropout": (float, "share of each layer's outputs that a step leaves out"),
 }
 """Options of the run by their field's name: type and meaning; defaults are the library's."""
-_COUNT, _TESTED, _SIZE = 60_000, 10_000, (28, 28)
-"""Training and test images of Fashion-MNIST, and their pixels."""
+_COUNT, _SIZE = 60_000, (28, 28)
+"""Training images of Fashion-MNIST, and their pixels."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -90,47 +91,82 @@ def command(arguments: argparse.Namespace) -> int:
         output = Output(arguments)
         if arguments.model == "mlp":
             return train_mlp(arguments, output, _given(arguments))
-        from rooftile.nn import MODELS, load
+        with output.working("loading the images") as say, ThreadPoolExecutor(2, "read") as beside:
+            reading = partial(_reading, arguments, say, beside)
+            # A download waits until the rest is known to be right.
+            begun = None if arguments.download else reading()
+            from rooftile.nn import MODELS, load
 
-        model = arguments.model
-        network = MODELS[model] if model in MODELS else load(model)
-        out: Path = arguments.out or Path(f"{network.name}.safetensors")
-        check_writable("--out", out)
-        options = _options(arguments.seed, _given(arguments))
-        behind(partial(_compile_ahead, arguments, network, options))
-        images, test = _images(arguments, output, network)
-    output.show(f"training {network.name} on {images.source}, {len(images):,} images")
-    return _train(arguments, output, network, options, images, test, out)
+            model = arguments.model
+            network = MODELS[model] if model in MODELS else load(model)
+            out: Path = arguments.out or Path(f"{network.name}.safetensors")
+            check_writable("--out", out)
+            options = _options(arguments.seed, _given(arguments))
+            behind(partial(_compile_ahead, arguments, network, options, begun))
+            images, test = (one.result() for one in begun or reading())
+        check_channels(network, images)
+        check_channels(network, test)
+        output.show(f"training {network.name} on {images.source}, {len(images):,} images")
+        return _train(arguments, output, network, options, images, test, out, behind)
+
+
+def _reading(
+    arguments: argparse.Namespace, say: Say, beside: ThreadPoolExecutor
+) -> tuple[Future[ImageSet], Future[ImageSet]]:
+    """The images to train on and those to test with, once other threads have read them."""
+    from rooftile.nn.data.fashion import load_images
+
+    data, report = (arguments.data, arguments.download), download_report(say)
+    images = beside.submit(load_images, "train", data[0], arguments.limit, data[1], report)
+    return images, beside.submit(load_images, "test", data[0], None, data[1], report)
 
 
 def _compile_ahead(
-    arguments: argparse.Namespace, network: Network, options: TrainingOptions
+    arguments: argparse.Namespace,
+    network: Network,
+    options: TrainingOptions,
+    reading: Sequence[Future[ImageSet]] | None,
 ) -> None:
-    """Compile what a training with images like Fashion-MNIST's takes, which most are."""
-    from rooftile.devices.select import parse_device
+    """Compile what a training with images like Fashion-MNIST's takes, which most are, unless these
+    have been read: then the training compiles by itself."""
     from rooftile.nn.training.gpu.ahead import compile_ahead
 
-    # What OpenCL's drivers make of a text is not kept for another program.
-    if parse_device(arguments.device)[0] == "cuda":
+    if _compiles(arguments) and not (reading and reading[0].done()):
         count = max(1, (arguments.limit or _COUNT) - options.holdout)
-        compile_ahead(network, options, arguments.device, count, _TESTED, _SIZE)
+        compile_ahead(network, options, arguments.device, count, _SIZE)
 
 
-def _images(
-    arguments: argparse.Namespace, output: Output, network: Network
-) -> tuple[ImageSet, ImageSet]:
-    """Those to train on and those to test with, which fit the network."""
-    from rooftile.nn.data import load_images
+def _ready_to_end(
+    arguments: argparse.Namespace, network: Network, options: TrainingOptions, test: ImageSet
+) -> None:
+    """Compile and import what comes behind the training."""
+    from rooftile.devices.cuda.compile import has_compiled
+    from rooftile.nn.training.gpu.ahead import compile_outputs_ahead
 
-    with output.working("loading the images") as say:
-        data, report = (arguments.data, arguments.download), download_report(say)
-        with ThreadPoolExecutor(1) as beside:
-            read = beside.submit(load_images, "test", data[0], None, data[1], report)
-            images = load_images("train", data[0], arguments.limit, data[1], report)
-            test = read.result()
-    check_channels(network, images)
-    check_channels(network, test)
-    return images, test
+    if arguments.json:
+        _environment()
+    # Where the training's kernels were kept, those are too.
+    if _compiles(arguments) and has_compiled():
+        given = len(test), test.images.shape[1:]
+        compile_outputs_ahead(network, options, arguments.device, *given)
+
+
+def _compiles(arguments: argparse.Namespace) -> bool:
+    """Whether what is compiled is found again: OpenCL's drivers keep it for one program alone."""
+    from rooftile.devices.names import parse_device
+
+    return parse_device(arguments.device)[0] == "cuda"
+
+
+def _environment() -> dict[str, Any]:
+    """Where it runs, as plain values; what tells that is imported, and looked up, once."""
+    import dataclasses
+
+    from rooftile.lab.environment import environment
+    from rooftile.lab.records import plain
+
+    made: dict[str, Any] = plain(dataclasses.asdict(environment()))
+    return made
 
 
 def _train(
@@ -141,6 +177,7 @@ def _train(
     images: ImageSet,
     test: ImageSet,
     out: Path,
+    behind: Callable[[Callable[[], object]], object],
 ) -> int:
     from rooftile.nn.training import train, with_record
 
@@ -150,6 +187,9 @@ def _train(
 
         def each_step(progress: Progress) -> None:
             if progress.step == progress.steps:
+                if not ends:
+                    # Sooner it would disturb the first steps, whose ways to start are tried.
+                    behind(partial(_ready_to_end, arguments, network, options, test))
                 ends.append(progress)
             advance(progress)
 
@@ -218,37 +258,15 @@ def _finish(
     out: Path,
     extra: dict[str, Any],
 ) -> None:
-    import dataclasses
-
-    from rooftile.lab.environment import environment
-    from rooftile.lab.records import plain
-
     (loss, seconds), record = measured, network.metadata
     accuracies = {
         int(key.rpartition("_")[2]): float(value)
         for key, value in record.items()
         if key.startswith("accuracy_")
     }
-    output.result(
-        plain(
-            {
-                "model": network.name,
-                "device": arguments.device,
-                "options": dataclasses.asdict(options),
-                "images": len(images),
-                "loss": loss,
-                "accuracy": accuracies,
-                "seconds": seconds,
-                "out": str(out),
-                **extra,
-                "environment": {
-                    **dataclasses.asdict(environment()),
-                    "data": images.source,
-                    "test_data": test.source,
-                },
-            }
-        )
-    )
+    if arguments.json:
+        told = {"loss": loss, "accuracy": accuracies, "seconds": seconds, "out": str(out), **extra}
+        _tell(arguments, output, network, options, images, test, told)
     output.show(
         f"trained in {seconds:.0f} s; wrote {out}",
         *(
@@ -257,3 +275,23 @@ def _finish(
         ),
         f"test images: {test.source}",
     )
+
+
+def _tell(
+    arguments: argparse.Namespace,
+    output: Output,
+    network: Network,
+    options: TrainingOptions,
+    images: ImageSet,
+    test: ImageSet,
+    told: dict[str, Any],
+) -> None:
+    """Print the JSON object."""
+    import dataclasses
+
+    from rooftile.lab.records import plain
+
+    what = {"model": network.name, "device": arguments.device}
+    what |= {"options": dataclasses.asdict(options), "images": len(images)}
+    where = {**_environment(), "data": images.source, "test_data": test.source}
+    output.result(plain({**what, **told, "environment": where}))

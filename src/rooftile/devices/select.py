@@ -3,38 +3,28 @@
 from __future__ import annotations
 
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 from rooftile.devices import cuda, opencl
+from rooftile.devices.names import KINDS, DeviceName, parse_device
 from rooftile.errors import InputError
 
 if TYPE_CHECKING:
     from rooftile.devices.device import Device
     from rooftile.devices.gpu import Description, GpuDevice
 
-KINDS = ("cpu", "cuda", "opencl")
-"""Kinds of device; all but the CPU need an extra of the package."""
-
-_Cuda = Literal[
-    "cuda", "cuda:0", "cuda:1", "cuda:2", "cuda:3", "cuda:4", "cuda:5", "cuda:6", "cuda:7"
+__all__ = [
+    "KINDS",
+    "DeviceName",
+    "count_gpus",
+    "describe_gpu",
+    "lent_gpu",
+    "open_device",
+    "open_gpu",
+    "parse_device",
 ]
-_OpenCl = Literal["opencl", "opencl:0", "opencl:1", "opencl:2", "opencl:3"]
-DeviceName = Literal["cpu"] | _Cuda | _OpenCl
-"""What a type checker lets a caller write; `parse_device` takes any number."""
 
 _GPU_KINDS: dict[str, ModuleType] = {"cuda": cuda, "opencl": opencl}
-
-
-def parse_device(device: Any) -> tuple[str, int]:
-    """Kind and number of ``cpu``, ``cuda[:N]`` or ``opencl[:N]``.  Raises `InputError`."""
-    kind, colon, number = device.partition(":") if isinstance(device, str) else ("", "", "")
-    if kind not in KINDS:
-        raise InputError("device", repr(device), f"one of {list(KINDS)}")
-    if kind == "cpu" and colon:
-        raise InputError("device", repr(device), "'cpu' without a number: there is one")
-    if colon and not (number.isascii() and number.isdigit()):
-        raise InputError("device", repr(device), f"a number after the colon, as in '{kind}:0'")
-    return kind, int(number or 0)
 
 
 def open_gpu(device: str) -> GpuDevice:

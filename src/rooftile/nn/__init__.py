@@ -1,12 +1,37 @@
-"""What for: layers, networks, plans, training, data sets, built-in models."""
+"""What for: layers, networks, plans, training, data sets, built-in models.
 
-from rooftile.nn.data import Pixels
-from rooftile.nn.layers import ConvLayer, Layer, LinearLayer
-from rooftile.nn.models import MODELS, architecture, load
-from rooftile.nn.network import Network
-from rooftile.nn.plan import Plan
+They are imported on first use (PEP 562): data are read while networks are still imported.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rooftile._lazy import attribute
+
+if TYPE_CHECKING:
+    from rooftile.nn.data import Pixels
+    from rooftile.nn.layers import ConvLayer, Layer, LinearLayer
+    from rooftile.nn.models import MODELS, architecture, load
+    from rooftile.nn.network import Network
+    from rooftile.nn.plan import Plan
 
 __all__ = [
     "MODELS", "ConvLayer", "Layer", "LinearLayer", "Network", "Pixels", "Plan", "architecture",
     "load",
 ]  # fmt: skip
+_PLACES = {
+    "MODELS": f"{__name__}.models",
+    "ConvLayer": f"{__name__}.layers",
+    "Layer": f"{__name__}.layers",
+    "LinearLayer": f"{__name__}.layers",
+    "Network": f"{__name__}.network",
+    "Pixels": f"{__name__}.data.pixels",
+    "Plan": f"{__name__}.plan",
+    "architecture": f"{__name__}.models",
+    "load": f"{__name__}.models",
+}
+
+
+def __getattr__(name: str) -> Any:
+    return attribute(__name__, _PLACES, name)

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rooftile.devices.select import DeviceName, parse_device
+from rooftile.devices.names import DeviceName, parse_device
 from rooftile.errors import InputError
-from rooftile.nn.cpu_plan import CpuPlan
 from rooftile.nn.data.pixels import Pixels
 from rooftile.nn.definition import NetworkDefinition
-from rooftile.nn.gpu_plan import GpuPlan
 from rooftile.nn.layers import Layer, Shape
-from rooftile.nn.plan import Plan
 from rooftile.ops import Float32, Precision
+
+if TYPE_CHECKING:
+    from rooftile.nn.plan import Plan
 
 PREDICT_BATCH = 256
 """Images at a time where nobody says how many: enough to fill the cores, little memory."""
@@ -58,10 +59,15 @@ class Network(NetworkDefinition):
         are chosen.  Raises `InputError`, `UnsupportedProblem`, `OutOfMemory`; on a GPU also
         `DeviceMissing` and `CompileFailure`.
         """
+        # Imported here: a training makes no plan.
         if device is None or parse_device(device)[0] == "cpu":
+            from rooftile.nn.cpu_plan import CpuPlan
+
             return CpuPlan(self, batch, precision, threads=threads, strategies=strategies)
         if threads is not None:
             raise InputError("threads", threads, f"None on {device}: they are the CPU's")
+        from rooftile.nn.gpu_plan import GpuPlan
+
         return GpuPlan(self, batch, precision, device=device, strategies=strategies)
 
     def predict(

@@ -1,6 +1,7 @@
 """NVIDIA GPUs, through NVIDIA's own cuda-core: NVRTC compiles at run time.
 
-What opens a GPU is imported on first use (PEP 562): calls on a CPU need `CudaArray` alone.
+All of it is imported on first use (PEP 562): calls on a CPU need `CudaArray` alone, and the thread
+that wakes a GPU not even NumPy.
 """
 
 from __future__ import annotations
@@ -8,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rooftile._lazy import attribute
-from rooftile.devices.cuda.array import CudaArray
 
 if TYPE_CHECKING:
+    from rooftile.devices.cuda.array import CudaArray
     from rooftile.devices.cuda.compile import compile_cubin
     from rooftile.devices.cuda.device import CudaDevice
     from rooftile.devices.cuda.driver import kept_context
@@ -26,6 +27,7 @@ __all__ = [
     "open_device",
 ]
 _PLACES = {
+    "CudaArray": f"{__name__}.array",
     "CudaDevice": f"{__name__}.device",
     "compile_cubin": f"{__name__}.compile",
     "find": f"{__name__}.opening",

@@ -58,6 +58,11 @@ def compile_cubin(
     return code
 
 
+def has_compiled() -> bool:
+    """Whether this process has found a text that no other had compiled."""
+    return bool(_turns)
+
+
 def _compiled(
     source: str, architecture: str, folders: Sequence[Path], kept: Path, several: bool
 ) -> bytes:

@@ -7,6 +7,7 @@ from typing import Any
 from rooftile.devices.cuda.compile import cuda_core
 from rooftile.devices.cuda.device import CudaDevice
 from rooftile.devices.cuda.driver import kept_context
+from rooftile.devices.cuda.waking import waking
 from rooftile.errors import DeviceMissing, InputError
 
 
@@ -52,7 +53,10 @@ _opened: dict[int, CudaDevice] = {}
 
 
 def _open(index: int) -> CudaDevice:
+    # The driver starts while cuda-core is imported.
+    awake = waking(index)
     devices = find()
+    awake.join()
     if not 0 <= index < len(devices):
         raise InputError("device", f"cuda:{index}", f"cuda:0 to cuda:{len(devices) - 1}")
     try:

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from rooftile.devices import cache
 from rooftile.errors import InputError
-from rooftile.nn.data.idx import read_idx
-from rooftile.nn.data.image_set import ImageSet, read_archive
-from rooftile.ops.problem import check_positive
+from rooftile.nn.data.content import content
 
 if TYPE_CHECKING:
     from rooftile.nn.data.download import Report
+    from rooftile.nn.data.image_set import ImageSet
 
 Split = Literal["test", "train"]
 
@@ -70,6 +69,9 @@ def load_images(
     if split not in _NAMES:
         raise InputError("split", repr(split), f"one of {list(get_args(Split))}")
     if limit is not None:
+        # Imported here: the operations take longer than to begin to read.
+        from rooftile.ops.problem import check_positive
+
         check_positive(limit=limit)
     if data is not None:
         return _given(Path(data), split, limit)
@@ -102,6 +104,8 @@ def _given(directory: Path, split: Split, limit: int | None) -> ImageSet:
     if files is not None:
         return _read(files, limit, source)
     if archive.is_file():
+        from rooftile.nn.data.image_set import read_archive
+
         return read_archive(archive, limit, source)
     names = " and ".join(f"{name}.gz" for name in _NAMES[split])
     expected = f"a directory with {archive.name}, or {names} (or without .gz)"
@@ -129,7 +133,12 @@ def _find(directory: Path, name: str) -> Path | None:
 def _read(files: tuple[Path, Path], limit: int | None, source: str) -> ImageSet:
     """Both files of a split, checked against each other."""
     image_path, label_path = files
-    images, labels = read_idx(image_path, 3), read_idx(label_path, 1)
+    held = content(image_path), content(label_path)
+    # Imported behind them, with NumPy: another thread may be at that.
+    from rooftile.nn.data.idx import array_of
+    from rooftile.nn.data.image_set import ImageSet
+
+    images, labels = array_of(held[0], 3, image_path), array_of(held[1], 1, label_path)
     if images.shape[1:] != _SIZE or len(images) == 0:
         raise InputError(str(image_path), f"images {images.shape}", "one or more of 28 x 28 pixels")
     if len(labels) != len(images):

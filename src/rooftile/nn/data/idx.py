@@ -5,16 +5,15 @@ Source: LeCun, Cortes, Burges, "The MNIST database of handwritten digits".
 
 from __future__ import annotations
 
-import gzip
 import math
 import struct
-import zlib
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rooftile.errors import InputError
+from rooftile.nn.data.content import content
 
 _UNSIGNED_BYTE = 0x08
 _MOST_ELEMENTS = 2**31
@@ -28,23 +27,27 @@ def read_idx(path: Path, dimensions: int) -> NDArray[np.uint8]:
     missing, damaged, of another element type or number of dimensions, or not of the
     length that its header says.
     """
-    content = _read(path)
+    return array_of(content(path), dimensions, path)
+
+
+def array_of(given: bytes, dimensions: int, path: Path) -> NDArray[np.uint8]:
+    """The same of the content of the file."""
     magic, header = bytes([0, 0, _UNSIGNED_BYTE, dimensions]), 4 + 4 * dimensions
     expected = f"an IDX file of unsigned bytes with {dimensions} dimension(s)"
-    if content[:4] != magic:
-        found = content[:4].hex() or "(the file is empty)"
+    if given[:4] != magic:
+        found = given[:4].hex() or "(the file is empty)"
         raise InputError(str(path), f"magic number {found}", f"{magic.hex()}, {expected}")
-    if len(content) < header:
-        raise InputError(str(path), f"{len(content)} bytes", f"{expected}: at least {header} bytes")
-    shape = struct.unpack(f">{dimensions}I", content[4:header])
+    if len(given) < header:
+        raise InputError(str(path), f"{len(given)} bytes", f"{expected}: at least {header} bytes")
+    shape = struct.unpack(f">{dimensions}I", given[4:header])
     size = math.prod(shape)
-    if size > _MOST_ELEMENTS or len(content) - header != size:
+    if size > _MOST_ELEMENTS or len(given) - header != size:
         raise InputError(
             str(path),
-            f"{len(content) - header} bytes after the header",
+            f"{len(given) - header} bytes after the header",
             f"{size}, as its dimensions {'x'.join(map(str, shape))} say",
         )
-    return np.frombuffer(content, np.uint8, offset=header).reshape(shape)
+    return np.frombuffer(given, np.uint8, offset=header).reshape(shape)
 
 
 def idx_bytes(array: NDArray[np.uint8]) -> bytes:
@@ -53,13 +56,3 @@ def idx_bytes(array: NDArray[np.uint8]) -> bytes:
         f">{array.ndim}I", *array.shape
     )
     return header + array.tobytes()
-
-
-def _read(path: Path) -> bytes:
-    """The file's content, decompressed where it begins with gzip's magic number."""
-    try:
-        content = path.read_bytes()
-        return gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
-    except (OSError, EOFError, zlib.error) as error:
-        reason = str(error) or type(error).__name__
-        raise InputError(str(path), f"an unreadable file ({reason})", "an IDX file") from error

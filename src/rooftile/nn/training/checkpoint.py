@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import hashlib
 import json
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,23 +32,23 @@ _STATE = "state"
 """Key of the metadata that says where the run stands."""
 
 
+Given = TypeVar("Given")
+Made = TypeVar("Made")
+
+
 @dataclass(frozen=True)
 class Run:
     """What a checkpoint belongs to: it is resumed by the same run only."""
 
     network: Network
     options: TrainingOptions
-    data: str
-    """A hash of the data."""
+    data: Future[str]
+    """A hash of the data, which another thread makes."""
 
     @classmethod
     def of(cls, network: Network, options: TrainingOptions, *arrays: NDArray[Any]) -> Run:
         """The run that trains a network on these arrays."""
-        digest = hashlib.sha256()
-        for array in arrays:
-            digest.update(repr(array.shape).encode())
-            digest.update(np.ascontiguousarray(array).data)
-        return cls(network, options, digest.hexdigest())
+        return cls(network, options, _beside(_hash, arrays))
 
     def identity(self) -> dict[str, str]:
         """What must be equal, by name.  The number of threads need not be."""
@@ -57,15 +57,23 @@ class Run:
             MODEL_KEY: self.network.name,
             ARCHITECTURE_KEY: written(self.network),
             "options": json.dumps(options, sort_keys=True),
-            "data": self.data,
+            "data": self.data.result(),
         }
 
 
-def save(path: Path, run: Run, state: State) -> None:
-    """Write the state after a step, in one step."""
-    tensors = {_PARAMETERS + key: value for key, value in state.parameters.items()}
-    tensors |= {_MEMORY + key: value for key, value in state.optimiser.state.items()}
-    tensors |= {_BEST + key: value for key, value in state.best.parameters.items()}
+def _hash(arrays: Sequence[NDArray[Any]]) -> str:
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(repr(array.shape).encode())
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
+
+
+def _written(run: Run, state: State) -> Callable[[Path], None]:
+    """What writes the state as it is now to a file, in one step."""
+    tensors = {_PARAMETERS + key: value.copy() for key, value in state.parameters.items()}
+    tensors |= {_MEMORY + key: value.copy() for key, value in state.optimiser.state.items()}
+    tensors |= {_BEST + key: value.copy() for key, value in state.best.parameters.items()}
     where = {
         "epoch": state.epoch,
         "step": state.step,
@@ -74,39 +82,66 @@ def save(path: Path, run: Run, state: State) -> None:
         "best_epoch": state.best.epoch,
         "generator": state.drawn_from,
     }
-    write_tensors(path, tensors, run.identity() | {_STATE: json.dumps(where)})
+    told = json.dumps(where)
+    return lambda path: write_tensors(path, tensors, run.identity() | {_STATE: told})
 
 
 class Keeper:
-    """Writes the checkpoints of a run, where it has a file for them."""
+    """Writes the checkpoints of a run, where it has a file for them; also when what is done inside
+    of it, between two steps, raises."""
 
     def __init__(self, path: Path | None, run: Run, state: State) -> None:
         self._path, self._run, self._state = path, run, state
         self._last = -math.inf
+        self._writing: Future[None] | None = None
+        self._written_at = -1, -1
+        """Epochs and steps that were done then: of one run they tell the state."""
 
     def keep(self) -> None:
         """Write where the run stands, between two steps; but no weights that are not finite, with
         which nothing can go on."""
-        if self._path is None:
-            return
-        self._state.settle()
-        if all(np.isfinite(value).all() for value in self._state.parameters.values()):
-            save(self._path, self._run, self._state)
-            self._last = time.perf_counter()
+        self._begin()
+        self._finish()
 
     def offer(self) -> None:
-        """The same, unless it was just done."""
+        """The same, by another thread, unless it was just done; the next call tells what failed."""
         if time.perf_counter() - self._last >= _SECONDS:
+            self._begin()
+
+    def _begin(self) -> None:
+        if self._path is None:
+            return
+        state = self._state
+        state.settle()
+        at = state.epoch, state.step
+        if at == self._written_at:
+            return
+        if all(np.isfinite(value).all() for value in state.parameters.values()):
+            write = _written(self._run, state)
+            self._finish()
+            self._writing = _beside(write, self._path)
+            self._written_at, self._last = at, time.perf_counter()
+
+    def _finish(self) -> None:
+        """Wait for the file that is being written."""
+        writing, self._writing = self._writing, None
+        if writing is not None:
+            writing.result()
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, raised: object, *_: object) -> None:
+        if raised is not None:
             self.keep()
 
-    @contextlib.contextmanager
-    def keeping(self) -> Iterator[None]:
-        """What may raise between two steps: then the run is kept."""
-        try:
-            yield
-        except BaseException:
-            self.keep()
-            raise
+
+def _beside(work: Callable[[Given], Made], given: Given) -> Future[Made]:
+    """What a thread of its own makes of something."""
+    thread = ThreadPoolExecutor(1, "checkpoint")
+    made = thread.submit(work, given)
+    thread.shutdown(wait=False)
+    return made
 
 
 def restore(path: Path, run: Run, state: State) -> None:

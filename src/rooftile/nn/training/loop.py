@@ -93,7 +93,7 @@ def _train(
                 if report.step == report.steps:
                     keeper.offer()
                 if progress is not None:
-                    with keeper.keeping():
+                    with keeper:
                         progress(report)
     except InputError:
         # Of a loss that is not finite, before its step.

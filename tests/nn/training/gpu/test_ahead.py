@@ -8,7 +8,7 @@ import pytest
 from rooftile.nn import Network
 from rooftile.nn.data import FASHION
 from rooftile.nn.layers import ConvLayer, LinearLayer
-from rooftile.nn.training.gpu.ahead import compile_ahead
+from rooftile.nn.training.gpu.ahead import compile_ahead, compile_outputs_ahead
 from rooftile.nn.training.gpu.epochs import DeviceSteps
 from rooftile.nn.training.gpu.forward import Outputs
 from rooftile.nn.training.options import TrainingOptions
@@ -32,7 +32,8 @@ def test_it_is_what_the_training_compiles(batch, count, device, monkeypatch):
 
     monkeypatch.setattr(device, "compile", noted)
     options, name = TrainingOptions(batch=batch), device.description.device
-    compile_ahead(NETWORK, options, name, count, 10, (14, 14))
+    compile_ahead(NETWORK, options, name, count, (14, 14))
+    compile_outputs_ahead(NETWORK, options, name, 10, (14, 14))
     ahead = set(compiled)
     compiled.clear()
     images, labels = np.zeros((count, 14, 14), np.uint8), np.zeros(count, np.int64)

@@ -154,3 +154,16 @@ def test_copies_wait_for_the_steps_that_read_their_slot_and_steps_for_copies(
         ("steps wait", "arrived 3"),
         "step 3",
     ]
+    # The next epoch's copies wait for this one's last steps, whichever slot they read.
+    log.clear()
+    source.begin_epoch(np.arange(40)[::-1], 0)
+    source.before(0)
+    assert [one for one in log if one != "copy"] == [
+        ("host waits", "arrived 2"),
+        ("copies wait", "left 4"),
+        "arrived 4",
+        ("steps wait", "arrived 4"),
+        ("host waits", "arrived 3"),
+        ("copies wait", "left 5"),
+        "arrived 5",
+    ]

@@ -16,11 +16,9 @@ def compile_ahead(
     options: TrainingOptions,
     device: DeviceName,
     count: int,
-    tested: int,
     size: tuple[int, int],
 ) -> None:
-    """Compile what a training with images uint8[count, *size] and their labels will launch, and
-    what tells the outputs of ``tested`` images behind it.
+    """Compile what a training with images uint8[count, *size] and their labels will launch.
 
     The compiler's results are kept on disk, where the training finds them, or waits for those that
     are on their way.  Raises what `DeviceSteps` raises.
@@ -29,8 +27,16 @@ def compile_ahead(
     whole = options.batch or count
     few = min(count, whole + count % whole)
     images, labels = np.zeros((few, *size), np.uint8), np.zeros(few, np.int64)
-    test = np.zeros((options.batch or tested, *size), np.uint8)
-    # Neither is begun when the training tries its ways to start, which others would disturb.
-    outputs = Outputs(network, test, options, device)
     DeviceSteps(network, images, labels, options, device).compile()
-    outputs.compile()
+
+
+def compile_outputs_ahead(
+    network: Network,
+    options: TrainingOptions,
+    device: DeviceName,
+    tested: int,
+    size: tuple[int, ...],
+) -> None:
+    """The same of what tells the outputs of images uint8[tested, *size] behind the training."""
+    images = np.zeros((options.batch or tested, *size), np.uint8)
+    Outputs(network, images, options, device).compile()

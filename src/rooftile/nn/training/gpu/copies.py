@@ -32,6 +32,9 @@ class InOrder:
     def after(self, mark: Any) -> None:
         """See `CudaStream.after`."""
 
+    def synchronise(self) -> None:
+        """See `CudaStream.synchronise`."""
+
 
 def copies_of(gpu: GpuDevice) -> CudaStream | InOrder:
     """What copies to and from a device beside its launches, or between them."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from itertools import chain, pairwise
-from typing import Any
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +16,7 @@ from numpy.typing import NDArray
 from rooftile.devices.select import DeviceName, lent_gpu, parse_device
 from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.nn.network import Network
-from rooftile.nn.training.gpu.resident import SQUARE_DECAY, Resident
+from rooftile.nn.training.gpu.resident import SQUARE_DECAY, Kept, Resident
 from rooftile.nn.training.gpu.step import TOGETHER, Step
 from rooftile.nn.training.options import TrainingOptions
 from rooftile.nn.training.phases import Phases
@@ -23,6 +25,19 @@ from rooftile.runtime.choice import ROUNDING_KINDS
 _PATIENCE_S = 0.01
 """So long the steps take whose losses the host asks for at a time."""
 _LOOKED_AT = 4
+
+
+Told = Callable[[], list[float]]
+"""Waits for the losses of some steps."""
+
+
+class Given(NamedTuple):
+    """What an epoch's steps are told."""
+
+    order: NDArray[Any]
+    variation: NDArray[np.int32]
+    rates: NDArray[np.float32]
+    """Of each step, see `rates_of`."""
 
 
 class DeviceSteps:
@@ -51,7 +66,13 @@ class DeviceSteps:
             self.held = Resident(*given, data_memory)
         self._some = 1
         """Steps whose losses are asked for at a time."""
-        self._untold: Callable[[], list[float]] | None = None
+        self._untold: Told | None = None
+        self._begun: Iterator[Told] | None = None
+        """What was started of the next epoch."""
+        self._ends = deque[Kept]()
+        """Copies of where the device stands behind the last step of each epoch that was started and
+        is not remembered."""
+        self._remembered: Kept = {}
 
     def load(self, parameters: Mapping[str, NDArray[Any]], memory: Mapping[str, Any]) -> None:
         """Bring parameters and the optimiser's memory to the device."""
@@ -61,50 +82,61 @@ class DeviceSteps:
                 self.held.load(name, {key: memory[f"{name}.{key}"] for key in parameters})
             if self.held.scaling is not None:
                 self._gpu.copy_in(memory["scale"], self.held.scaling)
+            self._remembered = self.held.kept()
 
     def remember(self) -> None:
-        """Keep where the device stands, for `recall`; nobody waits for it."""
-        with self._gpu.on():
-            self.held.remember()
+        """The end of the next epoch is good, whose steps have all been told; until then what was
+        loaded is remembered."""
+        self._remembered = self._ends.popleft()
 
     def recall(self) -> None:
-        """Go back to there, behind all steps that were started."""
+        """Go back to what is remembered, behind all steps that were started."""
         with self._gpu.on():
-            self.held.recall()
+            self.held.put_back(self._remembered)
 
-    def fetch(self, parameters: Mapping[str, NDArray[Any]], memory: Mapping[str, Any]) -> None:
-        """Bring them back, into arrays of the same names."""
+    def fetch(
+        self,
+        parameters: Mapping[str, NDArray[Any]],
+        memory: Mapping[str, Any],
+        remembered: bool = False,
+    ) -> None:
+        """Bring them back, into arrays of the same names; or what is ``remembered`` of them."""
+        kept = self._remembered if remembered else {}
         with self._gpu.on():
-            self.held.fetch("parameters", parameters)
+            self.held.fetch("parameters", parameters, kept)
             for name in self.held.memories:
-                self.held.fetch(name, {key: memory[f"{name}.{key}"] for key in parameters})
+                named = {key: memory[f"{name}.{key}"] for key in parameters}
+                self.held.fetch(name, named, kept)
             if self.held.scaling is not None:
-                self._gpu.copy_out(self.held.scaling, memory["scale"])
+                self._gpu.copy_out(kept.get("scale", self.held.scaling), memory["scale"])
 
     def losses(
         self,
-        order: NDArray[Any],
-        variation: NDArray[np.int32],
-        rates: NDArray[Any],
+        given: Given,
         first: int,
         phases: Phases | None = None,
+        following: Callable[[], Given] | None = None,
     ) -> Iterator[list[float]]:
         """Do the epoch's steps from ``first`` on; their mean losses, some steps at a time.
 
         While the caller looks at the losses of some steps, the device computes the next ones, see
-        `untold`.  ``rates`` are those of each step, see `rates_of`.  Where ``phases`` are timed,
-        one step in `_LOOKED_AT` is: those before it hide how long the host takes to start its
-        launches.
+        `untold`; behind the last ones the first of the epoch that is ``following``, if there is
+        one.  Where ``phases`` are timed, one step in `_LOOKED_AT` is: those before it hide how
+        long the host takes to start its launches.
         """
-        with self._gpu.on():
-            self.held.begin_epoch(order, variation, rates, first)
-        begin, started = time.monotonic(), self._started(first, len(rates), phases)
-        for told, self._untold in pairwise(chain(started, (None,))):
-            assert told is not None
+        begin = time.monotonic()
+        started, self._begun = self._begun or self._started(given, first, phases), None
+        told = next(started, None)
+        while told is not None:
+            then = self._untold = next(started, None)
+            if then is None and following is not None:
+                epoch = self._started(following(), 0, phases)
+                self._untold = next(epoch)
+                self._begun = chain((self._untold,), epoch)
             losses, now = told(), time.monotonic()
             if now - begin < _PATIENCE_S:
-                self._some = min(2 * self._some, len(rates))
-            begin = now
+                self._some = min(2 * self._some, len(given.rates))
+            begin, told = now, then
             yield losses
 
     def untold(self) -> list[float]:
@@ -112,16 +144,19 @@ class DeviceSteps:
         sent, self._untold = self._untold, None
         return [] if sent is None else sent()
 
-    def _started(
-        self, first: int, steps: int, phases: Phases | None
-    ) -> Iterator[Callable[[], list[float]]]:
-        """Start some steps at a time; what waits for their losses."""
+    def _started(self, given: Given, first: int, phases: Phases | None) -> Iterator[Told]:
+        """Start some of an epoch's steps at a time; what waits for their losses."""
+        steps = len(given.rates)
+        with self._gpu.on():
+            self.held.begin_epoch(*given, first)
         while first < steps:
             last = min(steps, first + self._some)
             with self._gpu.on():
                 self._start(first, last, phases)
-                mark = self.held.send_losses(last)
-            yield partial(self.held.sent_losses, mark, first, last)
+                if last == steps:
+                    self._ends.append(self.held.kept())
+                sent = self.held.send_losses(last)
+            yield partial(sent.read, first, last)
             first = last
 
     def _start(self, number: int, last: int, phases: Phases | None) -> None:
@@ -161,16 +196,16 @@ class DeviceSteps:
 
 def rates_of(options: TrainingOptions, epoch: int, steps: int) -> NDArray[np.float32]:
     """What `update.cu` is told of each step of an epoch: float32[steps, 4]."""
-    made = np.zeros((steps, 4))
+    made = []
     for number in range(steps):
         rate = options.rate((epoch + number / steps) / options.epochs)
         done, root = epoch * steps + number + 1, 1.0
         kept = 1 - rate * options.weight_decay
         if options.optimiser == "adam":
             rate /= 1 - options.momentum**done
-            root = float(np.sqrt(1 - SQUARE_DECAY**done))
-        made[number] = rate, kept, root, epoch
-    return made.astype(np.float32)
+            root = math.sqrt(1 - SQUARE_DECAY**done)
+        made.append((rate, kept, root, epoch))
+    return np.array(made, np.float64).astype(np.float32)
 
 
 def variation_of(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,24 @@ _MEMORIES = {"sgd": ("velocity",), "adam": ("mean", "square")}
 """The memories of each optimiser, as a checkpoint names them."""
 SQUARE_DECAY, _EPSILON = 0.999, 1e-8
 """Those of `Adam`: what its mean square keeps, and what keeps its root from zero."""
+
+
+Kept = Mapping[str, Any]
+"""Copies of what steps change, see `Resident.kept`."""
+
+
+class Sent(NamedTuple):
+    """Losses that are on their way to the host."""
+
+    mark: Any
+    losses: NDArray[np.float32]
+
+    def read(self, first: int, last: int) -> list[float]:
+        """Those of some steps; waits for them."""
+        if self.mark is not None:
+            self.mark.sync()
+        told: list[float] = self.losses[first:last].tolist()
+        return told
 
 
 class Resident:
@@ -57,15 +76,18 @@ class Resident:
         steps = self.batches.steps
         self._rates = gpu.upload(np.zeros((steps, 4), np.float32))
         self.losses = gpu.upload(np.zeros(steps, np.float32))
-        self._copies, self._sent = copies_of(gpu), host_array(gpu, (steps,), np.float32)
+        self._copies = copies_of(gpu)
+        self._told = [host_array(gpu, (steps,), np.float32) for _ in "12"]
+        """Losses of this epoch, and of the one before, which nobody may have read yet."""
+        self._brought: Any = None
+        """A mark behind the last copy of losses."""
         self.step = gpu.upload(np.zeros(1, np.int32))
         first = np.array([LOSS_SCALE, 0], np.float32)
         self.scaling = gpu.upload(first) if precision == "fp16" else None
         """What the loss is multiplied by, and how many steps it has been."""
-        self._lasting = [self.arrays[name] for name in ("parameters", *self.memories)]
-        self._lasting += [] if self.scaling is None else [self.scaling]
-        self._lasting.append(self.step)
-        self._remembered = list[Any]()
+        self._lasting = {name: self.arrays[name] for name in ("parameters", *self.memories)}
+        self._lasting |= {} if self.scaling is None else {"scale": self.scaling}
+        self._lasting["step"] = self.step
         self._overflowed = gpu.upload(np.zeros(1, np.int32))
         self._updates = compiling(gpu, self._compiled)
 
@@ -90,7 +112,14 @@ class Resident:
         rates: NDArray[np.float32],
         step: int,
     ) -> None:
-        """Say what the epoch's steps are to do, and which one is next."""
+        """Say what the epoch's steps are to do, and which one is next.
+
+        All steps of the epoch before have been started, and their losses sent for.
+        """
+        self._told.reverse()
+        if self._brought is not None:
+            # The steps write their losses over those that the copy reads.
+            self.gpu.after(self._brought)
         self.batches.begin_epoch(order, variation, step)
         for array, to in (
             (np.ascontiguousarray(rates, np.float32), self._rates),
@@ -102,32 +131,29 @@ class Resident:
         """Copy parameters, or a memory by parameters' keys, to the device."""
         self.gpu.copy_in(self.layout.packed(arrays), self.arrays[name])
 
-    def remember(self) -> None:
-        """Keep where the device stands, for `recall`; nobody waits for it."""
-        self._remembered = self.kept()
-
-    def recall(self) -> None:
-        """Go back to there."""
-        self.put_back(self._remembered)
-
-    def fetch(self, name: str, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Copy them from the device."""
+    def fetch(
+        self,
+        name: str,
+        arrays: Mapping[str, NDArray[Any]],
+        kept: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
+        """Copy them from the device; or, beside its steps, from copies that were kept there before
+        losses were sent that have been read."""
         whole = np.empty(self.layout.count, np.float32)
-        self.gpu.copy_out(self.arrays[name], whole)
+        if name in kept:
+            self._copies.copy_out(kept[name], whole)
+            self._copies.synchronise()
+        else:
+            self.gpu.copy_out(self.arrays[name], whole)
         self.layout.unpack(whole, arrays)
 
-    def send_losses(self, steps: int) -> Any:
+    def send_losses(self, steps: int) -> Sent:
         """Start to bring the mean losses of the epoch's first steps, behind those that were started
-        and beside those that will be; a mark for `sent_losses`."""
+        and beside those that will be."""
         self._copies.after(self.gpu.mark())
-        self._copies.copy_out(self.losses, self._sent[:steps])
-        return self._copies.mark()
-
-    def sent_losses(self, mark: Any, first: int, last: int) -> list[float]:
-        """Those of some steps; waits for them."""
-        if mark is not None:
-            mark.sync()
-        return [float(loss) for loss in self._sent[first:last]]
+        self._copies.copy_out(self.losses, self._told[0][:steps])
+        self._brought = self._copies.mark()
+        return Sent(self._brought, self._told[0])
 
     @property
     def when(self) -> tuple[Any, Any]:
@@ -176,17 +202,20 @@ class Resident:
     def _call(self, launch: Launch, arguments: tuple[Any, ...]) -> Call:
         return Call(self._updates.result(), launch, arguments)
 
-    def kept(self) -> list[Any]:
-        """Copies, on the device, of all that steps change for good."""
-        gpu, copies = self.gpu, [self.gpu.allocate(self._nbytes(one)) for one in self._lasting]
-        for array, copy in zip(self._lasting, copies, strict=True):
+    def kept(self) -> Kept:
+        """Copies, on the device, of all that steps change for good, by name; nobody waits for
+        them."""
+        gpu, copies = self.gpu, dict[str, Any]()
+        for name, array in self._lasting.items():
+            copies[name] = copy = gpu.allocate(self._nbytes(array))
             gpu.copy(gpu.address(copy), gpu.address(array), self._nbytes(array))
         return copies
 
-    def put_back(self, kept: list[Any]) -> None:
+    def put_back(self, kept: Kept) -> None:
         """Undo what steps have changed since."""
-        for array, copy in zip(self._lasting, kept, strict=True):
-            self.gpu.copy(self.gpu.address(array), self.gpu.address(copy), self._nbytes(array))
+        for name, array in self._lasting.items():
+            copy = self.gpu.address(kept[name])
+            self.gpu.copy(self.gpu.address(array), copy, self._nbytes(array))
 
     def _nbytes(self, array: Any) -> int:
         if array is self.step:

@@ -83,6 +83,9 @@ class Streamed:
 
     def begin_epoch(self, order: NDArray[Any], first: int) -> NDArray[np.int32]:
         """See `Source.begin_epoch`."""
+        if len(self._order):
+            # Steps of the epoch before may still read both slots.
+            self._left = [self._gpu.mark()] * _SLOTS
         self._order, self._next = order, first // self._steps
         part, place = np.divmod(np.arange(len(order)), self._items)
         return (part % _SLOTS * self._apart + place).astype(np.int32)

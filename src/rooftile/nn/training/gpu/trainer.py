@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from rooftile.devices.select import DeviceName
 from rooftile.nn.network import Network
-from rooftile.nn.training.gpu.epochs import DeviceSteps, rates_of, variation_of
+from rooftile.nn.training.gpu.epochs import DeviceSteps, Given, rates_of, variation_of
 from rooftile.nn.training.losses import check_finite
 from rooftile.nn.training.options import Progress, TrainingOptions
 from rooftile.nn.training.phases import Phases
@@ -60,11 +61,19 @@ class DeviceTrainer:
             drawn = self._ahead or self._draw(epoch, state.generator.bit_generator.state)
             state.generator.bit_generator.state = drawn.behind
         self._ahead = None
-        given = drawn.order, drawn.variation, drawn.rates
-        for losses in self._steps.losses(*given, state.step, self._phases):
+
+        def following() -> Given:
             if self._ahead is None:
-                # Beside the device, which is busy.
                 self._ahead = self._draw(epoch + 1, drawn.behind)
+            return self._ahead.given
+
+        last = epoch + 1 == self._options.epochs
+        # What is held out may end the run; so the device waits for what that comes to.
+        goes_on = None if last or self._options.holdout else following
+        for losses in self._steps.losses(drawn.given, state.step, self._phases, goes_on):
+            if not last:
+                # Beside the device, which is busy.
+                following()
             yield from [self._counted(state, loss) for loss in losses]
 
     def _draw(self, epoch: int, begun: Mapping[str, Any]) -> _Drawn:
@@ -73,21 +82,26 @@ class DeviceTrainer:
         generator.bit_generator.state = begun
         order, variation = generator.permutation(self._count), self._varied(generator)
         rates = rates_of(options, epoch, len(self._sizes))
-        return _Drawn(order, variation, rates, generator.bit_generator.state)
+        return _Drawn(Given(order, variation, rates), generator.bit_generator.state)
 
     def _load(self, state: State) -> None:
         self._steps.load(state.parameters, state.optimiser.state)
-        self._steps.remember()
         self._good, self._loaded = (state.step, state.total), True
 
         def settle() -> None:
-            for loss in self._steps.untold():
+            # At an epoch's end the device may be beyond it, and nobody counts these steps.
+            for loss in self._steps.untold() if state.step else ():
                 self._counted(state, loss)
-            if not self._fetched:
-                self._steps.fetch(state.parameters, state.optimiser.state)
-                self._fetched = True
+            self._fetch(state, ended=state.step == 0)
 
         state.settle = settle
+
+    def _fetch(self, state: State, ended: bool) -> None:
+        """Bring the state's arrays from where the device stands, or from where it stood when the
+        last epoch ``ended``."""
+        if not self._fetched:
+            self._steps.fetch(state.parameters, state.optimiser.state, ended)
+            self._fetched = True
 
     def _counted(self, state: State, loss: float) -> Progress:
         """Count a step; its report."""
@@ -95,7 +109,7 @@ class DeviceTrainer:
         steps, self._fetched = len(self._sizes), False
         rate = options.rate((epoch + number / steps) / options.epochs)
         done = state.optimiser.state.get("steps")
-        if not np.isfinite(loss):
+        if not math.isfinite(loss):
             # The device is beyond it, and what it says of the next steps means nothing.
             self._steps.untold()
             self._steps.recall()
@@ -111,7 +125,7 @@ class DeviceTrainer:
             self._steps.remember()
             self._good = 0, 0.0
             if self._options.holdout > 0:
-                state.settle()
+                self._fetch(state, ended=True)
                 held = self._held(state)
         state.end_step(loss, last)
         return Progress(epoch + 1, options.epochs, number + 1, steps, mean, rate, *held)
@@ -126,7 +140,5 @@ class DeviceTrainer:
 class _Drawn(NamedTuple):
     """What an epoch's steps are told, and the generator's state behind it."""
 
-    order: NDArray[Any]
-    variation: NDArray[np.int32]
-    rates: NDArray[np.float32]
+    given: Given
     behind: Mapping[str, Any]

@@ -6,7 +6,7 @@ PREFERENCE = {
         "few_rows_fp16", "few_rows_bf16", "bulk_tf32", "few_rows",
         "bulk_fp16", "warpgroups_fp16", "mma_fp16", "bulk_bf16", "warpgroups_bf16", "mma_bf16",
         "warpgroups_tf32", "mma_tf32",
-        "warps_terms", "bulk_ieee", "turned_ieee", "warpgroups_ieee", "mma_ieee",
+        "warps_terms", "bulk_ieee", "streamed_ieee", "turned_ieee", "warpgroups_ieee", "mma_ieee",
         "register_tile", "tiled_any", "naive",
     ),
 }  # fmt: skip

@@ -183,6 +183,27 @@ def test_both_matrices_are_split_before_where_both_are_large():
     assert "256 rows or" in slow("turned_ieee", 257, 4096, 4096)
 
 
+def test_b_is_streamed_for_few_rows():
+    rung = strategy("matmul", "streamed_ieee", "cuda")
+
+    def config(*sizes):
+        return tuple(rung.config(Matmul(*sizes)).values())
+
+    assert config(64, 4096, 4096) == (64, 2)
+    assert config(9, 1024, 1024) == (16, 4)
+    assert config(33, 4096, 8192) == (64, 1)
+    assert rung.why_slow(Matmul(64, 4096, 4096)) is None
+    assert "from 9 rows" in rung.why_slow(Matmul(8, 4096, 4096))
+    assert rung.why_slow(Matmul(64, 1024, 8192)) is None
+    assert "64 blocks, where 132" in rung.why_slow(Matmul(64, 2048, 2048))
+    assert "133 blocks, where 132" in rung.why_slow(Matmul(64, 4096, 8452))
+    assert "are few" in rung.why_slow(Matmul(9, 200, 4096))
+    assert "up to 64 rows" in rung.why_not(Matmul(65, 4096, 4096))
+    assert "not transposed" in rung.why_not(Matmul(64, 64, 64, True, False))
+    assert "a has lines of 4094" in rung.why_not(Matmul(64, 4094, 4096))
+    assert "in a tile of 16" in rung.invalid(Matmul(17, 64, 64), {"TILE_O": 16, "PARTS": 1})
+
+
 @pytest.mark.parametrize(
     ("sizes", "name"),
     [

@@ -7,7 +7,8 @@ PREFERENCE = {
         "own_terms_fp16", "bulk_fp16", "warpgroups_fp16", "mma_fp16",
         "own_terms_bf16", "bulk_bf16", "warpgroups_bf16", "mma_bf16",
         "warpgroups_tf32", "mma_tf32",
-        "own_terms_ieee", "warps_terms", "bulk_ieee", "turned_ieee", "warpgroups_ieee", "mma_ieee",
+        "own_terms_ieee", "warps_terms", "bulk_ieee", "streamed_ieee", "turned_ieee",
+        "warpgroups_ieee", "mma_ieee",
         "register_tile", "tiled_any", "naive",
     ),
 }  # fmt: skip

@@ -1,0 +1,192 @@
+"""Rung 38, `streamed_ieee`: the turned product with float32's error, in two launches.
+
+Source: for the split products Ootomo and Yokota, "Recovering single precision accuracy from
+Tensor Cores while surpassing the FP32 theoretical peak performance", IJHPCA 36 (2022).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from rooftile.analysis.accesses import Accesses, row_stores
+from rooftile.devices.gpu import Launch, TensorMap
+from rooftile.ops import Linear
+from rooftile.ops.matmul import Matmul
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.common.product_accesses import brought, laid, operands
+from rooftile.strategies.common.warpgroups import too_short
+from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.linear.gpu.warpgroups._base import THREADS
+from rooftile.strategies.linear.gpu.warpgroups.warpgroups_ieee import WarpgroupsIeee
+from rooftile.strategies.machine import Machine
+from rooftile.strategies.matmul.gpu._base import GpuMatmul, few_terms
+
+_LEAST_ROWS = 9
+"""Fewer are for `few_rows`."""
+_ROWS, _PARTS = (16, 32, 64), (1, 2, 4)
+_TILE, _SLICE, _PIECE = 64, 32, 4
+"""Columns of b of a tile, terms of a slice, and float32 of 16 bytes, in which the copy engine
+counts lines."""
+_GROUPS, _COPIERS, _COPIER_REGISTERS = 2, 128, 24
+"""Warpgroups that multiply, and threads of the one that copies."""
+_MOST_STAGES, _MOST_REGISTERS = 16, 240
+_LAYER = WarpgroupsIeee()
+_OF_LAYER = {"WARPGROUPS": 1, "CLUSTER": 1, "BLOCKS": 1, "SUM_O": 64}
+
+
+@dataclass(frozen=True)
+class _Shares:
+    """How a product is shared out."""
+
+    problem: Matmul
+    config: Config
+    machine: Machine
+
+    @property
+    def slices(self) -> int:
+        """Of the terms."""
+        return blocks(self.problem.inner, _SLICE)
+
+    @property
+    def stage(self) -> int:
+        """Bytes: of b, and of both numbers of a."""
+        return 4 * _SLICE * (_TILE + self.config["TILE_O"])
+
+    @property
+    def stages(self) -> int:
+        """How many fit; barriers take 16 bytes each."""
+        room = self.machine.shared_room(1) - 8 * self.config["TILE_O"]
+        return min(_MOST_STAGES, room // (self.stage + 16))
+
+    @property
+    def shared_bytes(self) -> int:
+        """Of a block: stages with their barriers, and a span for each row."""
+        return self.stages * (self.stage + 16) + 8 * self.config["TILE_O"]
+
+    @property
+    def registers(self) -> int:
+        """Of a thread that multiplies: what those that copy give up is shared out."""
+        threads = 128 * _GROUPS
+        each = self.machine.register_room(_COPIERS + threads)
+        rest = each * (_COPIERS + threads) - _COPIER_REGISTERS * _COPIERS
+        return min(_MOST_REGISTERS, rest // threads // 8 * 8)
+
+    @property
+    def tiles(self) -> int:
+        """Of columns."""
+        return blocks(self.problem.columns, _TILE)
+
+    @property
+    def blocks(self) -> int:
+        """Of the product."""
+        return self.tiles * self.config["PARTS"]
+
+
+class StreamedIeee(GpuMatmul):
+    """Takes a b whose lines are whole 16 bytes, and an a that lies as it is and whose lines are,
+    too."""
+
+    name = "streamed_ieee"
+    order = 38
+    devices = ("cuda",)
+    architectures = ("sm_90",)
+    tensor_cores = True
+    summing = "product"
+    tunables: ClassVar[tuple[Tunable, ...]] = (
+        Tunable("TILE_O", _ROWS, 64),
+        Tunable("PARTS", _PARTS, 2),
+    )
+    summary = "Hopper's warpgroups in turns, b split on its way to the cores, for few rows"
+
+    def why_not(self, problem: Matmul) -> str | None:
+        """See above; more rows than a tile has; short sums: their budgets have no room for the
+        split's error."""
+        if problem.transpose_a or problem.rows > _ROWS[-1]:
+            return f"it takes up to {_ROWS[-1]} rows of an a that is not transposed"
+        for array in problem.arrays[:2]:
+            if array.shape[1] % _PIECE:
+                return f"{array.name} has lines of {array.shape[1]}: it takes multiples of {_PIECE}"
+        return too_short(problem.inner) or super().why_not(problem)
+
+    def why_slow(self, problem: Matmul) -> str | None:
+        """Very few rows, little to do, and other numbers of blocks than multiprocessors: more would
+        wait for each other, and fewer leave them idle."""
+        if problem.rows < _LEAST_ROWS:
+            return f"it pays from {_LEAST_ROWS} rows on"
+        count, room = self._shares(problem, self.defaults(problem)).blocks, self.machine
+        if not 3 * room.multiprocessors <= 4 * count <= 4 * room.multiprocessors:
+            return f"{count} blocks, where {room.multiprocessors} multiprocessors are"
+        return few_terms(problem)
+
+    def defaults(self, problem: Matmul) -> dict[str, int]:
+        """The least tile that has all rows, and parts for all multiprocessors."""
+        rows = next((rows for rows in _ROWS if rows >= problem.rows), _ROWS[-1])
+        tiles = blocks(problem.columns, _TILE)
+        # Multiprocessors come in groups; of larger clusters some do not fit.
+        room = self.machine.multiprocessors
+        parts = 4 if 4 * tiles <= room * 9 // 10 else 2 if 2 * tiles <= room else 1
+        return {"TILE_O": rows, "PARTS": parts}
+
+    def invalid(self, problem: Matmul, config: Config) -> str | None:
+        """A tile without room for all rows."""
+        if problem.rows > config["TILE_O"]:
+            return f"{problem.rows} rows in a tile of {config['TILE_O']}"
+        return None
+
+    def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:
+        """Those of linear, without a bias, and how both matrices lie."""
+        shares = self._shares(problem, config)
+        return {
+            **_LAYER.on(self.machine).macros(_turned(problem), {**config, **_OF_LAYER}),
+            "STAGES": shares.stages,
+            "CONSUMER_REGISTERS": shares.registers,
+            "UNBIASED": 1,
+            "OVERLAPS": 1,
+            "TURNED": 1,
+            "IMAGES": problem.columns,
+            "X_ACROSS": int(not problem.transpose_b),
+            "WEIGHTS_BY_INPUT": 0,
+        }
+
+    def workspace(self, problem: Matmul, config: Config) -> dict[str, int]:
+        """Both numbers of each element of a, and a span for each part of a row."""
+        slices = self._shares(problem, config).slices
+        numbers = _SLICE * slices * config["TILE_O"]
+        return {"numbers": numbers, "spans": 2 * problem.rows * config["PARTS"]}
+
+    def steps(self, problem: Matmul, config: Config) -> tuple[Step, ...]:
+        """Split and lay a, then multiply."""
+        shares, parts = self._shares(problem, config), config["PARTS"]
+        grid = (config["TILE_O"] * parts, 1, 1)
+        split = Launch("split_parts", grid, (THREADS, 1, 1), overlaps=True)
+        grid, block = (shares.blocks, 1, 1), (_COPIERS + 128 * _GROUPS, 1, 1)
+        launch = Launch("product", grid, block, shares.shared_bytes, overlaps=True)
+        box = (_TILE, _SLICE) if problem.transpose_b else (_SLICE, _SLICE)
+        b = TensorMap("b", problem.arrays[1].shape, box, 4)
+        return (
+            Step(split, ("a", "spans", "numbers")),
+            Step(launch, (b, "b", "a", "spans", "numbers", "out")),
+        )
+
+    def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:
+        """A block that splits reads its part of a row twice.  The copy engine brings b once, and a
+        for each tile; each product reads a's numbers."""
+        shares = self._shares(problem, config)
+        a, laid_out = problem.arrays[0].size, _SLICE * shares.slices * config["TILE_O"]
+        found = brought(shares.tiles * shares.slices * _TILE * _SLICE, 4)
+        found += brought(2 * shares.tiles * laid_out, 2)
+        found += operands(shares.tiles * shares.slices * (128 * _TILE + 3 * 64 * config["TILE_O"]))
+        found += row_stores(problem.columns, problem.rows)
+        return {"split_parts": laid(2 * a, 2 * laid_out, 2), "product": found}
+
+    def _shares(self, problem: Matmul, config: Config) -> _Shares:
+        return _Shares(problem, config, self.machine)
+
+
+def _turned(problem: Matmul) -> Linear:
+    """The layer that multiplies so: b turned is its input, a its weights."""
+    return Linear(problem.columns, problem.inner, problem.rows)
+
+
+STRATEGY = StreamedIeee()

@@ -89,6 +89,8 @@ def run(only: Sequence[str], quick: bool, write: bool) -> None:
     if only and path is not None and path.exists():
         former = json.loads(path.read_text(encoding="utf-8"))
         record |= {key: former[key] for key in ("rows", "first_calls")}
+        for row in record["rows"]:
+            row.setdefault("time", former["environment"]["time"])
         record["quick"] = quick or former["quick"]
         record["passes"] = min(record["passes"], former.get("passes", 1))
     if not quick and not only:

@@ -6,7 +6,7 @@ python benchmarks/calls_page.py
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +126,17 @@ def _seconds(row: Record, state: str) -> str:
     return f"{row[state]:.3f}" if state in row else "-"
 
 
+def _earlier(rows: Sequence[Record], now: str) -> list[str]:
+    """Which rows alone were measured now, where others are of a run before."""
+    before = sorted({row["time"] for row in rows if row.get("time", now) != now})
+    fresh = {f"`{row['label']}`": None for row in rows if row.get("time", now) == now}
+    if not before:
+        return []
+    return [
+        f"Of this run are the rows of {', '.join(fresh)}; the others are of {', '.join(before)}."
+    ]
+
+
 def _gpu(record: Record) -> list[str]:
     env, rows = record["environment"], record["rows"]
     device = env["device"]
@@ -136,6 +147,7 @@ def _gpu(record: Record) -> list[str]:
         f"On an {name}",
         f"{env['time']}, {device['driver']}, {env['cpu']}, Python {env['python']}. "
         f"{record['versions']}.",
+        *_earlier(rows, env["time"]),
         "Medians in microseconds and, in brackets, where the middle 60 % lie; in one process, in\n"
         "turns, each verified first. Everybody makes its result anew. `call` is the function,\n"
         "`prepared` is `rooftile.Conv2d` or `rooftile.Linear`. PyTorch runs in inference mode and\n"

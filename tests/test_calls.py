@@ -318,3 +318,10 @@ def test_first_calls_keep_the_rows_that_were_measured_before(scripts, monkeypatc
     record = calls_cpu.run_first(write=True)
     assert (record["rows"], record["first_calls"]) == ([1], [{"label": "cpu"}])
     assert scripts.page.json.loads(path.read_text()) == record
+
+
+def test_rows_of_an_earlier_run_are_told_apart(scripts):
+    rows = [{"label": "a"}, {"label": "b", "time": "yesterday"}, {"label": "a"}]
+    (said,) = scripts.page._earlier(rows, "today")
+    assert said == "Of this run are the rows of `a`; the others are of yesterday."
+    assert scripts.page._earlier(rows[:1], "today") == []

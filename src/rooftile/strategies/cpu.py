@@ -186,12 +186,12 @@ class ArrayStrategy(HostStrategy):
         self, problem: Any, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
         """See `HostStrategy.prepare`."""
-        return _BoundArrays(
+        return BoundArrays(
             problem, self.kernel(problem), parameters, threads if self.parallel else 1
         )
 
 
-class _BoundArrays:
+class BoundArrays:
     """An `ArrayKernel` with its parameters; any number of threads may call."""
 
     def __init__(
@@ -245,6 +245,7 @@ class CpuStrategy(HostStrategy):
 __all__ = [
     "ArrayKernel",
     "ArrayStrategy",
+    "BoundArrays",
     "CpuKernel",
     "CpuStrategy",
     "HostBound",

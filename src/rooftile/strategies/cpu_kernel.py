@@ -159,7 +159,7 @@ class LentKernel(BoundKernel):
     """A kernel that reads parameters where they lie: those that it was last given, for one call."""
 
     def __init__(self, kernel: CpuKernel, image: int, threads: int) -> None:
-        super().__init__(kernel, _NOTHING, _NOTHING, image, threads)
+        super().__init__(kernel, NOTHING, NOTHING, image, threads)
         self._lent: tuple[Float32, ...] = ()
 
     def quick(self, shapes: cpu.Shapes, long: bool = False) -> None:
@@ -177,7 +177,8 @@ class LentKernel(BoundKernel):
         self._lent = ()
 
 
-_NOTHING: Float32 = np.zeros(1, np.float32)
+NOTHING: Float32 = np.zeros(1, np.float32)
+"""What stands for an array that a kernel is not given."""
 
 
 def weights_and_bias(
@@ -185,7 +186,7 @@ def weights_and_bias(
 ) -> tuple[Float32, Float32]:
     """What a kernel is given of parameters with these names; a zero for what is not there."""
     given = dict(zip(names, parameters, strict=True))
-    return given.get("weights", _NOTHING), given.get("bias", _NOTHING)
+    return given.get("weights", NOTHING), given.get("bias", NOTHING)
 
 
 def packed(
@@ -193,7 +194,7 @@ def packed(
 ) -> tuple[Float32, Float32]:
     """Packed weights and bias as flat arrays of our own; both empty for operations without."""
     if not parameters:
-        return _NOTHING, _NOTHING
+        return NOTHING, NOTHING
     weights, bias = parameters
     count = weights.size if kernel.packed is None else kernel.packed
     own = cpu.allocate(count, "packed parameters")

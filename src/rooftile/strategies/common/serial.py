@@ -8,8 +8,7 @@ import numpy as np
 
 from rooftile.devices import cpu
 from rooftile.ops import Float32
-
-_NOTHING = np.zeros(1, np.float32)
+from rooftile.strategies.cpu_kernel import NOTHING
 
 
 def run(
@@ -18,10 +17,10 @@ def run(
     out: Float32,
     sizes: tuple[int, ...],
     units: int,
-    bias: Float32 = _NOTHING,
-    scratch: Float32 = _NOTHING,
+    bias: Float32 = NOTHING,
+    scratch: Float32 = NOTHING,
 ) -> None:
     """All units of a layer's kernel (`rooftile.devices.cpu.native.program`), without the GIL."""
-    arrays = (x, _NOTHING, bias, out, scratch, np.array(sizes, np.int64))
+    arrays = (x, NOTHING, bias, out, scratch, np.array(sizes, np.int64))
     work = cpu.Work([cpu.Entry.of_layer(kernel)], [(units, *cpu.places(arrays))])
     work.run(units, threads=1)

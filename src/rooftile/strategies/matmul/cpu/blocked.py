@@ -13,8 +13,6 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-import numpy as np
-
 from rooftile._locks import lock
 from rooftile.devices import cpu
 from rooftile.devices.cpu.emit import Writer
@@ -25,6 +23,7 @@ from rooftile.strategies import HostStrategy
 from rooftile.strategies.common.panels import Lie, packing_of, panels_of
 from rooftile.strategies.common.transposition import emit_columns
 from rooftile.strategies.cpu_kernel import (
+    NOTHING,
     OUT,
     UNITS,
     WEIGHTS,
@@ -76,7 +75,6 @@ STRATEGY = Blocked()
 
 _SMALL = 2**20
 """Elements of b, 4 MB: it comes from the third-level cache then, fast enough."""
-_NOTHING: Float32 = np.zeros(1, np.float32)
 
 
 def _lie(problem: Matmul) -> Lie | None:
@@ -119,7 +117,7 @@ class _Bound:
         sizes = {"a": given["a"], "b": kernel.packed or 0}
         laid = {name: cpu.allocate(sizes[name], f"{name} laid anew") for name in packings}
         layer, bias = LentKernel(kernel, problem.inner, threads), no_bias(problem.columns)
-        layer.renew((laid.get("b", _NOTHING), bias))
+        layer.renew((laid.get("b", NOTHING), bias))
         rows = [packing.row(given[name], laid[name]) for name, packing in packings.items()]
         entries = [packing.entry for packing in packings.values()]
         self._work = cpu.Work(

@@ -13,14 +13,13 @@ from collections.abc import Callable
 from functools import cache, lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rooftile._locks import lock
-from rooftile.devices import cpu
 from rooftile.devices.cpu.native import Native, source, vector
 from rooftile.ops import AnyArray, Float32, Linear
 from rooftile.ops.matmul import Matmul
 from rooftile.strategies import HostStrategy
+from rooftile.strategies.cpu import ArrayKernel, BoundArrays
 from rooftile.strategies.cpu_kernel import LentKernel
 from rooftile.strategies.linear.cpu.blocked import rows_kernel
 from rooftile.strategies.matmul.cpu._vectors_source import CHUNK, PANEL, generate
@@ -84,9 +83,10 @@ class Vectors(HostStrategy):
             return _of_transposed(problem, threads)
         step = -(-problem.inner // -(-problem.inner // _BLOCK_TERMS))
         shape = (problem.rows, problem.inner, problem.columns)
-        sizes = cpu.sizes_of(*shape, step, *pitches(problem)[:2])
+        sizes = (*shape, step, *pitches(problem)[:2])
         compiled = _compiled(vector.lanes(), vector.registers())
-        return _Bound(cpu.Spread(compiled, ("float32",) * 3), sizes, self.units(problem), threads)
+        kernel = ArrayKernel(compiled, self.units(problem), sizes)
+        return BoundArrays(problem, kernel, parameters, threads)
 
 
 STRATEGY = Vectors()
@@ -97,20 +97,6 @@ def _needs_no_panels(problem: Matmul) -> bool:
     size, wide = problem.inner * problem.columns, problem.columns >= _WIDE * vector.lanes()
     some = problem.rows <= _SOME_ROWS and size <= _SECOND_LEVEL
     return wide and (some or size <= _FIRST_LEVEL)
-
-
-class _Bound:
-    """The kernel for matrices of certain sizes; any number of threads may call."""
-
-    def __init__(self, run: cpu.Spread, sizes: NDArray[np.int64], units: int, threads: int) -> None:
-        self._run, self._sizes, self._units, self._threads = run, sizes, units, threads
-
-    def __call__(self, a: Float32, b: Float32, out: Float32) -> None:
-        self._run((a, b, out), self._sizes, self._units, self._threads)
-
-    def quick(self, shapes: cpu.Shapes, long: bool = False) -> cpu.Quick | None:
-        """See `HostBound.quick`."""
-        return self._run.quick(self._sizes, self._units, self._threads, shapes, long)
 
 
 def _of_transposed(problem: Matmul, threads: int) -> Callable[..., None]:

@@ -88,7 +88,7 @@ def test_infinities_reach_what_they_met_alone(name, kind, narrow, tmp_path):
     assert verdict.passed, verdict
 
 
-@pytest.mark.parametrize("name", ["warpgroups_bf16", "warpgroups_ieee"])
+@pytest.mark.parametrize("name", ["warpgroups_bf16", "warpgroups_tf32", "warpgroups_ieee"])
 def test_threads_wait_for_each_other(name, tmp_path):
     problem = dataclasses.replace(PADDED, batch=4)
     given = with_small_numbers(problem)
@@ -99,12 +99,27 @@ def test_threads_wait_for_each_other(name, tmp_path):
 @pytest.mark.parametrize(
     "wrong",
     [
+        ("STORES_LEFT(0);\n    together(threadIdx.x / 128);", "STORES_LEFT(0);"),
+        ("shared_ready();\n        together(group);\n        if (n >=", "shared_ready(); if (n >="),
+    ],
+)
+def test_who_does_not_wait_is_caught(wrong, tmp_path):
+    problem = dataclasses.replace(PADDED, batch=8)
+    given = problem.random(3)
+    with pytest.raises(AssertionError, match="data race"):
+        judged(rung("warpgroups_tf32"), problem, given, tmp_path, None, wrong, sanitizer="thread")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
         ("i < WINDOW_HEIGHT - 1 || i >= MASK_HEIGHT", "i < WINDOW_HEIGHT - 1"),
-        ("found.won[k] = bit[0] | bit[1] << 16", "found.won[k] = bit[0] | bit[0] << 16"),
+        ("0x80000000u >> position[1]", "0x80000000u >> position[0]"),
         ("threadIdx.x % 32 < 4 ? 0.0f : 1.0f", "1.0f"),
         ("lane / 4 == TILE - 1", "0"),
-        ("warp > 0 ? own - LINE_AT(0, SHARED_LINES) : none", "none"),
-        ("% CHUNKS * 2 + along / 4 - column", "% CHUNKS * 2 + along / 4"),
+        ("if (warp == 0) return;", "return;"),
+        ("i >= OWN_LINES && warp < 3", "i >= OWN_LINES"),
+        ("channel = along / 2", "channel = 0"),
         ("n + 2 * gridDim.x, images);\n        float", "n, images);\n        float"),
     ],
 )
@@ -118,49 +133,61 @@ def test_wrong_texts_are_caught(wrong, tmp_path):
 @pytest.mark.parametrize(
     "wrong",
     [
-        ("if (hard) doubtful[group][half] = 1;", ""),
-        ("doubtful[group][half ^ 1] = doubt;", "doubtful[group][half ^ 1] = 0;"),
+        ("< INFINITY) || held->unit != held->unit", "< INFINITY)"),
+        ("!(ROUND(__uint_as_float(most)) < INFINITY) ||", ""),
     ],
 )
 def test_who_does_not_notice_infinities_is_caught(wrong, tmp_path):
     problem = dataclasses.replace(PADDED, batch=6)
     dy, where, weights = problem.random(3)
-    where_infinite = dy if "hard" in wrong[0] else weights
+    where_infinite = weights if "held" in wrong[0] else dy
     where_infinite[-1, 0, 1] = float("inf")
     given = dy, where, weights
     assert not judged(rung("warpgroups_fp16"), problem, given, tmp_path, wrong=wrong).passed
 
 
+@pytest.mark.parametrize("name", ["warpgroups_tf32", "warpgroups_ieee"])
 @pytest.mark.parametrize("problem", [PADDED, dataclasses.replace(HIGH, batch=3)])
 @pytest.mark.parametrize("scale", [1.0, 1e-20, 1e15])
-def test_small_numbers_keep_their_bits(problem, scale, tmp_path):
+def test_small_numbers_keep_their_bits(name, problem, scale, tmp_path):
     dy, where, weights = with_small_numbers(problem)
     given = dy * np.float32(scale), where, weights * np.float32(scale)
-    verdict = judged(rung("warpgroups_ieee"), problem, given, tmp_path)
+    verdict = judged(rung(name), problem, given, tmp_path)
     assert verdict.passed, verdict
 
 
-def test_more_small_weights_than_may_be_added_apart(tmp_path):
+@pytest.mark.parametrize(("name", "small"), [("warpgroups_tf32", 1e-12), ("warpgroups_ieee", 1e-8)])
+def test_more_small_weights_than_may_be_added_apart(name, small, tmp_path):
     dy, where, weights = PADDED.random(3)
-    weights[:, ::2] *= np.float32(1e-8)
-    verdict = judged(rung("warpgroups_ieee"), PADDED, (dy, where, weights), tmp_path)
+    weights[:, ::2] *= np.float32(small)
+    verdict = judged(rung(name), PADDED, (dy, where, weights), tmp_path)
+    assert verdict.passed, verdict
+
+
+@pytest.mark.parametrize("name", ["warpgroups_tf32", "warpgroups_ieee"])
+def test_gradients_of_many_magnitudes(name, tmp_path):
+    dy, where, weights = PADDED.random(3)
+    dy *= np.float32(2) ** -np.random.default_rng(5).integers(0, 31, dy.shape).astype(np.float32)
+    verdict = judged(rung(name), PADDED, (dy, where, weights), tmp_path)
     assert verdict.passed, verdict
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
-        ("low[k] = pack(scaled[0] - widened(high[k]),", "low[k] = pack(0,"),
+        ("low[k] = pack(scaled[0] - widened(found.high[k]),", "low[k] = pack(0,"),
+        ("low[k] = pack(scaled[0] - first,", "low[k] = pack(0,"),
+        ("along % 2 - column", "along % 2"),
         ("multiply(sum, row, column, 0, low[half], with_high, own.columns);", ""),
         ("group == 0, high[half], with_low", "group == 0, high[half], with_high"),
         ("!first || column > 0 || row > 0", "!first || row > 0"),
         ("d < column + MASK_WIDTH / 2);", "d <= column + MASK_WIDTH / 2);"),
         ("+ DOWN;", ";"),
-        ("found.back = finite(held->unit * over(0, found.scale));", "found.back = 0x1p-28f;"),
+        ("held->unit * over(0, found.scale)", "0x1p-28f"),
         ("2 + position[1] % 2", "2 + position[0] % 2"),
         ("lane % 2 ? columns[1] : columns[0]", "columns[0]"),
         ("q = first_q - v", "q = first_q"),
-        ("position[1] / 2 % 16", "position[0] / 2 % 16"),
+        ("0x80000000u >> position[1]", "0x80000000u >> position[0]"),
         ("column, group == 0,", "column, 1,"),
         ("most = max(most, ranges[warp].most)", "most = ranges[3].most"),
         ("measure(later, ranges[group]);", ""),
@@ -174,17 +201,18 @@ def test_wrong_splits_are_caught(wrong, tmp_path):
     assert not judged(rung("warpgroups_ieee"), FOURS, given, tmp_path, wrong=wrong).passed
 
 
+@pytest.mark.parametrize("name", ["warpgroups_tf32", "warpgroups_ieee"])
 @pytest.mark.parametrize(
     "wrong",
     [
         ("found.small = before <", "found.small = 0 && before <"),
         ("before = min(before, ranges[warp].before)", "before = ranges[3].before"),
-        ("gradient - split_value(gradient, scale)", "gradient"),
-        ("weight - split_value(weight, held->scale)", "0"),
+        ("return ROUND(value) - held_value(value, scale)", "return ROUND(value)"),
+        ("missed(weight, held->scale)", "0"),
         ("held->count = count;", "held->count = 0;"),
     ],
 )
-def test_who_loses_small_numbers_is_caught(wrong, tmp_path):
+def test_who_loses_small_numbers_is_caught(name, wrong, tmp_path):
     problem = dataclasses.replace(PADDED, batch=4)
     given = with_small_numbers(problem)
-    assert not judged(rung("warpgroups_ieee"), problem, given, tmp_path, wrong=wrong).passed
+    assert not judged(rung(name), problem, given, tmp_path, wrong=wrong).passed

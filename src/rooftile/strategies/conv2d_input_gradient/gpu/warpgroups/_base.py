@@ -2,7 +2,8 @@
 
 Source: Dumoulin, Visin, "A guide to convolution arithmetic for deep learning", 2016, chapter 4
 (transposed convolution); Scherer, Müller, Behnke, "Evaluation of Pooling Operations in
-Convolutional Architectures", ICANN 2010 (only winners have gradients); NVIDIA, "Parallel Thread
+Convolutional Architectures", ICANN 2010 (only winners have gradients); Mishra and others,
+"Accelerating Sparse Deep Neural Networks", 2021 (two of four terms); NVIDIA, "Parallel Thread
 Execution ISA", on ``wgmma``.
 """
 
@@ -14,7 +15,7 @@ from rooftile.devices.gpu import Launch
 from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.common.warpgroups import begun, completed, elements, product
+from rooftile.strategies.common.warpgroups import begun, completed, elements, sparse_product
 from rooftile.strategies.conv2d_input_gradient.gpu._base import GpuInputGradient, arguments_of
 from rooftile.strategies.gpu import GRADIENTS, PLACES, Config, Step
 
@@ -24,13 +25,13 @@ _MOST_POSITIONS = 16
 """Of a window, by the bits that say which one won."""
 _MOST_SUMS = 200
 """Of a thread, in its registers."""
-_MOST_COLUMNS = 256
-"""Of an instruction."""
 _GROUP = 16
 """Maps that a product takes together."""
-CHANNELS = 4
+_CHANNELS = 4
 """Of a block."""
 _GROUPS_OF_THREADS = 2
+_STATIC = 256
+"""Bytes of shared memory that all problems have."""
 _LINE, _BANKS = 16, 128
 """Bytes of a line, and of all banks."""
 
@@ -42,6 +43,10 @@ class Warpgroups(GpuInputGradient):
     architectures = ("sm_90",)
     tensor_cores = True
     source = "warpgroups"
+    numbers = 1
+    """Of the cores, for a gradient and for a weight."""
+    scaled = False
+    """Whether powers of two scale them."""
     pays_from = 160
     """Images from which on it is the fastest."""
 
@@ -69,10 +74,8 @@ class Warpgroups(GpuInputGradient):
             return f"{problem.layer.output_size} windows, {_TILE} by {_TILE} at most"
         if (high := problem.mask[0]) > 2 * down + 1:
             return f"a mask of {high} rows reaches beyond the next warp's windows"
-        if (sums := 2 * _lines(problem) * side_of(problem)) > _MOST_SUMS:
+        if (sums := 2 * _lines(problem) * _side(problem)) > _MOST_SUMS:
             return f"{sums} sums of a thread, {_MOST_SUMS} at most"
-        if (columns := 4 * side_of(problem)) > _MOST_COLUMNS:
-            return f"{columns} columns of a product, {_MOST_COLUMNS} at most"
         return self.invalid(problem, {})
 
     def why_slow(self, problem: Conv2dInputGradient) -> str | None:
@@ -86,7 +89,7 @@ class Warpgroups(GpuInputGradient):
         size = _size(config)
         if problem.height * problem.width * size % _LINE:
             return f"{problem.height} x {problem.width} pixels are no whole lines of {_LINE} bytes"
-        room = self.machine.shared_room(1) - self.static_bytes(problem)
+        room = self.machine.shared_room(1) - self._static_bytes(problem)
         shared = self._shared(problem, config)
         return f"{shared} bytes of shared memory, {room} for a block" if shared > room else None
 
@@ -97,14 +100,18 @@ class Warpgroups(GpuInputGradient):
             "OUT_NARROW": 0,
             **super().macros(problem, config),
             "CORES": self.cores.word,
-            "SIDE": side_of(problem),
+            "SCALED": int(self.scaled),
+            "SPLIT": self.numbers - 1,
+            "SIDE": _side(problem),
             "GIVEN_PITCH": gradients,
             "PLACES_PITCH": places,
             "TILE_PITCH": _tile_bytes(problem, config) // _size(config),
-            "MASKS_BYTES": self.masks_bytes(problem),
+            "LINE_PITCH": _line_pitch(problem),
+            "MASKS_BYTES": self._masks_bytes(problem),
             "GIVEN_BYTES": _given_bytes(problem, config),
-            "OWN_BYTES": _own_bytes(problem, config),
-            **self.products(problem),
+            "LINES_BYTES": _lines_bytes(problem),
+            "ROOM_BYTES": _room_bytes(problem, config),
+            **self._products(problem),
         }
 
     def steps(self, problem: Conv2dInputGradient, config: Config) -> tuple[Step, ...]:
@@ -112,57 +119,59 @@ class Warpgroups(GpuInputGradient):
         pairs = blocks(problem.batch, _GROUPS_OF_THREADS)
         across = min(pairs, self.machine.multiprocessors)
         grid, shared = (
-            (across, blocks(problem.channels, CHANNELS), 1),
+            (across, blocks(problem.channels, _CHANNELS), 1),
             self._shared(problem, config),
         )
         threads = 128 * _GROUPS_OF_THREADS, 1, 1
         launch = Launch("input_gradient", grid, threads, shared, overlaps=True)
         return (Step(launch, (*arguments_of(problem), problem.batch)),)
 
-    def products(self, problem: Conv2dInputGradient) -> dict[str, int | str]:
-        """The instructions: for a row of pixels, and for those rows that all positions of a window
-        reach."""
+    def _products(self, problem: Conv2dInputGradient) -> dict[str, int | str]:
+        """Sparse ones: for a row of pixels; and for a pair of columns in those rows that all
+        positions of a window reach."""
         assert problem.pool is not None
-        side = side_of(problem)
-        words = [f"(a)[{k}]" for k in range(4)]
-        line = [f"sum[i][{k}]" for k in range(2 * side)]
-        begin, end = problem.pool.window[0] - 1, problem.mask[0]
-        rows = max(0, end - begin)
-        step = blocks(rows, blocks(rows, _MOST_COLUMNS // (4 * side))) if rows else 1
-        middle = []
-        for first in range(0, rows, step):
-            lines = range(begin + first, min(begin + first + step, end))
-            sums = [f"sum[{i}][{k}]" for i in lines for k in range(2 * side)]
-            from_line = f"(b) + {first * side // 2 * 8}"
-            middle.append(product(self.cores, sums, words, from_line, True))
-        every = elements("sum", _lines(problem), 2 * side)
-        held = elements("(a)", 4)
+        a, names = elements("(a)", 4), ("(high)", "(low)")[: self.numbers]
+        held = [*(one for name in names for one in elements(name, 4)), "places"]
+        line = [f"sum[i][{k}]" for k in range(2 * _side(problem))]
+        lines = range(problem.pool.window[0] - 1, problem.mask[0])
+        middle = [f"sum[{i}][4 * (d) + {k}]" for i in lines for k in range(4)]
+
+        def multiply(sums: list[str]) -> str:
+            return sparse_product(self.cores, sums, a, "b", "places", "adds")
+
+        every = elements("sum", _lines(problem), 2 * _side(problem))
         return {
-            "MULTIPLY_LINE(i, a, b)": product(self.cores, line, words, "b", True),
-            "MULTIPLY_MIDDLE(a, b)": "; ".join(middle) or "(void)0",
-            "BEGIN_SUMS": begun(every, ()),
-            "BEGIN_PRODUCTS(a)": begun((), held),
-            "COMPLETED(later, a)": completed((), "later", held),
+            "MULTIPLY_LINE(i, a, b, places, adds)": multiply(line),
+            "MULTIPLY_MIDDLE(d, a, b, places, adds)": multiply(middle) if middle else "(void)0",
+            "BEGIN_PRODUCTS(high, low, places)": begun((), held),
+            "COMPLETED(later, high, low, places)": completed((), "later", held),
             "COMPLETED_SUMS": completed(every, "0"),
         }
 
-    def masks_bytes(self, problem: Conv2dInputGradient) -> int:
-        """Of the masks, moved to each column of a window."""
+    def _masks_bytes(self, problem: Conv2dInputGradient) -> int:
+        """Of the masks, for two positions at a time."""
         assert problem.pool is not None
-        columns = problem.mask[0] * 4 * side_of(problem)
+        columns = problem.mask[0] * 4 * _side(problem)
         terms = blocks(problem.maps, _GROUP) * _GROUP * self.cores.bytes
-        return problem.pool.window[1] * terms * columns
+        return self.numbers * problem.pool.window[1] * terms * columns
 
-    def static_bytes(self, problem: Conv2dInputGradient) -> int:
-        """Of shared memory whose size the text says itself."""
-        return 32
+    def _static_bytes(self, problem: Conv2dInputGradient) -> int:
+        """Of shared memory whose size the text says itself: bits that say which weights, and
+        gradients of both images, are small; and others."""
+        weights = _CHANNELS * problem.maps * math.prod(problem.mask)
+        gradients = 2 * problem.maps * math.prod(problem.layer.output_size)
+        return _STATIC + blocks(weights, 32) * 4 + blocks(gradients, 32) * 4
 
     def _shared(self, problem: Conv2dInputGradient, config: Config) -> int:
-        """Bytes of the masks, and of what each warpgroup has."""
-        return self.masks_bytes(problem) + _GROUPS_OF_THREADS * _own_bytes(problem, config)
+        """Bytes of the masks, of two images' gradients of each warpgroup, and of its rows of pixels
+        and tile, where weights lie for a while."""
+        weights = _CHANNELS * problem.maps * math.prod(problem.mask) * 4
+        rooms = max(_GROUPS_OF_THREADS * _room_bytes(problem, config), weights)
+        given = 2 * _GROUPS_OF_THREADS * _given_bytes(problem, config)
+        return self._masks_bytes(problem) + given + rooms
 
 
-def side_of(problem: Conv2dInputGradient) -> int:
+def _side(problem: Conv2dInputGradient) -> int:
     """Columns of pixels that a window reaches, in whole pairs."""
     assert problem.pool is not None
     return blocks(problem.pool.window[1] + problem.mask[1] - 1, 2) * 2
@@ -198,12 +207,15 @@ def _given_bytes(problem: Conv2dInputGradient, config: Config) -> int:
     return problem.maps * (gradients * size + places * wide)
 
 
-def lines_bytes(problem: Conv2dInputGradient) -> int:
-    """Of the rows of pixels that four warps' windows reach, and of zeros."""
+def _line_pitch(problem: Conv2dInputGradient) -> int:
+    """Columns of pixels that a row of windows reaches, in whole fours."""
     assert problem.pool is not None
-    down, across = problem.pool.window
-    reached = blocks((_TILE - 1) * across + side_of(problem), 4) * 4
-    return (4 * (_lines(problem) + down) + 1) * reached * CHANNELS * 4
+    return blocks((_TILE - 1) * problem.pool.window[1] + _side(problem), 4) * 4
+
+
+def _lines_bytes(problem: Conv2dInputGradient) -> int:
+    """Of the rows of pixels that warps' windows bring to the next warp's."""
+    return (problem.mask[0] - 1) * 4 * _CHANNELS * _line_pitch(problem) * 4
 
 
 def _tile_bytes(problem: Conv2dInputGradient, config: Config) -> int:
@@ -212,7 +224,7 @@ def _tile_bytes(problem: Conv2dInputGradient, config: Config) -> int:
     return least + (_BANKS // 4 - least) % _BANKS
 
 
-def _own_bytes(problem: Conv2dInputGradient, config: Config) -> int:
-    """Of what is a warpgroup's own."""
-    own = 2 * _given_bytes(problem, config) + lines_bytes(problem)
-    return blocks(own + CHANNELS * _tile_bytes(problem, config), _BANKS) * _BANKS
+def _room_bytes(problem: Conv2dInputGradient, config: Config) -> int:
+    """Of a warpgroup's rows of pixels and tile."""
+    tile = _CHANNELS * _tile_bytes(problem, config)
+    return blocks(_lines_bytes(problem) + tile, _BANKS) * _BANKS

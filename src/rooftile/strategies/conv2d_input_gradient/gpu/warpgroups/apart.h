@@ -1,16 +1,22 @@
-// What the split of numbers misses that are far below the largest: it is added to the tile in float32,
-// one number after another.
+// What float16 misses of numbers that are far below the largest: it is added to the tile in float32, one
+// number after another.
 
 #pragma once
 
-#include "conv2d_input_gradient/gpu/warpgroups/split_winners.h"
+#include "conv2d_input_gradient/gpu/warpgroups/winners.h"
 #include "conv2d_input_gradient/gpu/warpgroups/pixels.h"
 
-// What both numbers of a split one come to.
-__device__ __forceinline__ float split_value(float value, float scale)
+// What the cores are given of a number.
+__device__ __forceinline__ float held_value(float value, float scale)
 {
     float high = widened(NARROW(value * scale)), low = widened(NARROW(value * scale - high));
-    return (high + low) * over(0, scale);
+    return (SPLIT ? high + low : high) * over(0, scale);
+}
+
+// What they are not given of it.
+__device__ __forceinline__ float missed(float value, float scale)
+{
+    return ROUND(value) - held_value(value, scale);
 }
 
 // Adds to a pixel what a window brings: a gradient, times a weight of the map's tap number `at`.
@@ -24,7 +30,7 @@ __device__ __forceinline__ void bring(result* tile, int e, int position, int at,
         tile[channel * TILE_PITCH + y * WIDTH + x] += gradient * weight;
 }
 
-// Adds what the split of small gradients misses.
+// Adds what the cores are not given of small gradients.
 __device__ __noinline__ void add_gradients(result* tile, const gradient_number* given,
                                            const float* weights, Weights* held, float scale)
 {
@@ -32,7 +38,7 @@ __device__ __noinline__ void add_gradients(result* tile, const gradient_number* 
     unsigned* marks = held->marks[group];
     for (int at = member; at < MARKS * 32; at += 128) {
         int is = at < MAPS * GRADIENTS &&
-                 is_small(given[at / GRADIENTS * GIVEN_PITCH + at % GRADIENTS], scale);
+                 is_tiny(WIDE_GRADIENT(given[at / GRADIENTS * GIVEN_PITCH + at % GRADIENTS]), scale);
         unsigned of_warp = __ballot_sync(~0u, is);
         if (member % 32 == 0) marks[at / 32] = of_warp;
     }
@@ -41,15 +47,15 @@ __device__ __noinline__ void add_gradients(result* tile, const gradient_number* 
         ROLLED for (unsigned left = marks[word]; left; left &= left - 1) {
             int number = word * 32 + __ffs(left) - 1, map = number / GRADIENTS, e = number % GRADIENTS;
             int position = position_of(PLACES_OF(given)[map * PLACES_PITCH + e], e);
-            float gradient = given[map * GIVEN_PITCH + e];
+            float gradient = WIDE_GRADIENT(given[map * GIVEN_PITCH + e]);
             for (int at = member; at < OWN_TAPS; at += 128)
-                bring(tile, e, position, at, gradient - split_value(gradient, scale),
-                      weight_at(weights, blockIdx.y * 4, map * OWN_TAPS + at));
+                bring(tile, e, position, at, missed(gradient, scale),
+                      ROUND(weight_at(weights, blockIdx.y * 4, map * OWN_TAPS + at)));
             together(group);
         }
 }
 
-// Adds what the split of small weights misses, times split gradients.
+// Adds what they are not given of small weights, times what they are given of gradients.
 __device__ __noinline__ void add_weights(result* tile, const gradient_number* given,
                                          const float* weights, const Weights* held, float scale)
 {
@@ -58,8 +64,14 @@ __device__ __noinline__ void add_weights(result* tile, const gradient_number* gi
         float weight = weight_at(weights, blockIdx.y * 4, held->small[each]);
         for (int e = threadIdx.x % 128; e < GRADIENTS; e += 128)
             bring(tile, e, position_of(PLACES_OF(given)[map * PLACES_PITCH + e], e), at,
-                  split_value(given[map * GIVEN_PITCH + e], scale),
-                  weight - split_value(weight, held->scale));
+                  held_value(WIDE_GRADIENT(given[map * GIVEN_PITCH + e]), scale), missed(weight, held->scale));
         together(threadIdx.x / 128);
     }
+}
+
+__device__ __forceinline__ void add_apart(result* tile, const gradient_number* given,
+                                          const float* weights, Weights* held, float scale, int some)
+{
+    if (some) add_gradients(tile, given, weights, held, scale);
+    add_weights(tile, given, weights, held, scale);
 }

@@ -13,7 +13,7 @@
 #define GROUPS ((MAPS + GROUP - 1) / GROUP)
 // Rows and, in pairs, columns of pixels that a window reaches.
 #define LINES (WINDOW_HEIGHT + MASK_HEIGHT - 1)
-#define CHUNKS (SIDE / 2)
+#define PAIRS (SIDE / 2)
 
 // given[MAPS][GIVEN_PITCH] of gradients, then [MAPS][PLACES_PITCH] of places: the pitches put those
 // that lanes read together into banks of their own.  Whole lines of 16 bytes are copied where maps

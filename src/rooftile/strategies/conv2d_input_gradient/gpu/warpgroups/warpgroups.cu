@@ -1,13 +1,17 @@
-// Rungs 7 to 9, warpgroups: whole windows by Hopper's warpgroups, and their sums in registers.
+// Rungs 7 to 10, warpgroups: whole windows by Hopper's warpgroups, and their sums in registers.
 //
 // In `spread` each pair of pixels is multiplied with all gradients around it, and a tile of them reads
-// shared memory for every few products.  Here rows of a product are the 64 windows of an image, its
-// terms 16 maps, and its columns the pixels that a window reaches in the mask's rows, of four channels.
-// For each position of a window there is one product: of gradients that won there, zero in place of
-// others, which a lane chooses from registers, with masks moved to that position.  A warpgroup's sums
-// are all that windows bring; what neighbours bring to the same pixel is added once, at the end.
-// While one warpgroup does that, the block's other one multiplies: they take turns.
-// What it removes: half of the products with zeros, and most reads of shared memory.
+// shared memory for every few products.  Here rows of a product are the 64 windows of an image, and its
+// columns the pixels that a window reaches in the mask's rows, of four channels.  For each two positions
+// beside each other in a window there is one product.  Its terms are 16 maps at both positions:
+// gradients that won there, zero in place of others, which a lane chooses from registers.  A map wins at
+// one of two positions at most, so that the cores skip every other term.  A warpgroup's sums are all
+// that windows bring; what neighbours bring to the same pixel is added once, at the end.  While one
+// warpgroup does that, the block's other one multiplies: they take turns.
+// What it removes: three quarters of the products with zeros, and most reads of shared memory.
+//
+// At float32's error (SPLIT) each number is two of float16, and three products stand for one; TF32's 11
+// bits are one of float16 (SCALED).  What that misses of small numbers is added apart.
 //
 // Zeros make NaN of infinities: such pixels are made anew from what they met.
 //
@@ -19,46 +23,65 @@
 
 #include "common/overlapping.h"
 #include "common/warpgroups.h"
-#include "conv2d_input_gradient/gpu/warpgroups/masks.h"
 #include "conv2d_input_gradient/gpu/warpgroups/winners.h"
 #include "conv2d_input_gradient/gpu/warpgroups/pixels.h"
+#if SCALED
+#include "conv2d_input_gradient/gpu/warpgroups/apart.h"
+#endif
 
 // From a row of the mask to the next, in a descriptor.
-#define LINE (CHUNKS * 128 >> 4)
-// Whether the other warpgroup's turn begins before the sums are held in shared memory: few products are
-// over too soon to be worth that both use it.
-#define EARLY (CORES == TF32)
+#define LINE (PAIRS * 128 >> 4)
 
-// Adds the products of an image's windows, once it is the warpgroup's turn.  Says whether a gradient is
-// infinite or NaN.
-__device__ __forceinline__ int multiply_all(float sum[LINES][2 * SIDE], unsigned masks,
-                                            const gradient_number* given, unsigned turn, int round)
+// From a row of the mask to the next, in a descriptor, where a product takes one pair of columns.
+#define DOWN ((word)((PAIRS - 1) * 128 >> 4) << 32)
+
+// Begins a product of two positions in a window's row, `column` pairs from its first.  Registers that an
+// instruction adds to overlap no others but its own: those of a row of pixels or, where all positions
+// reach a row, of a pair of columns, which the others skip.  The first that reaches a pixel adds to
+// nothing.
+__device__ __forceinline__ void multiply(float sum[LINES][2 * SIDE], int row, int column, int first,
+                                         const unsigned a[4], word b, unsigned places)
 {
-    unsigned a[2][4] = {};
-    Winners own = winners_of(given, 0);
-    float doubt = own.doubt;
-    UNROLL for (int i = 0; i < LINES; i++)
-        UNROLL for (int k = 0; k < 2 * SIDE; k++) sum[i][k] = 0.0f;
-    BEGIN_SUMS;
+    UNROLL for (int i = row; i < row + MASK_HEIGHT; i++)
+        if (i < WINDOW_HEIGHT - 1 || i >= MASK_HEIGHT)
+            MULTIPLY_LINE(i, a, b + (i - row) * LINE, places,
+                          !first || column > 0 || row > 0 && i < row + MASK_HEIGHT - 1);
+    word middle = b + (WINDOW_HEIGHT - 1 - row) * LINE + DOWN;
+    UNROLL for (int d = column; d <= column + MASK_WIDTH / 2; d++)
+        MULTIPLY_MIDDLE(d, a, middle + d * 8, places,
+                        !first || row > 0 || column > 0 && d < column + MASK_WIDTH / 2);
+}
+
+// Adds the products of an image's windows, once it is the warpgroup's turn, which are too large by the
+// scales of weights and gradients.
+__device__ __forceinline__ void multiply_all(float sum[LINES][2 * SIDE], unsigned masks,
+                                             const gradient_number* given, float scale,
+                                             unsigned turn, int round)
+{
+    unsigned high[2][4] = {}, low[2][4] = {};
+    Winners own = winners_of(given, 0, scale);
     wait(turn, round & 1);
     ROLLED for (int group = 0; group < GROUPS; group++) {
-        if (group > 0) own = winners_of(given, group), doubt += own.doubt;
-        UNROLL for (int each = 0; each < POSITIONS * DEEP; each++) {
-            int position = each / DEEP, step = each % DEEP, half = each % 2;
-            int row = position / WINDOW_WIDTH, column = position % WINDOW_WIDTH;
-            word b = PIECES_AT(masks + MASK_AT(column, group, step), LINE_PIECES * 128);
-            COMPLETED(1, a[half]);
-            choose(own, position, step, a[half]);
-            BEGIN_PRODUCTS(a[half]);
-            // Rows of registers that a product adds to overlap no others but its own.
-            UNROLL for (int i = row; i < row + MASK_HEIGHT; i++)
-                if (i < WINDOW_HEIGHT - 1 || i >= MASK_HEIGHT)
-                    MULTIPLY_LINE(i, a[half], b + (i - row) * LINE);
-            MULTIPLY_MIDDLE(a[half], b + (WINDOW_HEIGHT - 1 - row) * LINE);
+        if (group > 0) {
+            COMPLETED(0, high[0], low[0], own.columns);
+            own = winners_of(given, group, scale);
+        }
+        UNROLL for (int couple = 0; couple < COUPLES; couple++) {
+            int half = couple % 2, row = couple / COUPLES_ACROSS, column = couple % COUPLES_ACROSS;
+            word with_high = PIECES_AT(masks + MASK_AT(column, group), QUARTER_BYTES);
+            word with_low = with_high + (LOW_MASKS >> 4);
+            COMPLETED(1, high[half], low[half], own.columns);
+            choose(own.high, own.won, couple, high[half]);
+            if (SPLIT) choose(own.low, own.won, couple, low[half]);
+            BEGIN_PRODUCTS(high[half], low[half], own.columns);
+            if (SPLIT) {
+                multiply(sum, row, column, group == 0, high[half], with_low, own.columns);
+                multiply(sum, row, column, 0, low[half], with_high, own.columns);
+            }
+            multiply(sum, row, column, !SPLIT && group == 0, high[half], with_high, own.columns);
             end_products();
         }
     }
-    return doubt != doubt;
 }
 
 __global__ void RESIDENT_BOUNDS(256, 1)
@@ -67,23 +90,25 @@ input_gradient(const GLOBAL gradient_number* dy, WHERE_ARGUMENT const GLOBAL flo
 {
     extern __shared__ __align__(128) char shared[];
     __shared__ word turns[2];
-    __shared__ int doubtful[2][2];
-    int group = threadIdx.x / 128, leads = threadIdx.x % 128 == 0, first = blockIdx.y * 4;
+    __shared__ Range ranges[2][4];
+    __shared__ Scale known[2];
+    __shared__ Weights held;
+    int group = threadIdx.x / 128, first = blockIdx.y * 4;
     unsigned masks = (unsigned)__cvta_generic_to_shared(shared);
     unsigned mine = (unsigned)__cvta_generic_to_shared(turns + group);
     unsigned other = (unsigned)__cvta_generic_to_shared(turns + (group ^ 1));
-    char* own = shared + MASKS_BYTES + group * OWN_BYTES;
-    char* lines = own + 2 * GIVEN_BYTES;
-    Rooms rooms = {(float*)lines, (result*)(lines + LINE_AT(4, 1) * sizeof(float))};
+    char* own = shared + MASKS_BYTES + group * 2 * GIVEN_BYTES;
+    char* rest = shared + MASKS_BYTES + 4 * GIVEN_BYTES;
+    char* lines_of_warps = rest + group * ROOM_BYTES;
+    Rooms rooms = {(float*)lines_of_warps, (result*)(lines_of_warps + LINES_BYTES)};
     if (threadIdx.x == 0) expect(4, mine), expect(4, other);
-    clear(rooms);
+    __syncthreads();
     AWAIT_EARLIER();
     start(dy, where, (gradient_number*)own, 2 * blockIdx.x + group, images);
-    int doubt = hold_masks(weights, shared, first);
-    shared_ready();
-    doubt = __syncthreads_or(doubt);
-    if (leads) doubtful[group][0] = doubt;
+    hold_masks(weights, shared, (float*)rest, &held, first);
+    clear(rooms.tile);
     COPIES_DONE();
+    measure((gradient_number*)own, ranges[group]);
     together(group);
 
     int rounds = (images + 2 * gridDim.x - 1) / (2 * gridDim.x);
@@ -93,23 +118,26 @@ input_gradient(const GLOBAL gradient_number* dy, WHERE_ARGUMENT const GLOBAL flo
         gradient_number* later = (gradient_number*)(own + (half ^ 1) * GIVEN_BYTES);
         start(dy, where, later, n + 2 * gridDim.x, images);
         float sum[LINES][2 * SIDE];
-        int hard = multiply_all(sum, masks, now, mine, round ^ group ^ 1);
-        if (EARLY && threadIdx.x % 32 == 0) arrive(other);
-        if (hard) doubtful[group][half] = 1;
+        float scale = scale_of(ranges[group], &held, known + group);
+        multiply_all(sum, masks, now, scale, mine, round ^ group ^ 1);
+        if (threadIdx.x % 32 == 0) arrive(other);
         COMPLETED_SUMS;
         line lines[MET_LINES];
         join(sum, lines);
-        hold(lines, rooms.lines);
-        if (!EARLY && threadIdx.x % 32 == 0) arrive(other);
-        add_up(rooms, 1.0f, group);
+        exchange(lines, rooms.lines);
+        Scale found = known[group];
+        put_all(lines, found.back, rooms.tile);
         // The next image is there, and this one's pixels.
         COPIES_DONE();
-        if (leads) doubtful[group][half ^ 1] = doubt;
+        measure(later, ranges[group]);
         shared_ready();
         together(group);
         if (n >= images) continue;
-        if (doubtful[group][half]) {
-            mend(rooms.tile, dy, where, weights, n, first);
+        if (found.hard || found.small || held.count) {
+            if (found.hard) mend(rooms.tile, dy, WHERE_GIVEN weights, n, first);
+#if SCALED
+            else add_apart(rooms.tile, now, weights, &held, found.scale, found.small);
+#endif
             shared_ready();
             together(group);
         }

@@ -1,11 +1,12 @@
 """Rung 4, `blocked`: explicit vectors of outputs, a register block of images, one kernel.
 
-A register block of images x a vector of outputs is summed over a block of inputs.  Each
-instruction multiplies a loaded vector of weights by an input that it broadcasts itself: almost
+A register block of images x a vector of outputs is summed over a block of inputs.  With AVX-512
+each instruction multiplies a loaded vector of weights by an input that it broadcasts itself: almost
 nothing but multiplications is issued, also where another thread has half of the core.  For
-that, a chunk's inputs are copied a fixed distance apart.  Weights are packed so that a chunk
-reads them in one run, some way ahead.  Few images are read where they are, by blocks of several
-vectors of outputs.
+that, a chunk's inputs are copied a fixed distance apart.  With AVX2 a broadcast is a load of its
+own, and serves two vectors; there each input's images are copied beside each other, so that a block
+reads one run of them.  Weights are packed so that a chunk reads them in one run, some way ahead.
+Few images are read where they are, by blocks of several vectors of outputs.
 
 A unit of work is one panel of outputs (a vector) for one chunk of images.  So a
 single image is shared by all cores, each of which streams its own part of the
@@ -33,13 +34,9 @@ from rooftile.strategies.common.panels import Lie, pack, packed_size, packing_of
 from rooftile.strategies.cpu import CpuKernel, CpuStrategy, HostBound
 from rooftile.strategies.cpu_kernel import LentKernel
 from rooftile.strategies.linear.cpu import _rows_source
-from rooftile.strategies.linear.cpu._blocked_source import (
-    BLOCK_INPUTS,
-    chunk_images,
-    generate,
-    scratch_size,
-)
+from rooftile.strategies.linear.cpu._blocked_source import generate
 from rooftile.strategies.linear.cpu._rows_source import IMAGES
+from rooftile.strategies.linear.cpu._shapes import BLOCK_INPUTS, chunk_images, scratch_size
 
 _MANY_WEIGHTS = 2**14
 """Fewer are packed in no time."""

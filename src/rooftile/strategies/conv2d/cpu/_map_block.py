@@ -8,7 +8,7 @@ outputs of a map beside each other.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from rooftile.devices.cpu.emit import Writer
@@ -41,7 +41,10 @@ class MapBlock:
     """Whether long sums are made of short ones."""
     lanes: int
     runs_on: bool = False
-    """Whether the columns run on over the ends of rows: each has an address in a register."""
+    """Whether the columns are the convolution's and run on over the ends of rows: each has an
+    address in a register, and a pool takes them from scratch."""
+    pooled: int = 0
+    """Then, columns of the result that are pooled together."""
 
     @property
     def group(self) -> int:
@@ -56,7 +59,7 @@ class MapBlock:
     @property
     def outputs(self) -> list[tuple[int, int]]:
         """Row and column of each convolution output of a map."""
-        high, wide = self.window
+        high, wide = (1, 1) if self.runs_on else self.window
         return [(r, q) for r in range(self.rows * high) for q in range(self.columns * wide)]
 
     @property
@@ -107,18 +110,49 @@ def emit_block(to: Writer, block: MapBlock) -> None:
             _emit_chunks(to, block, sums)
         else:
             _emit_taps(to, block, "0", "channels")
-        to.line(f"whole = valid >= {block.group} and ahead >= {block.columns + lanes}")
-        for v in range(block.vectors):
-            _emit_results(to, block, v)
-        with (
-            to.block("if code > 1:"),
-            to.block(f"for m in range(min(valid, {block.group})):"),
-        ):
-            for run in block.runs:
-                r, q = run[0]
-                place = f"o + m * area + {r} * columns + {q}"
-                to.line(f"activate_row(out, {place}, {len(run)}, code)")
+        if block.pooled:
+            size = block.vectors * lanes
+            for v in range(block.vectors):
+                to.line(
+                    *(
+                        f"store(scratch, o + {q * size + v * lanes}, a{v}_{r}_{q})"
+                        for r, q in block.outputs
+                    )
+                )
+        else:
+            to.line(f"whole = valid >= {block.group} and ahead >= {block.columns + lanes}")
+            _emit_end(to, block)
     to.line("", "")
+
+
+def emit_pool(to: Writer, block: MapBlock) -> None:
+    """Write how results of a row are pooled from the convolution's outputs in scratch, which begin
+    at ``at`` and have rows of ``span``."""
+    size, pooled = (
+        block.vectors * block.lanes,
+        replace(block, columns=block.pooled, runs_on=False, pooled=0),
+    )
+    with to.block("def pool(scratch, at, span, valid, out, o, area, columns, code):"):
+        for v in range(block.vectors):
+            for r, q in pooled.outputs:
+                place = f"at + ({r} * span + {q}) * {size} + {v * block.lanes}"
+                to.line(f"a{v}_{r}_{q} = load(scratch, {place})")
+        _emit_end(to, pooled)
+    to.line("", "")
+
+
+def _emit_end(to: Writer, block: MapBlock) -> None:
+    """Write what is done with the sums."""
+    for v in range(block.vectors):
+        _emit_results(to, block, v)
+    with (
+        to.block("if code > 1:"),
+        to.block(f"for m in range(min(valid, {block.group})):"),
+    ):
+        for run in block.runs:
+            r, q = run[0]
+            place = f"o + m * area + {r} * columns + {q}"
+            to.line(f"activate_row(out, {place}, {len(run)}, code)")
 
 
 def _emit_addresses(to: Writer, block: MapBlock) -> None:

@@ -7,7 +7,7 @@ layers share a compilation.
 from __future__ import annotations
 
 from rooftile.devices.cpu.emit import Writer
-from rooftile.strategies.conv2d.cpu._map_block import FEW, MapBlock, emit_block
+from rooftile.strategies.conv2d.cpu._map_block import FEW, MapBlock, emit_block, emit_pool
 
 SIZES = (
     "channels", "height", "width", "maps", "tall", "wide", "down", "above", "left", "rows",
@@ -25,6 +25,8 @@ def generate(block: MapBlock) -> str:
     if block.staged:
         _emit_stage(to, block)
     emit_block(to, block)
+    if block.pooled:
+        emit_pool(to, block)
     _emit_kernel(to, block)
     return to.text()
 
@@ -107,8 +109,12 @@ def _emit_blocks(to: Writer, block: MapBlock) -> None:
     with to.block("if g + 1 == groups and bands == 1:"):
         to.line("next, coming = x, image + channels * height * width")
         to.line("limit = coming + channels * height * width")
+    (high, across), lanes = block.window, block.lanes
     if block.runs_on:
-        to.line(f"count = ((bottom - top) * columns + {block.columns - 1}) // {block.columns}")
+        to.line(
+            f"span, deep = columns * {across}, (bottom - top) * {high}",
+            f"size, count = deep * span, (deep * span + {block.columns - 1}) // {block.columns}",
+        )
     else:
         to.line(
             f"count = (bottom - top + {block.rows - 1}) // {block.rows}"
@@ -117,38 +123,64 @@ def _emit_blocks(to: Writer, block: MapBlock) -> None:
     to.line(
         f"turns = 16 * count * ((channels + {FEW - 1}) // {FEW})",
         "pace = (limit - coming + turns - 1) // turns * 16",
+        f"sums = kept + {block.size * lanes if block.chunked else 0} * count",
     )
     with to.block("for start in range(0, channels, share):"):
         to.line("stop, totals = min(channels, start + share), kept")
         if block.runs_on:
-            to.line("size = (bottom - top) * columns")
-            with to.block(f"for i in range(0, size, {block.columns}):"):
-                to.line(
-                    f"begun = min(i, size - {block.columns})",
-                    "row, column, ahead = top + begun // columns, begun % columns, size - begun",
-                )
-                _emit_call(to, block)
-            return
+            _emit_run(to, block)
+        else:
+            _emit_rectangles(to, block)
+    if block.pooled:
         with (
-            to.block(f"for i in range(top, bottom, {block.rows}):"),
-            to.block(f"for j in range(0, columns, {block.columns}):"),
+            to.block("for i in range(top, bottom):"),
+            to.block(f"for j in range(0, columns, {block.pooled}):"),
         ):
             to.line(
-                f"row, column = min(i, bottom - {block.rows}), min(j, columns - {block.columns})",
-                "ahead = 0",
+                f"column = min(j, columns - {block.pooled})",
+                f"at = sums + ((i - top) * {high} * span + column * {across})"
+                f" * {block.vectors * lanes}",
+                "pool(scratch, at, span, maps - m, out, ((n * maps + m) * rows + i) * columns"
+                " + column, rows * columns, columns, code)",
             )
-            _emit_call(to, block)
 
 
-def _emit_call(to: Writer, block: MapBlock) -> None:
-    """Write the call of the block at ``row`` and ``column``."""
-    (high, across), source = block.window, "scratch" if block.staged else "x"
+def _emit_run(to: Writer, block: MapBlock) -> None:
+    """Write the loop over blocks that run on over the ends of rows."""
+    with to.block(f"for i in range(0, size, {block.columns}):"):
+        to.line(
+            f"begun = min(i, size - {block.columns})",
+            f"at = base + begun // span * down * pitch + begun % span * {block.stride}",
+        )
+        if block.pooled:
+            to.line(f"o = sums + begun * {block.vectors * block.lanes}")
+        else:
+            to.line("o = ((n * maps + m) * rows + top) * columns + begun")
+        _emit_call(to, block, "begun % span", "size - begun", "span")
+
+
+def _emit_rectangles(to: Writer, block: MapBlock) -> None:
+    """Write the loops over blocks beside and below each other."""
+    high, across = block.window
+    with (
+        to.block(f"for i in range(top, bottom, {block.rows}):"),
+        to.block(f"for j in range(0, columns, {block.columns}):"),
+    ):
+        to.line(
+            f"row, column = min(i, bottom - {block.rows}), min(j, columns - {block.columns})",
+            f"at = base + (row - top) * {high} * down * pitch + column * {across * block.stride}",
+            "o = ((n * maps + m) * rows + row) * columns + column",
+        )
+        _emit_call(to, block, "0", "0", "columns")
+
+
+def _emit_call(to: Writer, block: MapBlock, column: str, ahead: str, columns: str) -> None:
+    """Write the call of a block, whose inputs begin at ``at`` and results at ``o``."""
+    source = "scratch" if block.staged else "x"
     to.line(
-        f"at = base + (row - top) * {high} * down * pitch + column * {across * block.stride}",
-        f"block({source}, at, column, plane, pitch, channels, tall, wide, down, weights, m * terms,"
-        " next, coming, pace, limit, bias, m, maps - m, out,"
-        " ((n * maps + m) * rows + row) * columns + column, ahead, rows * columns, columns, code,"
-        " scratch, chunk, start, stop, totals)",
+        f"block({source}, at, {column}, plane, pitch, channels, tall, wide, down, weights,"
+        f" m * terms, next, coming, pace, limit, bias, m, maps - m, out, o, {ahead},"
+        f" rows * columns, {columns}, code, scratch, chunk, start, stop, totals)",
         f"coming += pace * ((stop - start + {FEW - 1}) // {FEW})",
         f"totals += {block.size * block.lanes}",
     )

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from rooftile.devices.cpu.emit import Writer
 from rooftile.strategies.common.panels import Lie
+from rooftile.strategies.common.weaving import emit_woven
 from rooftile.strategies.linear.cpu._shapes import PITCH, Shapes
 
 _AHEAD = 64
 """Weights that do not stay are brought near so many inputs before they are wanted."""
-STEPS = 4
-"""Inputs of images that lie woven are multiplied so many at a time: a loop's own instructions took
-a tenth of the time."""
 
 
 def emit_block(
@@ -32,7 +30,7 @@ def emit_block(
         to.line(*(f"prefetch1(out, o + min({i}, rows - 1) * outputs)" for i in range(height)))
         to.line(*(f"{s} = splat(float32(0.0))" for s in sums))
         if kind.images == "woven":
-            _emit_woven(to, height, width, lanes, lie)
+            emit_woven(to, height, width, lanes, lie)
         else:
             _emit_rows(to, kind, height, width, lanes, lie)
         _emit_end(to, height, width, lanes)
@@ -59,38 +57,6 @@ def _emit_rows(
         for i in range(height):
             to.line(f"u = splat_at({f'near, {i * PITCH}' if copied else f'x{i}, k'})")
             to.line(*(f"s{i}_{v} = fma(u, w{v}, s{i}_{v})" for v in range(width)))
-
-
-def _emit_woven(to: Writer, height: int, width: int, lanes: int, lie: Lie | None) -> None:
-    """Write the products with inputs of which each one's images lie beside each other.
-
-    The next images lie behind these.  Of what is wanted next, a line is brought near at a time.
-    """
-    to.line(f"whole = length // {STEPS} * {STEPS}")
-    with to.block(f"for k in range(0, whole, {STEPS}):"):
-        to.line(f"near = anchored(x[a + k * {height} :])")
-        for line in range(0, height * STEPS, 16):
-            to.line(f"prefetch1(near, length * {height} + {line})")
-        ahead = {
-            None: f"k * {16 // STEPS}",
-            "columns": f"k // {STEPS} * apart",
-            "rows": f"k // {16 * STEPS} * apart + k // {STEPS} % 16 * 16",
-        }
-        to.line(f"prefetch2(raw, ahead + {ahead[lie]})")
-        for step in range(STEPS):
-            _emit_step(to, height, width, lanes, step)
-    with to.block("for k in range(whole, length):"):
-        to.line(f"near = anchored(x[a + k * {height} :])")
-        _emit_step(to, height, width, lanes, 0)
-
-
-def _emit_step(to: Writer, height: int, width: int, lanes: int, step: int) -> None:
-    """Write the products of input ``k + step``, ``near`` of whose images' inputs are."""
-    for v in range(width):
-        to.line(f"w{v} = load(weights, w + {v * lanes} * length + k * {lanes} + {step * lanes})")
-    for i in range(height):
-        to.line(f"u = splat_at(near, {step * height + i})")
-        to.line(*(f"s{i}_{v} = fma(u, w{v}, s{i}_{v})" for v in range(width)))
 
 
 def _emit_end(to: Writer, height: int, width: int, lanes: int) -> None:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from rooftile.devices.cpu.emit import Writer
 from rooftile.strategies.common.panels import ROW, Lie, emit_fill
-from rooftile.strategies.common.transposition import emit_columns
-from rooftile.strategies.linear.cpu._block_source import STEPS, emit_block
+from rooftile.strategies.common.weaving import STEPS, emit_weaving
+from rooftile.strategies.linear.cpu._block_source import emit_block
 from rooftile.strategies.linear.cpu._shapes import ENDS, FILLED, PITCH, Shapes, shapes
 
 _TILE = 16
@@ -26,7 +26,7 @@ def generate(lanes: int, registers: int, lie: Lie | None = None) -> str:
     few, many = shapes(registers)
     kinds = (few, many) if lie is None else (many,)
     if many.images == "woven":
-        _emit_weaving(to, lanes, many.heights[0])
+        emit_weaving(to, lanes, many.heights[0])
     else:
         _emit_copy(to, lanes)
     if lie:
@@ -50,28 +50,6 @@ def _emit_copy(to: Writer, lanes: int) -> None:
                 to.line("store(scratch, t + j, load(x, s + j))")
             with to.block("if whole < length:"):
                 to.line("store(scratch, t + whole, load_part(x, s + whole, length - whole))")
-    to.line("", "")
-
-
-def _emit_weaving(to: Writer, lanes: int, height: int) -> None:
-    """Write the copy of inputs of the images ``i`` to ``stop - 1``: of so many images, each input's
-    beside each other; the last image fills a block.
-
-    Squares are transposed in registers.  What a column stores beyond the images is written again.
-    """
-    with (
-        to.block("def copy(x, i, stop, inputs, k, length, scratch):"),
-        to.block(f"for row in range(0, stop - i, {height}):"),
-    ):
-        for r in range(height):
-            to.line(f"p{r} = min(i + row + {r}, stop - 1) * inputs + k")
-        to.line(f"t, whole = row * length, length // {lanes} * {lanes}")
-        with to.block(f"for j in range(0, whole, {lanes}):"):
-            columns = emit_columns(to, lanes, lambda r: f"x, p{min(r, height - 1)} + j")
-            for e, column in enumerate(columns):
-                to.line(f"store(scratch, t + (j + {e}) * {height}, {column})")
-        with to.block("for j in range(whole, length):"):
-            to.line(*(f"scratch[t + j * {height} + {r}] = x[p{r} + j]" for r in range(height)))
     to.line("", "")
 
 

@@ -36,7 +36,7 @@ def generate(lanes: int, registers: int, lie: Lie | None = None) -> str:
             for height in kind.heights:
                 emit_block(to, kind, height, width, lanes, lie)
         _emit_multiply(to, kind, lanes, lie)
-    _emit_kernel(to, lanes, few.heights[0], lie)
+    _emit_kernel(to, lanes, few.heights[0], many.widths[0], lie)
     return to.text()
 
 
@@ -160,19 +160,20 @@ def _ahead(kind: Shapes, height: int, width: int, lanes: int, lie: Lie | None) -
     return f"(further + {turn}) * outputs + {first}, outputs"
 
 
-def _emit_kernel(to: Writer, lanes: int, few: int, lie: Lie | None) -> None:
-    """Write the loop over chunks of images, which have a unit for each panel."""
+def _emit_kernel(to: Writer, lanes: int, few: int, together: int, lie: Lie | None) -> None:
+    """Write the loop over chunks of images, which have a unit for so many panels together."""
     with to.block("def kernel(x, weights, bias, out, scratch, sizes, begin, end):"):
         to.line(
             "inputs, outputs, step, chunk, code = sizes[0], sizes[1], sizes[2], sizes[3], sizes[4]",
             f"images, panels = x.size // inputs, (outputs + {lanes - 1}) // {lanes}",
-            "unit = begin",
+            f"unit, parts = begin, (panels + {together - 1}) // {together}",
         )
         with to.block("while unit < end:"):
             to.line(
-                "i, p = unit // panels * chunk, unit % panels",
-                "stop, last = min(images, i + chunk), min(panels, p + end - unit)",
-                "unit += last - p",
+                "i, part = unit // parts * chunk, unit % parts",
+                "stop, until = min(images, i + chunk), min(parts, part + end - unit)",
+                "unit += until - part",
+                f"p, last = {together} * part, min(panels, {together} * until)",
             )
             given = (
                 "x, i, stop, inputs, weights, bias, out, outputs, panels, scratch, step, code, p,"

@@ -8,7 +8,7 @@ own, and serves two vectors; there each input's images are copied beside each ot
 reads one run of them.  Weights are packed so that a chunk reads them in one run, some way ahead.
 Few images are read where they are, by blocks of several vectors of outputs.
 
-A unit of work is one panel of outputs (a vector) for one chunk of images.  So a
+A unit of work is one panel of outputs (a vector; with AVX2 two) for one chunk of images.  So a
 single image is shared by all cores, each of which streams its own part of the
 weights once; and of a large batch each core takes whole chunks.
 
@@ -36,7 +36,7 @@ from rooftile.strategies.cpu_kernel import LentKernel
 from rooftile.strategies.linear.cpu import _rows_source
 from rooftile.strategies.linear.cpu._blocked_source import generate
 from rooftile.strategies.linear.cpu._rows_source import IMAGES
-from rooftile.strategies.linear.cpu._shapes import BLOCK_INPUTS, chunk_images, scratch_size
+from rooftile.strategies.linear.cpu._shapes import BLOCK_INPUTS, chunk_images, scratch_size, shapes
 
 _MANY_WEIGHTS = 2**14
 """Fewer are packed in no time."""
@@ -97,9 +97,10 @@ def linear_kernel(
     """
     panels, step = panels_of(problem.outputs, lanes), inputs_of_block(problem)
     chunk = chunk_images(registers, problem.batch, small=small)
+    parts = -(-panels // shapes(registers)[1].widths[0])
     return CpuKernel(
         _compiled(lanes, registers, lie),
-        units=lambda images: -(-images // chunk) * panels,
+        units=lambda images: -(-images // chunk) * parts,
         pack=lambda weights, into, threads: pack(weights, into, step, lanes, threads),
         packing=packing_of(problem.outputs, problem.inputs, step, lanes),
         packed=packed_size(problem.outputs, problem.inputs, lanes),

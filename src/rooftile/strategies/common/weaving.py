@@ -45,7 +45,18 @@ def emit_woven(to: Writer, height: int, width: int, lanes: int, lie: Lie | None)
 
     The next rows lie behind these.  Of what is wanted next, a line is brought near at a time.
     """
-    to.line(f"whole = length // {STEPS} * {STEPS}")
+    to.line("whole = 0")
+    if width > 1:
+        # A panel by itself is rare: no text is spent on it.
+        to.line(f"whole = length // {STEPS} * {STEPS}")
+        _emit_steps(to, height, width, lanes, lie)
+    with to.block("for k in range(whole, length):"):
+        to.line(f"near = anchored(x[a + k * {height} :])")
+        _emit_step(to, height, width, lanes, 0)
+
+
+def _emit_steps(to: Writer, height: int, width: int, lanes: int, lie: Lie | None) -> None:
+    """Write the loop over several inputs at a time."""
     with to.block(f"for k in range(0, whole, {STEPS}):"):
         to.line(f"near = anchored(x[a + k * {height} :])")
         for line in range(0, height * STEPS, 16):
@@ -58,9 +69,6 @@ def emit_woven(to: Writer, height: int, width: int, lanes: int, lie: Lie | None)
         to.line(f"prefetch2(raw, ahead + {ahead[lie]})")
         for step in range(STEPS):
             _emit_step(to, height, width, lanes, step)
-    with to.block("for k in range(whole, length):"):
-        to.line(f"near = anchored(x[a + k * {height} :])")
-        _emit_step(to, height, width, lanes, 0)
 
 
 def _emit_step(to: Writer, height: int, width: int, lanes: int, step: int) -> None:

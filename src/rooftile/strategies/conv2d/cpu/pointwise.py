@@ -78,7 +78,7 @@ def _kernel(p: Conv2d, images: int) -> CpuKernel:
     return CpuKernel(
         source(
             "pointwise", generate(vector.lanes()), {"activate_row": activate_row},
-            lanes=vector.lanes(),
+            lanes=vector.lanes(), passes="simplify",
         ),
         units=lambda images: images * tiles * parts,
         pack=lambda weights, into, threads: _pack(weights, into, step, threads),

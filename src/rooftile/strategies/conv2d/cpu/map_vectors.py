@@ -160,8 +160,9 @@ def _estimate(p: Conv2d, block: MapBlock) -> float:
     results = blocks * len(block.runs) * square
     if block.pooled:
         rows, columns = p.output_size
-        loads = block.pooled * math.prod(block.window) * block.vectors
-        results += rows * -(-columns // block.pooled) * (loads + square)
+        # Each is loaded, activated and taken into its pool.
+        taken = 3 * block.pooled * math.prod(block.window) * block.vectors
+        results += rows * -(-columns // block.pooled) * (taken + square)
     return -(-p.maps // block.group) * (blocks * taps + results)
 
 

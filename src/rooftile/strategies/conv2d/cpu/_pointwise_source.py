@@ -72,8 +72,11 @@ def weaving(lanes: int) -> str:
 
 
 def _emit_tile(to: Writer, lanes: int) -> None:
-    """Write the results of some maps, in a tile of pixels: block by block of channels, panels are
-    filled from the image, and stay in the first-level cache for all maps."""
+    """Write the results of some maps, in a tile of pixels.
+
+    Block by block of channels, panels are filled from the image, and stay in the second-level cache
+    for all maps; the weights of a block of maps stay in the first for all panels.
+    """
     with (
         to.block(
             "def tile(x, first, stop, weights, bias, out, m, last, scratch, channels, pixels, maps,"
@@ -91,19 +94,21 @@ def _emit_tile(to: Writer, lanes: int) -> None:
         )
         with to.block("if k + length < channels:"):
             to.line("more, further = first, k + length")
-        to.line("pixel = first")
-        for width in (2, 1):
-            with to.block(f"while stop - pixel > {(width - 1) * lanes}:"):
-                to.line(f"valid = min({lanes}, stop - pixel - {(width - 1) * lanes})")
-                with to.block(f"for row in range(m, last, {HEIGHT}):"):
+        with to.block(f"for row in range(m, last, {HEIGHT}):"):
+            to.line(
+                f"turn = min((row - m) // {HEIGHT}, {STEPS - 1}) * (length // {STEPS})",
+                "pixel = first",
+            )
+            for width in (2, 1):
+                with to.block(f"while stop - pixel > {(width - 1) * lanes}:"):
                     to.line(
-                        f"turn = min((row - m) // {HEIGHT}, {STEPS - 1}) * (length // {STEPS})",
+                        f"valid = min({lanes}, stop - pixel - {(width - 1) * lanes})",
                         f"block{width}(weights, {HEIGHT} * k * blocks + row * length, last - row,"
                         " filled, (pixel - first) * length, length, bias, row, out,"
                         " row * pixels + pixel, pixels, valid, k == 0, finish, scratch, x,"
                         " (further + turn) * pixels + more + pixel - first, pixels)",
+                        f"pixel += {width * lanes}",
                     )
-                to.line(f"pixel += {width * lanes}")
     to.line("", "")
 
 

@@ -107,5 +107,5 @@ def _packing_of(maps: int, channels: int, step: int) -> Packing:
 @cache
 def _weaving() -> cpu.Spread:
     lanes = vector.lanes()
-    text = weaving(lanes)
-    return cpu.Spread(source("pointwise_weaving", text, lanes=lanes), ("float32",) * 2)
+    text = source("pointwise_weaving", weaving(lanes), lanes=lanes, passes="simplify")
+    return cpu.Spread(text, ("float32",) * 2)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import numpy as np
 import pytest
 
@@ -88,3 +90,19 @@ def test_many_images_have_few_bands():
     problem = Conv2d(1, 16, 28, 28, 16, (3, 3), (1, 1), (1, 1))
     block = map_vectors._choose(problem)
     assert map_vectors._bands(problem, block) > map_vectors._bands(problem, block, 64) == 1
+
+
+@pytest.mark.parametrize("left", [0, 2, 20])
+def test_what_is_staged_ends_within_scratch(left):
+    problem = Conv2d(2, 3, 5, 6, 20, (3, 3), (1, 1), (1, left + 1))
+    kernel = RUNG.kernel(problem)
+    x, weights, bias = random_inputs(problem, 0)
+    packed, out = np.empty(kernel.packed, np.float32), np.empty(problem.output_shape, np.float32)
+    kernel.pack(weights, packed, 1)
+    scratch = np.full(kernel.scratch + 100, np.nan, np.float32)
+    arrays = x, packed, bias, out, scratch[: kernel.scratch], np.array(kernel.sizes, np.int64)
+    row = np.array(cpu.places(arrays), np.int64)
+    address = kernel.function.address(("float32",) * 4, scratch=True)
+    entry = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)(address)
+    entry(row.ctypes.data, 0, 0, kernel.units(2))
+    assert np.isnan(scratch[kernel.scratch :]).all()

@@ -218,7 +218,7 @@ def _kernel(p: Conv2d, images: int) -> CpuKernel:
     bands, groups = _bands(p, block, images), -(-p.maps // block.group)
     terms = p.channels * math.prod(p.mask)
     # Beyond what is staged, vectors may be stored past padding and the last row.
-    staged = _staged(p, block, bands) + 2 * block.lanes if block.staged else 0
+    staged = _staged(p, block, bands) + p.padding[1] + 2 * block.lanes if block.staged else 0
     rows, columns = _rows_of_band(p, block, bands), p.output_size[1]
     kept = _blocks_of(block, rows, columns) * block.size if block.chunked else 0
     if block.pooled:

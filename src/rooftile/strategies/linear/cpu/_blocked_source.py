@@ -15,7 +15,7 @@ _TILE = 16
 """Panels whose blocks of weights stay in the second-level cache for all images of a chunk."""
 
 
-def generate(lanes: int, registers: int, lie: Lie | None = None) -> str:
+def generate(lanes: int, registers: int, lie: Lie | None = None, *, narrow: bool = False) -> str:
     """Source of a module with ``kernel(x, weights, bias, out, scratch, sizes, begin, end)``.
 
     ``sizes``: inputs, outputs, inputs of a block, images of a chunk, code of the activation.
@@ -23,11 +23,11 @@ def generate(lanes: int, registers: int, lie: Lie | None = None) -> str:
     ``lie``, they come as they lie, and a tile of panels is filled before it is multiplied.
     """
     to = Writer()
-    few, many = shapes(registers)
+    few, many = shapes(registers, narrow=narrow)
     kinds = (few, many) if lie is None else (many,)
     if many.images == "woven":
         emit_weaving(to, lanes, many.heights[0])
-    else:
+    elif many.images == "apart":
         _emit_copy(to, lanes)
     if lie:
         emit_fill(to, lanes, lie)

@@ -18,6 +18,8 @@ ENDS = 28 * 16
 """float32 of the sums of a register block, before those in scratch: of the largest."""
 _SMALL_CHUNKS = 8
 """Chunks of images, where weights stay in cache."""
+_NARROW = 4
+"""Panels of few outputs."""
 
 
 @dataclass(frozen=True)
@@ -40,19 +42,25 @@ class Shapes:
         return [(h, h if h != self.heights[-1] else 1) for h in self.heights]
 
 
-def shapes(registers: int) -> tuple[Shapes, Shapes]:
+def is_narrow(registers: int, panels: int) -> bool:
+    """Whether outputs are so few that to weave the inputs would take longer than it saves."""
+    return registers < 32 and panels <= _NARROW
+
+
+def shapes(registers: int, *, narrow: bool = False) -> tuple[Shapes, Shapes]:
     """The blocks for few images, and those for many.
 
     With 32 registers an instruction broadcasts the input that it multiplies: 28 images share a
     vector of weights.  With 16, a broadcast takes a register and serves two vectors; their weights
     are 2.5 times as many as the inputs of the 6 images, so that they are what stays in cache, and
-    the inputs come from the second level, where the processor foresees one stream of them best.
+    the inputs come from the second level, where the processor foresees one stream of them best;
+    unless outputs are few (``narrow``).
     """
     if registers >= 32:
         few = Shapes("few", (4, 1), (4, 1), "given", stays="images")
         return few, Shapes("many", (28, 16, 8), (1,), "apart", stays="images")
     few = Shapes("few", (2, 1), (4, 1), "given", stays="images")
-    return few, Shapes("many", (6,), (2, 1), "woven", stays="weights")
+    return few, Shapes("many", (6,), (2, 1), "given" if narrow else "woven", stays="weights")
 
 
 def chunk_images(registers: int, images: int, *, small: bool = False) -> int:

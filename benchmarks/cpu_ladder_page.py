@@ -18,6 +18,7 @@ from typing import Any
 
 from pages import markdown_table, section
 
+from rooftile.ops import named
 from rooftile.strategies import Strategy, ladder
 
 RESULTS = Path(__file__).parent / "results"
@@ -75,7 +76,10 @@ def walk(found: dict[str, Record]) -> list[str]:
         lines += [f"### {rung.order}. `{rung.name}`", ""]
         for part in (f"{rung.summary[0].upper()}{rung.summary[1:]}.", *explanation(rung)):
             lines += [wrapped(part), ""]
-        lines += [f"- `{name}`: {gain(record, rung.name)}" for name, record in found.items()]
+        for name, record in found.items():
+            refusal = rung.why_not(named("conv2d", name))
+            said = f"not taken: {refusal}" if refusal else gain(record, rung.name)
+            lines.append(f"- `{name}`: {said}")
         lines.append("")
     return lines
 

@@ -33,6 +33,8 @@ CONV2D = (
     Conv2d(1, 1, 40, 50, 2, (17, 19), activation="relu", pool=Pool.of("average", 2)),
     # Enough taps to block the reduction.
     Conv2d(1, 37, 9, 18, 17, (3, 3), padding=(1, 1), activation="relu", pool=Pool.of("max", 2)),
+    # A single tap, with an end of everything.
+    Conv2d(3, 19, 7, 11, 9, (1, 1), activation="relu"),
 )
 
 LINEAR = (
@@ -57,6 +59,19 @@ POOL2D = (
 SOFTMAX = (Softmax(1, 1), Softmax(5, 10), Softmax(3, 1000))
 
 CASES = {"conv2d": CONV2D, "linear": LINEAR, "pool2d": POOL2D, "softmax": SOFTMAX}
+USUAL = {"conv2d": 4, "linear": 3, "pool2d": 1, "softmax": 1}
+"""One case of each operation, which nearly every strategy of the ladder takes."""
+
+
+def usual_case(rung):
+    """That of its operation, or the last one that the rung takes."""
+    cases = CASES[rung.operation]
+    return next(
+        problem
+        for problem in (cases[USUAL[rung.operation]], *reversed(cases))
+        if rung.why_not(problem) is None
+    )
+
 
 sizes = st.integers(1, 6)
 pairs = st.tuples(st.integers(1, 4), st.integers(1, 4))
@@ -115,6 +130,10 @@ def winograd_problems(draw):
     )  # fmt: skip
 
 
+pointwise_problems = st.builds(
+    Conv2d, st.integers(1, 4), st.integers(1, 40), st.integers(1, 12), st.integers(1, 24),
+    st.integers(1, 60), st.just((1, 1)), activation=activations,
+)  # fmt: skip
 PROBLEMS = {
     "conv2d": conv2d_problems, "linear": linear_problems, "pool2d": pool2d_problems,
     "softmax": softmax_problems,
@@ -123,7 +142,8 @@ PROBLEMS = {
 
 def problems_of(rung):
     """Any problems for a rung of the CPU, of which it takes enough."""
-    return winograd_problems() if rung.name == "winograd" else PROBLEMS[rung.operation]
+    own = {"winograd": winograd_problems(), "pointwise": pointwise_problems}
+    return own.get(rung.name, PROBLEMS[rung.operation])
 
 
 def inputs(problem, seed, specials):

@@ -7,28 +7,26 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from strategy_cases import CASES, inputs
+from strategy_cases import CASES, inputs, usual_case
 
 from rooftile.devices import cpu
 from rooftile.strategies import ladder
 
 OPERATIONS = list(CASES)
-CASE = {"conv2d": 4, "linear": 3, "pool2d": 1, "softmax": 1}
-"""One case of each operation, which every strategy of the ladder takes."""
 
 FORK = """
 import os, sys
 import numpy as np
 sys.path.insert(0, {tests!r})
-from strategy_cases import CASES, inputs
+from strategy_cases import CASES, inputs, usual_case
 from rooftile.devices import cpu
 from rooftile.strategies import ladder
 
 def results():
-    for operation, case in {case!r}.items():
-        problem = CASES[operation][case].with_batch(4)
-        x, *parameters = inputs(problem, 0, ())
+    for operation in CASES:
         for rung in ladder(operation):
+            problem = usual_case(rung).with_batch(4)
+            x, *parameters = inputs(problem, 0, ())
             out = np.full(problem.output_shape, np.nan, np.float32)
             rung.bind(problem, parameters, cpu.open_device(2))(x, out)
             yield operation + "-" + rung.name, out
@@ -46,11 +44,11 @@ print("same", *before)
 
 
 def test_a_forked_child_computes_the_same():
-    script = FORK.format(tests=str(Path(__file__).parent), case=CASE)
+    script = FORK.format(tests=str(Path(__file__).parent))
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", script]
     run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert run.returncode == 0, run.stderr[-2000:]
-    rungs = [f"{operation}-{rung.name}" for operation in CASE for rung in ladder(operation)]
+    rungs = [f"{operation}-{rung.name}" for operation in CASES for rung in ladder(operation)]
     assert run.stdout.split() == ["same", *rungs]
 
 
@@ -59,7 +57,7 @@ def test_a_forked_child_computes_the_same():
 )
 def test_two_threads_may_call_at_once(rung):
     """The same bound strategy, and two of the same problem, each with its own input."""
-    problem = CASES[rung.operation][CASE[rung.operation]].with_batch(4)
+    problem = usual_case(rung).with_batch(4)
     x, *parameters = inputs(problem, 0, ())
     xs = [x, np.ascontiguousarray(x[::-1])]
     bounds = [rung.bind(problem, parameters, cpu.open_device(2)) for _ in range(2)]

@@ -75,17 +75,24 @@ def emit_fill(to: Writer, lanes: int, lie: Lie) -> None:
 def _emit_columns(to: Writer, lanes: int) -> None:
     """Write the panels of weights that lie as [inputs, outputs]: their rows are pieces of those."""
     pieces = range(0, ROW, lanes)
-    to.line(f"count, size, at = stop - first, {lanes} * (last - begin), start")
+    to.line(
+        f"count, size, at = stop - first, {lanes} * (last - begin), start",
+        f"whole = count // {lanes} * {lanes}",
+    )
     with to.block("for k in range(begin, last):"):
         to.line("row = k * outputs + first")
         with to.block(f"if count == {ROW}:"):
             to.line(*(f"p{o} = load(weights, row + {o})" for o in pieces))
             to.line(*(f"store(packed, at + {o // lanes} * size, p{o})" for o in pieces))
-        with to.block("else:"), to.block(f"for o in range(0, count, {lanes}):"):
-            to.line(
-                "piece = load_part(weights, row + o, count - o)",
-                f"store(packed, at + o // {lanes} * size, piece)",
-            )
+        with to.block("else:"):
+            with to.block(f"for o in range(0, whole, {lanes}):"):
+                to.line(f"store(packed, at + o // {lanes} * size, load(weights, row + o))")
+            # The same mask for all rows; to make one takes longer than to move a piece.
+            with to.block("if whole < count:"):
+                to.line(
+                    "piece = load_part(weights, row + whole, count - whole)",
+                    f"store(packed, at + whole // {lanes} * size, piece)",
+                )
         to.line(f"at += {lanes}")
 
 

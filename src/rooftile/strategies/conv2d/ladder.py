@@ -2,8 +2,8 @@
 
 PREFERENCE = {
     "cpu": (
-        "winograd", "fft", "map_vectors", "register_tile", "unrolled", "im2col_fused", "im2col",
-        "threads", "loops",
+        "winograd", "fft", "pointwise", "map_vectors", "register_tile", "unrolled", "im2col_fused",
+        "im2col", "threads", "loops",
     ),
     "gpu": (
         "pool_folded_wgmma_fp16", "pool_folded_fp16", "pool_folded_wgmma_bf16", "pool_folded_bf16",

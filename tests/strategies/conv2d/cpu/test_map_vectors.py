@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import numpy as np
 import pytest
 
@@ -53,3 +55,54 @@ def test_bands_of_a_small_image_share_few_rows():
     assert map_vectors._bands(problem, block) <= 2
     large = Conv2d(1, 32, 112, 112, 64, (3, 3), (1, 1), (1, 1))
     assert map_vectors._bands(large, map_vectors._choose(large)) >= 8
+
+
+RAGGED = [
+    Conv2d(3, 5, 7, 11, 37, (3, 3), (1, 1), (1, 1), "relu"),
+    Conv2d(3, 4, 9, 5, 16, (3, 2), (2, 1), (1, 0), "tanh"),
+    Conv2d(3, 2, 3, 3, 9, (3, 3), (1, 1), (0, 0)),
+    Conv2d(3, 6, 14, 14, 21, (5, 5), (1, 1), (0, 0), "relu", Pool.of("max", 2)),
+    Conv2d(3, 3, 25, 31, 20, (3, 3), (1, 1), (1, 1), "none", Pool.of("average", 3)),
+    Conv2d(3, 40, 12, 8, 24, (5, 5), (1, 1), (2, 2), "tanh", Pool.of("max", 4)),
+]
+"""Blocks that cross the ends of rows, or end with a band; pools of all kinds."""
+
+
+@pytest.mark.parametrize("problem", RAGGED, ids=str)
+def test_columns_that_run_on_are_right_in_every_band(problem):
+    verify(problem, RUNG, neighbours=False).raise_if_wrong()
+    verify(problem.with_batch(100), RUNG, neighbours=False).raise_if_wrong()
+
+
+@pytest.mark.parametrize("problem", RAGGED, ids=str)
+def test_the_bits_do_not_depend_on_the_number_of_images(problem):
+    x, *parameters = random_inputs(problem.with_batch(100), 0)
+    found = []
+    for batch in (1, 100):
+        bound = RUNG.bind(problem.with_batch(batch), parameters, cpu.open_device(2))
+        out = np.full((batch, *problem.output_shape[1:]), np.nan, np.float32)
+        bound(x[:batch], out)
+        found.append(out)
+    np.testing.assert_array_equal(found[0], found[1][:1])
+
+
+def test_many_images_have_few_bands():
+    problem = Conv2d(1, 16, 28, 28, 16, (3, 3), (1, 1), (1, 1))
+    block = map_vectors._choose(problem)
+    assert map_vectors._bands(problem, block) > map_vectors._bands(problem, block, 64) == 1
+
+
+@pytest.mark.parametrize("left", [0, 2, 20])
+def test_what_is_staged_ends_within_scratch(left):
+    problem = Conv2d(2, 3, 5, 6, 20, (3, 3), (1, 1), (1, left + 1))
+    kernel = RUNG.kernel(problem)
+    x, weights, bias = random_inputs(problem, 0)
+    packed, out = np.empty(kernel.packed, np.float32), np.empty(problem.output_shape, np.float32)
+    kernel.pack(weights, packed, 1)
+    scratch = np.full(kernel.scratch + 100, np.nan, np.float32)
+    arrays = x, packed, bias, out, scratch[: kernel.scratch], np.array(kernel.sizes, np.int64)
+    row = np.array(cpu.places(arrays), np.int64)
+    address = kernel.function.address(("float32",) * 4, scratch=True)
+    entry = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4)(address)
+    entry(row.ctypes.data, 0, 0, kernel.units(2))
+    assert np.isnan(scratch[kernel.scratch :]).all()

@@ -100,6 +100,16 @@ def test_non_finite_values_reach_what_depends_on_them_and_nothing_else(value, ac
     assert_close(problem, run(problem, x, weights, bias), x, weights, bias)
 
 
+def test_few_outputs_share_their_images_among_cores():
+    kernel = linear_kernel(Linear(100, 1000, 10), 8, 16)
+    assert kernel.units(100) >= 4
+    # Their inputs are read where they are, in the order of all others.
+    x, weights, bias = random_inputs(Linear(100, 1000, 100), 3)
+    few = run(Linear(100, 1000, 10), x, weights[:10], bias[:10], lanes=8)
+    many = run(Linear(100, 1000, 100), x, weights, bias, lanes=8)
+    assert same_bits(np.ascontiguousarray(many[:, :10]), few)
+
+
 def test_terms_of_one_sign_stay_within_the_budget():
     # Rounding errors of equal terms do not average out: long chains of additions would show.
     problem = Linear(2, 20000, 3)

@@ -20,7 +20,8 @@ from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.common.fused import ACTIVATION_CODES, activate_row
 from rooftile.strategies.common.panels import pack, packed_size, packing_of
 from rooftile.strategies.conv2d.cpu import register_tile
-from rooftile.strategies.conv2d.cpu._map_source import MapBlock, generate
+from rooftile.strategies.conv2d.cpu._map_block import MapBlock
+from rooftile.strategies.conv2d.cpu._map_source import generate
 from rooftile.strategies.conv2d.cpu._tile import SUMMED
 from rooftile.strategies.conv2d.ends import beyond_basics
 from rooftile.strategies.cpu import CpuKernel, CpuStrategy
@@ -31,14 +32,16 @@ or more where vectors have 16 lanes."""
 _NEAR_VECTORS = 4 * 1024
 """Vectors of weights that stay in the second-level cache while a band's blocks read them again."""
 _BANDS, _UNITS = 8, 64
-"""An image has so many bands, if it has as many blocks of rows, or fewer with many groups of maps:
-so many units are work for some cores, and each band reads all weights again."""
+"""An image has so many bands, if it has as many blocks of rows, or fewer with many groups of maps
+or many images: so many units are work for some cores, and each band reads all weights again."""
 _WRITTEN_OUT = 7
 """Masks with no more columns have the taps of their rows written out: a loop over three taps costs
 up to half as much as the taps on a Zen 3."""
 _LOOP_COST, _PREFETCH_COST = 0.6, 0.5
 """What a turn of a loop and a prefetch cost, in fused multiply-adds (fitted to measurements on an
 Emerald Rapids)."""
+_SUMS = 9
+"""Eight independent sums would hide the latency of a fused multiply-add if nothing came between."""
 _GAIN = 1.07
 """It pays where it is estimated to be so many times as fast as `register_tile`."""
 
@@ -73,7 +76,7 @@ class MapVectors(CpuStrategy):
 
     def kernel(self, problem: Conv2d) -> CpuKernel:
         """See `CpuStrategy.kernel`."""
-        return _kernel(_flat(problem.with_batch(1)))
+        return _kernel(_flat(problem.with_batch(1)), min(problem.batch, _UNITS))
 
 
 STRATEGY = MapVectors()
@@ -94,21 +97,43 @@ def _chunk(p: Conv2d) -> int:
 
 
 def _blocks(p: Conv2d) -> Iterator[MapBlock]:
-    """The register blocks that fit, with more than one row only where these are whole."""
-    lanes, registers = vector.lanes(), vector.registers()
-    # With few registers a broadcast takes one, which two vectors share.
-    vectors, most = (1, registers - 4) if registers >= 32 else (2, registers - 4)
+    """The register blocks that fit, with more than one row only where these are whole.
+
+    With few registers, whose blocks are narrow, columns may run on over the ends of rows, unless a
+    mask has a single tap, whose time the addresses would take; without a pool they always do.
+    """
     rows, columns = p.output_size
     high, wide = p.pool.window if p.pool else (1, 1)
-    for across in range(1, min(columns, most) + 1):
-        for down in range(1, rows + 1 if across == columns else 2):
-            if vectors * down * high * across * wide <= most:
-                yield MapBlock(
-                    vectors, down, across, _written_out(p), p.stride[1], p.pool,
-                    whole=across == columns,
-                    staged=p.padding != (0, 0) or math.prod(p.mask) > 1,
-                    chunked=_chunk(p) < p.channels, lanes=lanes,
-                )  # fmt: skip
+    single = p.mask == (1, 1)
+    for vectors, most in _sums(vector.registers(), single):
+        if vector.registers() < 32 and not single:
+            outputs = rows * high * columns * wide
+            yield _block(p, vectors, 1, min(most, outputs), runs_on=True)
+            if p.pool is None:
+                continue
+        for across in range(1, min(columns, most) + 1):
+            for down in range(1, rows + 1 if across == columns else 2):
+                if down * high * across * wide <= most:
+                    yield _block(p, vectors, down, across)
+
+
+def _sums(registers: int, single: bool) -> list[tuple[int, int]]:
+    """How many vectors of maps a block may have, and the most outputs of each then."""
+    if registers >= 32:
+        return [(1, registers - 4)]
+    # A broadcast takes a register, and so does a vector of weights.
+    most = {vectors: (registers - 1 - vectors) // vectors for vectors in (2, 3)}
+    return [(2, most[2])] if single else list(most.items())
+
+
+def _block(p: Conv2d, vectors: int, rows: int, columns: int, *, runs_on: bool = False) -> MapBlock:
+    return MapBlock(
+        vectors, rows, columns, _written_out(p), p.stride[1], p.pool,
+        whole=runs_on or columns == p.output_size[1],
+        staged=p.padding != (0, 0) or math.prod(p.mask) > 1,
+        chunked=_chunk(p) < p.channels, lanes=vector.lanes(), runs_on=runs_on,
+        pooled=min(vector.lanes(), p.output_size[1]) if runs_on and p.pool else 0,
+    )  # fmt: skip
 
 
 def _written_out(p: Conv2d) -> int:
@@ -124,25 +149,42 @@ def _choose(p: Conv2d) -> MapBlock:
 
 def _estimate(p: Conv2d, block: MapBlock) -> float:
     """What an image takes, in fused multiply-adds of vectors."""
-    rows, columns = p.output_size
-    blocks = -(-rows // block.rows) * -(-columns // block.columns) * -(-p.maps // block.group)
-    # Eight independent sums hide the latency of a fused multiply-add; a load takes as long as one.
-    tap = max(block.size, block.vectors + len(block.outputs), 8)
+    blocks = _blocks_of(block, *p.output_size)
+    # A load takes as long as a fused multiply-add.
+    tap = max(block.size, block.vectors + len(block.outputs), _SUMS)
     loops = _LOOP_COST * (1 if block.wide else p.mask[1])
-    ahead = _PREFETCH_COST * block.rows * block.window[0] * len(block.lines)
-    taps = p.channels * p.mask[0] * (p.mask[1] * tap + loops + ahead)
+    ahead = 2 if block.runs_on else block.rows * block.window[0] * len(block.lines)
+    taps = p.channels * p.mask[0] * (p.mask[1] * tap + loops + _PREFETCH_COST * ahead)
     # A transposition moves every vector for each bit of the lane's number; stores cross lines.
-    results = len(block.runs) * block.vectors * block.lanes * (block.lanes.bit_length() + 1) * 2
-    return blocks * (taps + results)
+    square = block.vectors * block.lanes * (block.lanes.bit_length() + 1) * 2
+    results = blocks * len(block.runs) * square
+    if block.pooled:
+        rows, columns = p.output_size
+        # Each is loaded, activated and taken into its pool.
+        taken = 3 * block.pooled * math.prod(block.window) * block.vectors
+        results += rows * -(-columns // block.pooled) * (taken + square)
+    return -(-p.maps // block.group) * (blocks * taps + results)
 
 
-def _bands(p: Conv2d, block: MapBlock) -> int:
-    """Bands of an image, the fewest whose staged rows fit, a share of the channels at a time."""
-    steps, most = p.output_size[0] // block.rows, _STAGED_VECTORS * block.lanes
+def _blocks_of(block: MapBlock, rows: int, columns: int) -> int:
+    """How many blocks so many rows of the result have."""
+    if block.runs_on:
+        return -(-rows * columns * math.prod(block.window) // block.columns)
+    return -(-rows // block.rows) * -(-columns // block.columns)
+
+
+def _bands(p: Conv2d, block: MapBlock, images: int = 1) -> int:
+    """Bands of an image, the fewest whose staged rows fit, a share of the channels at a time, and
+    that make work enough of so many images."""
+    rows, columns = p.output_size
+    # A band has a whole block.
+    outputs = columns * math.prod(block.window)
+    least_rows = -(-block.columns // outputs) if block.runs_on else block.rows
+    steps, most = rows // least_rows, _STAGED_VECTORS * block.lanes
     groups = -(-p.maps // block.group)
     # Rows that bands share are staged for each of them.
-    distinct = p.output_size[0] * block.window[0] * p.stride[0] // p.mask[0]
-    least = max(1, min(steps, _BANDS, -(-_UNITS // groups), distinct))
+    distinct = rows * block.window[0] * p.stride[0] // p.mask[0]
+    least = max(1, min(steps, _BANDS, -(-_UNITS // (groups * images)), distinct))
     share = _share(p, block) / p.channels
     fitting = (n for n in range(least, steps) if share * _staged(p, block, n) <= most)
     return next(fitting, steps) if block.staged else least
@@ -171,14 +213,16 @@ def _share(p: Conv2d, block: MapBlock) -> int:
 
 
 @cache
-def _kernel(p: Conv2d) -> CpuKernel:
+def _kernel(p: Conv2d, images: int) -> CpuKernel:
     block = _choose(p)
-    bands, groups = _bands(p, block), -(-p.maps // block.group)
+    bands, groups = _bands(p, block, images), -(-p.maps // block.group)
     terms = p.channels * math.prod(p.mask)
     # Beyond what is staged, vectors may be stored past padding and the last row.
-    staged = _staged(p, block, bands) + 2 * block.lanes if block.staged else 0
-    down, across = _rows_of_band(p, block, bands), p.output_size[1]
-    blocks = -(-down // block.rows) * -(-across // block.columns)
+    staged = _staged(p, block, bands) + p.padding[1] + 2 * block.lanes if block.staged else 0
+    rows, columns = _rows_of_band(p, block, bands), p.output_size[1]
+    kept = _blocks_of(block, rows, columns) * block.size if block.chunked else 0
+    if block.pooled:
+        kept += rows * columns * math.prod(block.window) * block.vectors
     return CpuKernel(
         source(
             "map_vectors",
@@ -191,7 +235,7 @@ def _kernel(p: Conv2d) -> CpuKernel:
         pack=lambda weights, into, threads: _pack(weights, into, block.lanes, threads),
         packing=packing_of(p.maps, terms, terms, block.lanes),
         packed=groups * block.group * terms,
-        scratch=staged + (blocks * block.size * block.lanes if block.chunked else 0),
+        scratch=staged + kept * block.lanes,
         sizes=(
             p.channels, p.height, p.width, p.maps, *p.mask, p.stride[0], *p.padding,
             *p.output_size, bands, ACTIVATION_CODES[p.activation], _chunk(p), _share(p, block),

@@ -146,13 +146,23 @@ def _blocks(problem: Conv2d) -> list[Block]:
     blocks = (
         Block(maps, rows, across, order)
         for maps, rows, across, order in product(
-            {maps for maps in (1, 2, 4, 8, problem.maps) if maps <= min(8, problem.maps)},
+            {maps for maps in (1, 2, 3, 4, 8, problem.maps) if maps <= min(8, problem.maps)},
             range(1, min(4, _window(problem)) + 1),
             range(1, min(6, _vectors(problem)) + 1),
             orders,
         )
     )
-    return [block for block in blocks if _registers(block) <= vector.registers() - 2]
+    return [block for block in blocks if _registers(block) <= _room(problem, block)]
+
+
+def _room(problem: Conv2d, block: Block) -> int:
+    """Registers for a block.  Where they are few, one of a row in tap order may have all, unless
+    the masks of the row's end, which is read in place, want some."""
+    registers = vector.registers()
+    in_place = problem.padding == (0, 0) and problem.stride[1] == 1
+    masked = in_place and problem.conv_span[1] % vector.lanes() > 0
+    single = block.rows == 1 and block.order == "tap"
+    return registers if registers < 32 and single and not masked else registers - 2
 
 
 def _flat_tiles(problem: Conv2d) -> list[Tile]:

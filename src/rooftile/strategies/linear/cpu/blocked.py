@@ -1,13 +1,15 @@
 """Rung 4, `blocked`: explicit vectors of outputs, a register block of images, one kernel.
 
-A register block of images x a vector of outputs is summed over a block of inputs.  Each
-instruction multiplies a loaded vector of weights by an input that it broadcasts itself: almost
+A register block of images x a vector of outputs is summed over a block of inputs.  With AVX-512
+each instruction multiplies a loaded vector of weights by an input that it broadcasts itself: almost
 nothing but multiplications is issued, also where another thread has half of the core.  For
-that, a chunk's inputs are copied a fixed distance apart.  Weights are packed so that a chunk
+that, a chunk's inputs are copied a fixed distance apart.  With AVX2 a broadcast is a load of its
+own, and serves two vectors; there each input's images are copied beside each other, so that a block
+reads one run of them, unless outputs are too few to pay for it.  Weights are packed so that a chunk
 reads them in one run, some way ahead.  Few images are read where they are, by blocks of several
 vectors of outputs.
 
-A unit of work is one panel of outputs (a vector) for one chunk of images.  So a
+A unit of work is one panel of outputs (a vector; with AVX2 two) for one chunk of images.  So a
 single image is shared by all cores, each of which streams its own part of the
 weights once; and of a large batch each core takes whole chunks.
 
@@ -26,20 +28,22 @@ from __future__ import annotations
 from functools import cache
 
 from rooftile.devices.cpu import CpuDevice
-from rooftile.devices.cpu.native import Native, source, vector
+from rooftile.devices.cpu.native import Native, Passes, source, vector
 from rooftile.ops import Linear
 from rooftile.strategies.common.fused import ACTIVATION_CODES, activate_row
 from rooftile.strategies.common.panels import Lie, pack, packed_size, packing_of, panels_of
 from rooftile.strategies.cpu import CpuKernel, CpuStrategy, HostBound
 from rooftile.strategies.cpu_kernel import LentKernel
 from rooftile.strategies.linear.cpu import _rows_source
-from rooftile.strategies.linear.cpu._blocked_source import (
+from rooftile.strategies.linear.cpu._blocked_source import generate
+from rooftile.strategies.linear.cpu._rows_source import IMAGES
+from rooftile.strategies.linear.cpu._shapes import (
     BLOCK_INPUTS,
     chunk_images,
-    generate,
+    is_narrow,
     scratch_size,
+    shapes,
 )
-from rooftile.strategies.linear.cpu._rows_source import IMAGES
 
 _MANY_WEIGHTS = 2**14
 """Fewer are packed in no time."""
@@ -99,10 +103,12 @@ def linear_kernel(
     ``small`` weights it has as many chunks as suit the problem's batch.
     """
     panels, step = panels_of(problem.outputs, lanes), inputs_of_block(problem)
-    chunk = chunk_images(registers, problem.batch, small=small)
+    narrow = lie is None and is_narrow(registers, panels)
+    chunk = chunk_images(registers, problem.batch, small=small or narrow)
+    parts = -(-panels // shapes(registers)[1].widths[0])
     return CpuKernel(
-        _compiled(lanes, registers, lie),
-        units=lambda images: -(-images // chunk) * panels,
+        _compiled(lanes, registers, lie, narrow),
+        units=lambda images: -(-images // chunk) * parts,
         pack=lambda weights, into, threads: pack(weights, into, step, lanes, threads),
         packing=packing_of(problem.outputs, problem.inputs, step, lanes),
         packed=packed_size(problem.outputs, problem.inputs, lanes),
@@ -140,7 +146,9 @@ def _rows_compiled(lanes: int) -> Native:
 
 
 @cache
-def _compiled(lanes: int, registers: int, lie: Lie | None) -> Native:
+def _compiled(lanes: int, registers: int, lie: Lie | None, narrow: bool) -> Native:
     name = f"linear_{lie}_blocked" if lie else "linear_blocked"
-    text = generate(lanes, registers, lie)
-    return source(name, text, {"activate_row": activate_row}, lanes=lanes)
+    text = generate(lanes, registers, lie, narrow=narrow)
+    # All passes take twice as long, and gain where inputs are woven.
+    passes: Passes = "simplify" if narrow else "all"
+    return source(name, text, {"activate_row": activate_row}, lanes=lanes, passes=passes)

@@ -1,0 +1,111 @@
+"""Rung 10, `pointwise`: a mask of a single tap makes a matrix product, maps x pixels.
+
+`map_vectors` has neighbouring maps in a vector, and reads a pixel's channels an image plane apart.
+Here the lanes are neighbouring pixels: a tile of them is copied, channel after channel, into panels
+in cache, which then all maps multiply.  A vector of pixels is a vector of results as it is, so
+that nothing is transposed.  Weights are packed woven, six maps of each channel beside each other.
+
+Source: Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication",
+ACM Trans. Math. Softw. 34 (2008).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from rooftile.devices import cpu
+from rooftile.devices.cpu.native import source, vector
+from rooftile.ops import Conv2d, Float32
+from rooftile.strategies.common.fused import ACTIVATION_CODES, activate_row
+from rooftile.strategies.common.panels import ROW
+from rooftile.strategies.conv2d.cpu._pointwise_source import (
+    HEIGHT,
+    STEP,
+    generate,
+    scratch_size,
+    weaving,
+)
+from rooftile.strategies.conv2d.ends import beyond_basics
+from rooftile.strategies.cpu import CpuKernel, CpuStrategy
+from rooftile.strategies.cpu_kernel import Packing
+
+_UNITS = 16
+"""So many units are work for some cores; an image with fewer tiles has its maps in parts."""
+_LEAST_MAPS = 48
+"""Of a part; fewer would not pay for filling panels."""
+_FEW_WEIGHTS = 2**13
+
+
+class Pointwise(CpuStrategy):
+    """Takes problems whose outputs have one input of each channel, every pixel's."""
+
+    operation = "conv2d"
+    name = "pointwise"
+    order = 10
+    summary = "masks of a single tap: panels of pixels, filled in cache, multiplied by woven maps"
+
+    def why_not(self, problem: Conv2d) -> str | None:
+        """It refuses larger masks, strides, padding and pools."""
+        if (problem.mask, problem.stride, problem.padding) != ((1, 1), (1, 1), (0, 0)):
+            return "it takes masks of a single tap, without strides and padding"
+        return beyond_basics(problem) or ("it has no pool" if problem.pool else None)
+
+    def why_slow(self, problem: Conv2d) -> str | None:
+        """Where it was never measured, and where sums or maps are few."""
+        if vector.registers() >= 32:
+            return "with 32 registers it was not measured beside `map_vectors`"
+        if problem.maps < 2 * HEIGHT or problem.channels < 2 * HEIGHT:
+            return f"it pays from {2 * HEIGHT} channels and maps on"
+        return None
+
+    def kernel(self, problem: Conv2d) -> CpuKernel:
+        """See `CpuStrategy.kernel`."""
+        return _kernel(problem.with_batch(1), min(problem.batch, _UNITS))
+
+
+STRATEGY = Pointwise()
+
+
+@cache
+def _kernel(p: Conv2d, images: int) -> CpuKernel:
+    blocks, pixels = -(-p.maps // HEIGHT), p.height * p.width
+    tiles, most = -(-pixels // ROW), max(1, p.maps // _LEAST_MAPS)
+    part = -(-blocks // min(most, -(-_UNITS // (tiles * images)))) * HEIGHT
+    parts = -(-p.maps // part)
+    step = -(-p.channels // -(-p.channels // STEP))
+    return CpuKernel(
+        source(
+            "pointwise", generate(vector.lanes()), {"activate_row": activate_row},
+            lanes=vector.lanes(), passes="simplify",
+        ),
+        units=lambda images: images * tiles * parts,
+        pack=lambda weights, into, threads: _pack(weights, into, step, threads),
+        packing=_packing_of(p.maps, p.channels, step),
+        packed=blocks * HEIGHT * p.channels,
+        scratch=scratch_size(),
+        sizes=(p.channels, pixels, p.maps, step, part, ACTIVATION_CODES[p.activation]),
+    )  # fmt: skip
+
+
+def _pack(weights: Float32, into: Float32, step: int, threads: int) -> None:
+    """Weave the weights."""
+    maps = weights.shape[0]
+    packing = _packing_of(maps, weights.size // maps, step)
+    # A few are packed before the other cores could be told of it.
+    count = threads if weights.size > _FEW_WEIGHTS else 1
+    given = np.ascontiguousarray(weights)
+    packing.spread((given, into), packing.sizes, packing.units, count)
+
+
+def _packing_of(maps: int, channels: int, step: int) -> Packing:
+    """What does the same as `_pack`."""
+    return Packing(_weaving(), -(-maps // HEIGHT), cpu.sizes_of(channels, maps, step))
+
+
+@cache
+def _weaving() -> cpu.Spread:
+    lanes = vector.lanes()
+    text = source("pointwise_weaving", weaving(lanes), lanes=lanes, passes="simplify")
+    return cpu.Spread(text, ("float32",) * 2)

@@ -56,6 +56,9 @@ def judged(name, problem, given, folder, config=None, wrong=None, **options):
         ("turned_tf32", HIGH, {"WHERE_NARROW": 1}),
         ("turned_tf32", FLAT, {"SEGMENTS": 1, "BLOCKS": 1, "STAGES": 2}),
         ("turned_tf32", dataclasses.replace(ODD, images=1, maps=1), {"WHERE_NARROW": 1}),
+        ("turned_tf32", WHOLE, {"X_NARROW": 1, "WHERE_NARROW": 1}),
+        ("turned_tf32", PADDED, {"X_NARROW": 1}),
+        ("turned_tf32", HIGH, {"X_NARROW": 1, "STAGES": 1}),
     ],
 )
 def test_pixels_as_rows(name, problem, config, tmp_path):

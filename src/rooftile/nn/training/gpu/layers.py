@@ -216,6 +216,14 @@ class WinnersStage(ConvStage):
         self.y_lies: dict[str, int] = {}
         """What its config says of y."""
 
+    def taking(self, images: str) -> GpuStrategy:
+        """What makes y of a network's images in the 16 bits of a precision: a rung for them, or
+        the stage's own."""
+        device = self._work.gpu.description.device
+        rungs = [rung for rung in pool_folded.OF_IMAGES if rung.narrow == images]
+        rung, _ = first_of(rungs, self.problem, self._work.precision, device)
+        return self.rung if rung is None else of_launches(rung)
+
     def tell_positions(self) -> None:
         """Tell winners by their positions, in 8 bits, which also say what relu cut: then the stage
         takes its derivative."""
@@ -253,9 +261,11 @@ class WinnersStage(ConvStage):
         problem = of(*self._sizes, pool, before)  # type: ignore[arg-type]
         return self._work.chosen(problem)[0], problem
 
-    def rounds(self, rung: GpuStrategy, problem: Problem, flag: str) -> bool:
-        """Whether a strategy, which rounds to 16 bits in this training, runs with a flag set."""
-        return rung.narrow == self._work.precision and self.runs(rung, problem, flag)
+    def rounds(self, rung: GpuStrategy, problem: Problem, flag: str, to: str | None = None) -> bool:
+        """Whether a strategy, whose 16 bits are those of the precision ``to``, None for this
+        training's, runs with a flag set."""
+        wanted = self._work.precision if to is None else to
+        return rung.narrow == wanted and self.runs(rung, problem, flag)
 
     def runs(self, rung: GpuStrategy, problem: Problem, flag: str) -> bool:
         """Whether a strategy knows a flag of its config, and runs with it set."""

@@ -15,8 +15,8 @@
 // Sums are made by block, then by `finish` over the blocks, in a fixed order.  Zeros make NaN of
 // infinities: see mend.h.
 //
-// x[images][CHANNELS][HEIGHT][WIDTH] in float or, with X_NARROW, in the cores' own type;
-// dy, in float or, with DY_NARROW, in that type too, and where: see common/places.h;
+// x[images][CHANNELS][HEIGHT][WIDTH] in float or, with X_NARROW, in the cores' own type, in float16
+// where that is TF32; dy, in float or, with DY_NARROW, in that type too, and where: see common/places.h;
 // partial[gridDim.x][MAPS][COLUMNS_ALL]: a map's weights, then its bias.
 // Grid: x over images, which blocks share out; y over channels; z over groups of BLOCK_MAPS maps.
 // Block: x over WARPS warps: each has a strip of eight windows, and one of SEGMENTS shares of its
@@ -183,14 +183,21 @@ __device__ __forceinline__ void load_winners(unsigned made[TILES][2 * FOLDS], fl
 __device__ __forceinline__ void load_pixels(unsigned made[4 * FOLDS], const given* corner)
 {
     UNROLL for (int half = 0; half < 2; half++, corner += PART * WINDOW_HEIGHT * PITCH) {
+        unsigned* own = made + 2 * FOLDS * half;
 #if X_NARROW
         unsigned window = *(const unsigned*)corner;
         unsigned next = *(const unsigned*)(corner + WINDOW_WIDTH);
-        made[2 * half] = bytes_of(window, next, 0x5410);
-        made[2 * half + 1] = bytes_of(window, next, 0x7632);
+#if CORES == TF32
+        // float16 has no more bits than TF32, so that nothing is left to round.
+        own[0] = __float_as_uint(widened((narrow)window));
+        own[1] = __float_as_uint(widened((narrow)(window >> 16)));
+        own[2] = __float_as_uint(widened((narrow)next));
+        own[3] = __float_as_uint(widened((narrow)(next >> 16)));
+#else
+        own[0] = bytes_of(window, next, 0x5410), own[1] = bytes_of(window, next, 0x7632);
+#endif
 #else
         float2 window = *(const float2*)corner, next = *(const float2*)(corner + WINDOW_WIDTH);
-        unsigned* own = made + 2 * FOLDS * half;
         own[0] = WORD(window.x, next.x), own[1] = WORD(window.y, next.y);
         if (FOLDS == 2) own[2] = WORD(next.x, window.x), own[3] = WORD(next.y, window.y);
 #endif

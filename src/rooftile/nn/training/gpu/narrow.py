@@ -26,7 +26,10 @@ def narrow_between(row: Sequence[Stage], images: str = "") -> str:
         below = row[number - 1] if number else None
         if isinstance(one, WinnersStage):
             _tell_places(one, before)
-            _narrow_input(one, below, before, images)
+            if below is None:
+                _narrow_images(one, images)
+            else:
+                _narrow_input(one, below, before)
             if isinstance(below, WinnersStage):
                 _narrow_gradient(one, below, before, lowest)
         before, lowest = one.before, before
@@ -43,18 +46,22 @@ def _tell_places(one: WinnersStage, before: str) -> None:
         one.tell_positions()
 
 
-def _narrow_input(one: WinnersStage, below: Stage | None, before: str, images: str) -> None:
-    """Have a stage's input lie in 16 bits: the network's images, or what the stage below makes."""
+def _narrow_images(one: WinnersStage, images: str) -> None:
+    """Have the network's input lie in the 16 bits of the precision ``images``."""
+    forward, weights = one.of_images(images)
+    readers = (forward, one.problem), (weights, one.of_weights[1])
+    if all(one.rounds(*reader, "X_NARROW", images) for reader in readers):
+        one.rung, one.weights_rung, one.x_lies["X_NARROW"] = forward, weights, 1
+
+
+def _narrow_input(one: WinnersStage, below: Stage, before: str) -> None:
+    """Have a stage's input lie in 16 bits, as what the stage below makes."""
     # The gradient of x reads it for the derivative of the activation before alone.
-    rung, to = (one.taking(images), images) if below is None else (one.rung, None)
-    readers = [(rung, one.problem), *_gradients(one, "" if before == "none" else before)]
-    if not all(one.rounds(*reader, "X_NARROW", to) for reader in readers):
+    readers = [(one.rung, one.problem), *_gradients(one, "" if before == "none" else before)]
+    if not all(one.rounds(*reader, "X_NARROW") for reader in readers):
         return
     if isinstance(below, WinnersStage) and below.rounds(below.rung, below.problem, "OUT_NARROW"):
-        below.y_lies["OUT_NARROW"] = 1
-    elif below is not None:
-        return
-    one.rung, one.x_lies["X_NARROW"] = rung, 1
+        below.y_lies["OUT_NARROW"] = one.x_lies["X_NARROW"] = 1
 
 
 def _narrow_gradient(one: WinnersStage, below: WinnersStage, before: str, lowest: str) -> None:

@@ -39,8 +39,6 @@ class NarrowFolded(PoolFolded):
     source = "pool_folded"
     few_maps = 6
     most_slabs = 20
-    x_narrow: ClassVar[int] = 0
-    """What defaults suppose of x, as its flag says."""
     tunables: ClassVar[tuple[Tunable, ...]] = (
         Tunable("BAND_ROWS", BANDS, 8),
         Tunable("BLOCK_BANDS", (1, 2, 4, 8, 16), 1),
@@ -56,7 +54,7 @@ class NarrowFolded(PoolFolded):
         """Bands of several rows, a warp for each strip or group of maps, a few bands a block;
         results staged where they can be stored four together."""
         config = {tunable.name: tunable.default for tunable in self.tunables}
-        config |= {"X_NARROW": self.x_narrow, "OUT_NARROW": 0}
+        config |= {"X_NARROW": 0, "OUT_NARROW": 0}
         for rows in BANDS:
             band = {**config, "BAND_ROWS": rows}
             fits = rows <= problem.output_size[0] and _band_bytes(problem, band) <= _WORTH

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rooftile.ops import Conv2d
 from rooftile.strategies.conv2d.gpu._winners import Winners
-from rooftile.strategies.conv2d.gpu.pool_folded._images import Tf32InFloat16
+from rooftile.strategies.conv2d.gpu.pool_folded._in_float16 import Tf32InFloat16
 from rooftile.strategies.conv2d.gpu.pool_folded._layout import rows_of_few
 from rooftile.strategies.conv2d.gpu.pool_folded._narrow import BANDS, NarrowFolded
 from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_bf16 import PoolFoldedBf16

@@ -12,7 +12,6 @@ class TurnedTf32(Turned):
     name = "turned_tf32"
     order = 15
     precision = "tf32"
-    narrow = "fp16"
     between = (PLACES,)
     pays_from = 4096
     wishes = (

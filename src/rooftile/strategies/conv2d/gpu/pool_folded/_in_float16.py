@@ -29,7 +29,6 @@ class Tf32InFloat16(NarrowFolded):
     precision = "tf32"
     narrow = "fp16"
     few_maps = 4
-    x_narrow = 1
 
     @property
     def cores(self) -> Cores:
@@ -44,13 +43,7 @@ class Tf32InFloat16(NarrowFolded):
 
     def config(self, problem: Conv2d, given: Config | None = None) -> dict[str, int]:
         """There is no other x than one in 16 bits."""
-        return super().config(problem, {"X_NARROW": 1, **(given or {})})
-
-    def invalid(self, problem: Conv2d, config: Config) -> str | None:
-        """See the rung's; and x in float32."""
-        if not config["X_NARROW"]:
-            return "x is float32, which float16 does not hold"
-        return super().invalid(problem, config)
+        return super().config(problem, {**(given or {}), "X_NARROW": 1})
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
         """And what scales weights."""

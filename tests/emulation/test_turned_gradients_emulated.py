@@ -194,7 +194,7 @@ def test_gradients_of_any_size(tmp_path):
         ("sum[pair][t][e] *= ratio;", ";"),
         ("*bias *= ratio;", ""),
         ("bring(sum, &bias, &unit, 1.0f);", ""),
-        ("lane / 4 % 2, column", "0, column"),
+        ("*before = min(*before,", "*before = max(*before,"),
     ],
 )
 def test_wrong_sizes_are_caught(wrong, tmp_path):

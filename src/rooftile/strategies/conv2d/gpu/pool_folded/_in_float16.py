@@ -18,6 +18,7 @@ from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
 from rooftile.strategies.conv2d.gpu.pool_folded._narrow import NarrowFolded
 from rooftile.strategies.gpu import Config, Step
 
+_MOST_BLOCKS = 4
 _SURE = 2.0**4
 """What a sum of scaled products must be for each of them, to be sure: a small weight loses 2^-25, a
 pixel is below 2^16, and what both make is a quarter of TF32's unit."""
@@ -40,6 +41,11 @@ class Tf32InFloat16(NarrowFolded):
         if problem.maps > self.few_maps:
             return f"it pays up to {self.few_maps} maps"
         return super().why_slow(problem)
+
+    def defaults(self, problem: Conv2d) -> dict[str, int]:
+        """Those of 16 bits; scales take registers, and so fewer blocks fit."""
+        config = super().defaults(problem)
+        return config | {"LEAST_BLOCKS": min(_MOST_BLOCKS, config["LEAST_BLOCKS"])}
 
     def config(self, problem: Conv2d, given: Config | None = None) -> dict[str, int]:
         """There is no other x than one in 16 bits."""

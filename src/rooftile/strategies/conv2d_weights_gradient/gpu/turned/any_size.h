@@ -41,16 +41,17 @@ __device__ __forceinline__ float sized(float gradient, const struct sizes sizes)
 }
 
 // The largest magnitude of a lane's share of its warp's gradients, and twice the bits of the least that
-// is not zero, less one.
+// is not zero, less one.  What lanes read at once lies in banks of their own: every other two rows.
 __device__ __forceinline__ void look(const char* stage, const bool infinite, float* most, unsigned* before)
 {
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    int top = warp / ACROSS * 2 * PART + lane / 4 % 2, column = warp % ACROSS * 8 + lane % 4 * 2;
+    int top = warp / ACROSS * 2 * PART, column = warp % ACROSS * 8 + lane % 4 * 2;
     const float* dy = (const float*)(stage + PIXEL_BYTES) + lane / 8 * GIVEN_PITCH + column;
     if (COLUMNS % 8 > 0 && column >= COLUMNS) return;
-    UNROLL_BY(4) for (int i = top; i < top + 2 * PART; i += 2) {
-        if (ROWS % (2 * SEGMENTS) > 0 && i >= ROWS) break;
-        float2 two = *(const float2*)(dy + i * COLUMNS);
+    UNROLL_BY(10) for (int e = 0; e < (2 * PART + 3) / 4 * 2; e++) {
+        int row = e / 2 * 4 + lane / 4 % 2 * 2 + e % 2;
+        if (PART % 2 > 0 && row >= 2 * PART || ROWS % (2 * SEGMENTS) > 0 && top + row >= ROWS) continue;
+        float2 two = *(const float2*)(dy + (top + row) * COLUMNS);
         float first = fabsf(two.x), second = fabsf(two.y);
         if (infinite || first < INFINITY) *most = fmaxf(*most, first);
         if (infinite || second < INFINITY) *most = fmaxf(*most, second);

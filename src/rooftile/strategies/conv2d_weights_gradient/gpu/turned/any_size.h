@@ -40,22 +40,29 @@ __device__ __forceinline__ float sized(float gradient, const struct sizes sizes)
     return fabsf(made) < LEAST_NORMAL || fabsf(made) > sizes.met ? 0.0f : made;
 }
 
+// Gradients beside each other that a lane looks at together; eight lanes have a map's eight columns of as
+// many rows.
+#define LOOKED (COLUMNS % 4 == 0 ? 4 : 2)
+typedef struct __align__(4 * LOOKED) { float of[LOOKED]; } looked;
+
 // The largest magnitude of a lane's share of its warp's gradients, and twice the bits of the least that
-// is not zero, less one.  What lanes read at once lies in banks of their own: every other two rows.
+// is not zero, less one.
 __device__ __forceinline__ void look(const char* stage, const bool infinite, float* most, unsigned* before)
 {
-    int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    int top = warp / ACROSS * 2 * PART, column = warp % ACROSS * 8 + lane % 4 * 2;
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, top = warp / ACROSS * 2 * PART;
+    int column = warp % ACROSS * 8 + lane % (8 / LOOKED) * LOOKED;
     const float* dy = (const float*)(stage + PIXEL_BYTES) + lane / 8 * GIVEN_PITCH + column;
     if (COLUMNS % 8 > 0 && column >= COLUMNS) return;
-    UNROLL_BY(10) for (int e = 0; e < (2 * PART + 3) / 4 * 2; e++) {
-        int row = e / 2 * 4 + lane / 4 % 2 * 2 + e % 2;
-        if (PART % 2 > 0 && row >= 2 * PART || ROWS % (2 * SEGMENTS) > 0 && top + row >= ROWS) continue;
-        float2 two = *(const float2*)(dy + (top + row) * COLUMNS);
-        float first = fabsf(two.x), second = fabsf(two.y);
-        if (infinite || first < INFINITY) *most = fmaxf(*most, first);
-        if (infinite || second < INFINITY) *most = fmaxf(*most, second);
-        *before = min(*before, min(2 * __float_as_uint(two.x) - 1, 2 * __float_as_uint(two.y) - 1));
+    UNROLL_BY(5) for (int first = 0; first < 2 * PART; first += LOOKED) {
+        int row = first + lane % 8 / (8 / LOOKED);
+        if (2 * PART % LOOKED > 0 && row >= 2 * PART) continue;
+        if (ROWS % (2 * SEGMENTS) > 0 && top + row >= ROWS) continue;
+        looked some = *(const looked*)(dy + (top + row) * COLUMNS);
+        UNROLL for (int v = 0; v < LOOKED; v++) {
+            float magnitude = fabsf(some.of[v]);
+            if (infinite || magnitude < INFINITY) *most = fmaxf(*most, magnitude);
+            *before = min(*before, 2 * __float_as_uint(some.of[v]) - 1);
+        }
     }
 }
 

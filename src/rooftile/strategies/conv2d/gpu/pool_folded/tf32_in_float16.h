@@ -63,6 +63,8 @@ __device__ __forceinline__ struct scale scale_of(const float* filter)
     return scale;
 }
 
+#define SCALERS 128
+
 // Grid: a block a group of maps.  Block: a warp a map.
 __global__ void scale_weights(const float* weights, narrow* scaled)
 {
@@ -73,12 +75,18 @@ __global__ void scale_weights(const float* weights, narrow* scaled)
     float* given = (float*)(scales + 4 * MAP_GROUPS);
     LET_NEXT_BEGIN();
     AWAIT_EARLIER();
+    // All that is read is asked for at once.
+    float own[FOLDED / SCALERS];
+    UNROLL for (int k = 0; k < FOLDED / SCALERS; k++)
+        own[k] = weights[blockIdx.x * FOLDED + k * SCALERS + threadIdx.x];
     struct scale scale = {1.0f, 0.0f};
     if (map < MAPS) scale = scale_of(filters + map * FILTER_SIZE);
     if (threadIdx.x % 32 == 0) scales[map] = scale, up[warp] = over(0, scale.back);
     __syncthreads();
-    for (int e = threadIdx.x; e < FOLDED; e += 128)
-        scaled[blockIdx.x * FOLDED + e] = NARROW(weights[blockIdx.x * FOLDED + e] * up[e / 16 % 4]);
+    UNROLL for (int k = 0; k < FOLDED / SCALERS; k++) {
+        int e = k * SCALERS + threadIdx.x;
+        scaled[blockIdx.x * FOLDED + e] = NARROW(own[k] * up[e / 16 % 4]);
+    }
     if (map < MAPS)
         for (int e = threadIdx.x % 32; e < FILTER_SIZE; e += 32)
             given[map * FILTER_SIZE + e] = tf32(filters[map * FILTER_SIZE + e]);

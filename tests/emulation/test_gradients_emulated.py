@@ -147,6 +147,7 @@ def judged_weights(name, problem, given, folder, config=None, wrong=None, on=Non
         ("mma_bf16", SQUARES, {"X_NARROW": 1}),
         ("mma_fp16", FOURS, {"X_NARROW": 1}),
         ("mma_bf16", FLAT, {"X_NARROW": 1}),
+        ("mma_tf32", FOURS, {"X_NARROW": 1}),
         ("mma_tf32", dataclasses.replace(FLAT, images=1, maps=1), {"DEEP": 1}),
     ],
 )

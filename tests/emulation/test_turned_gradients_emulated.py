@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 
+import numpy as np
 import pytest
+from emulator import emulate, missing
 from emulator import judged as judged_rung
-from emulator import missing
 
 from rooftile.ops import Pool
 from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies import strategy
+from rooftile.strategies.conv2d_weights_gradient.gpu.turned._in_float16 import OF_IMAGES
 from rooftile.strategies.machine import preset
 
 pytestmark = pytest.mark.skipif(missing() != "", reason=f"CUDA texts on the host: {missing()}")
@@ -112,6 +115,94 @@ def test_wrong_texts_in_tf32_are_caught(wrong, tmp_path):
     config = {"WHERE_NARROW": 1, "BLOCKS": 1, "STAGES": 1}
     given = PADDED.random(3)
     assert not judged("turned_tf32", PADDED, given, tmp_path, config, wrong=wrong).passed
+
+
+def of_images(problem, given, folder, config=None, wrong=None):
+    """The verdict on what reads images of float16 at tf32."""
+    x, *others = given
+    with np.errstate(over="ignore"):
+        x = x.astype(np.float16).astype(np.float32)
+    rung = OF_IMAGES[0].on(SMALL)
+    return judged_rung(rung, problem, (x, *others), folder, config, wrong)
+
+
+@pytest.mark.parametrize(
+    ("problem", "config"),
+    [
+        (WHOLE, {"WHERE_NARROW": 1}),
+        (PADDED, {"STAGES": 3}),
+        (PADDED, {"WHERE_NARROW": 1, "SEGMENTS": 4, "STAGES": 1}),
+        (HIGH, {"SEGMENTS": 1}),
+        (dataclasses.replace(FLAT, width=16, padding=(0, 2)), {}),
+    ],
+)
+def test_images_of_float16_at_tf32(problem, config, tmp_path):
+    verdict = of_images(problem, problem.random(3), tmp_path, config)
+    assert verdict.passed, verdict
+
+
+@pytest.mark.parametrize("kind", sorted(PADDED.hard(1)))
+def test_hard_inputs_beside_images_of_float16(kind, tmp_path):
+    verdict = of_images(PADDED, PADDED.hard(1)[kind], tmp_path)
+    assert verdict.passed, verdict
+
+
+def apart():
+    """Images whose gradients are 2^30 and 2^60 apart, one without any; the larger ones meet few
+    pixels, or none, so that smaller ones count."""
+    x, dy, where = dataclasses.replace(WHOLE, images=6).random(5)
+    for number, exponent in enumerate((0, 30, -60, -130)):
+        dy[number] = np.ldexp(dy[number], exponent)
+    dy[4] = 0
+    x[1] *= np.random.default_rng(5).random(x[1].shape) < 0.02
+    x[:, :, :, :11] *= np.arange(6)[:, None, None, None] == 2
+    x[:, :, 9:] *= np.arange(6)[:, None, None, None] == 3
+    return x, dy, where
+
+
+def within():
+    """An image of gradients of many sizes, of which the largest meet no pixel."""
+    x, dy, where = dataclasses.replace(WHOLE, images=1).random(5)
+    dy[:] = np.ldexp(dy, np.random.default_rng(5).integers(-70, 5, dy.shape))
+    dy[:, :, :, :2] = np.ldexp(dy[:, :, :, :2], 30)
+    x[:, :, :, :11] = 0
+    return x, dy, where
+
+
+def off(rung, folder):
+    """How far gradients are from float64, of what their terms' magnitudes sum up to: the judge
+    itself lets pass what is less than 2^-40 of the largest."""
+    found = []
+    for x, *others in (apart(), within()):
+        given = x.astype(np.float16).astype(np.float32), *others
+        problem = dataclasses.replace(WHOLE, images=len(x))
+        made = emulate(rung, problem, given, (), None, folder)
+        known = zip(made, problem.reference(*given), problem.magnitude(*given), strict=True)
+        found += [(np.abs(a - b) / np.maximum(most, 2.0**-120)).max() for a, b, most in known]
+    return max(found)
+
+
+def test_gradients_of_any_size(tmp_path):
+    assert off(OF_IMAGES[0].on(SMALL), tmp_path) < 2.0**-11
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("up / sizes->up)) - 1", "up / sizes->up)) + (1 << 23)"),
+        ("up <= sizes->up) return false;", "up > 0.0f) return false;"),
+        ("sum[pair][t][e] *= ratio;", ";"),
+        ("*bias *= ratio;", ""),
+        ("bring(sum, &bias, &unit, 1.0f);", ""),
+        ("*before = min(*before,", "*before = max(*before,"),
+    ],
+)
+def test_wrong_sizes_are_caught(wrong, tmp_path):
+    rung = copy.copy(OF_IMAGES[0].on(SMALL))
+    text = rung.whole_text
+    assert wrong[0] in text
+    rung.__dict__["text"] = text.replace(*wrong)
+    assert not off(rung, tmp_path) < 2.0**-11
 
 
 @pytest.mark.parametrize(

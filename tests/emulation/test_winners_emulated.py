@@ -25,7 +25,7 @@ PAIR = dataclasses.replace(TWO, channels=2)
 SEVERAL = dataclasses.replace(TWO, channels=3)
 WIDE_MASK = dataclasses.replace(TWO, mask=(7, 7), batch=3)
 UNCUT = dataclasses.replace(TWO, activation="none")
-WINNERS = (*pool_folded.WINNERS, *direct_tile.WINNERS)
+WINNERS = (*pool_folded.WINNERS, *pool_folded.OF_IMAGES, *direct_tile.WINNERS)
 RUNGS = {rung.name.removesuffix("_winners"): rung for rung in WINNERS}
 
 
@@ -59,6 +59,7 @@ def right(problem, x, parameters):
         ("pool_folded_wgmma_fp16", FOUR, np.inf),
         ("pool_folded_tf32", TWO, None),
         ("pool_folded_wgmma_tf32", FOUR, None),
+        ("pool_folded_tf32_in_fp16", FOUR, None),
         ("pool_folded_wgmma_ieee", DEEP, None),
         ("pool_folded_ieee", PAIR, np.inf),
         ("direct_bulk", TWO, np.nan),
@@ -79,6 +80,8 @@ def test_the_first_of_the_largest_wins(name, problem, special, tmp_path):
         ("pool_folded_fp16", TWO, np.nan, {"STAGED": 1, "X_NARROW": 1, "BAND_ROWS": 2}),
         ("pool_folded_bf16", UNCUT, None, {"STAGED": 1}),
         ("pool_folded_tf32", TWO, np.nan, {}),
+        ("pool_folded_tf32_in_fp16", TWO, np.inf, {"BAND_ROWS": 2}),
+        ("pool_folded_tf32_in_fp16", UNCUT, np.nan, {"STAGED": 1, "BLOCK_BANDS": 4}),
         ("pool_folded_wgmma_ieee", SEVERAL, None, {}),
         ("pool_folded_ieee", PAIR, np.nan, {}),
         ("pool_folded_ieee", WIDE_MASK, None, {"BAND_ROWS": 4, "BUFFERS": 2}),
@@ -110,6 +113,60 @@ def test_what_rounds_to_zero_is_cut(tmp_path):
     np.testing.assert_array_equal(found, widened(narrowed(exact, "fp16"), "fp16"))
     assert ((exact > 0) & (found == 0)).any()
     np.testing.assert_array_equal(told == NO_WINNER, found == 0)
+
+
+def wide():
+    """Images of float16 from the least to the largest, mostly zeros; of two maps all weights but
+    one are so small beside that one that float16 has few of their bits, or none."""
+    problem = dataclasses.replace(TWO, batch=4)
+    generator = np.random.default_rng(11)
+
+    def drawn(shape, least, most):
+        signed = generator.choice([-1.0, 1.0], shape) * generator.uniform(1, 2, shape)
+        return np.ldexp(signed, generator.integers(least, most, shape))
+
+    x = drawn(problem.input_shape, -14, 15) * (generator.random(problem.input_shape) < 0.1)
+    x[2], x[3] = np.ldexp(x[2], -24), drawn(x[3].shape, -24, -14)
+    weights = drawn(problem.parameter_shapes["weights"], -3, 3)
+    for number, (tap, exponent) in enumerate([(0, -35), (24, -60)]):
+        weights[number] = np.ldexp(weights[number], exponent)
+        weights[number].reshape(-1)[tap] = 2.0 ** (3 * number)
+    exact = x.astype(np.float16).astype(np.float32)
+    return problem, exact, [weights.astype(np.float32), np.zeros(3, np.float32)]
+
+
+def off(rung, folder):
+    """How far results are from float64, of the largest sum of magnitudes in their windows: the
+    judge itself lets pass what is less than 2^-40 of an image's largest."""
+    problem, x, parameters = wide()
+    config = {"WHERE_NARROW": 1, "BAND_ROWS": 4}
+    found, told = emulate(rung, problem, x, parameters, config, folder)
+    assert ((told == NO_WINNER) == (found == 0)).all()
+    unit = np.maximum(problem.magnitude(x, *parameters), 2.0**-126)
+    return (np.abs(found - problem.reference(x, *parameters)) / unit).max()
+
+
+def test_weights_that_float16_lacks_the_range_for(tmp_path):
+    assert off(RUNGS["pool_folded_tf32_in_fp16"], tmp_path) < 2.0**-11
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("small ? LEAST_RESULT : 0.0f", "0.0f"),
+        ("fabsf(sum) < scale.least", "sum != 0.0f && fabsf(sum) < scale.least"),
+        ("up[e / 16 % 4]", "up[0]"),
+        ("scales_of(weights)[map]", "scales_of(weights)[0]"),
+        ("+ 4 * MAP_GROUPS);\n    return", "+ 2 * MAP_GROUPS);\n    return"),
+        ("sum * scale.back", "sum"),
+    ],
+)
+def test_wrong_scales_are_caught(wrong, tmp_path):
+    rung = copy.copy(RUNGS["pool_folded_tf32_in_fp16"])
+    text = rung.whole_text
+    assert wrong[0] in text
+    rung.__dict__["text"] = text.replace(*wrong)
+    assert not off(rung, tmp_path) < 2.0**-11
 
 
 def test_a_later_one_of_equals_is_noticed(tmp_path):

@@ -61,7 +61,8 @@ class GpuStrategy(Strategy):
     narrow: ClassVar[str] = ""
     """The precision in whose 16-bit numbers it can read its inputs and write its output, where the
     config says ``X_NARROW`` or ``OUT_NARROW``: between the layers of a plan, and at its ends where
-    the caller's arrays have them.  Empty where it cannot."""
+    the caller's arrays have them.  Empty where it cannot.  Of a training's rungs that multiply TF32
+    it is ``fp16``, whose numbers have as many bits, for images that are known to fit its range."""
     channels_last: ClassVar[bool] = False
     """Whether it can read its inputs and write its output with their channels last in memory, where
     the config says ``X_LAST`` or ``OUT_LAST``."""
@@ -163,11 +164,10 @@ class GpuStrategy(Strategy):
     def _as_it_lies(self, array: Array, config: Config) -> Array:
         if array.name == "where":
             return replace(array, dtype="uint8") if config.get(PLACES) else array
-        if array.name == "dy" and GRADIENTS in self.between:
-            dtype = FORMATS[self.narrow].dtype
-            return replace(array, dtype=dtype) if config.get(GRADIENTS) else array
         output = array.role == "output"
         narrow, last = (config.get(flags[output]) for flags in (NARROW, LAST))
+        if array.name == "dy":
+            narrow = config.get(GRADIENTS)
         if narrow:
             array = replace(array, dtype=FORMATS[self.narrow].dtype)
         return replace(array, channels_last=True) if last else array

@@ -17,6 +17,11 @@ def test_the_numbers_are_those_of_prepare():
     np.testing.assert_array_equal(Pixels().numbers()[0, [0, 255]], [0, 1])
 
 
+@pytest.mark.parametrize("pixels", [FASHION, Pixels(), Pixels((0.9, 0.2), (0.5, 0.1))])
+def test_none_is_larger_than_the_largest(pixels):
+    assert np.abs(pixels.numbers()).max() == pytest.approx(pixels.largest)
+
+
 @pytest.mark.parametrize(
     ("mean", "deviation", "named"),
     [

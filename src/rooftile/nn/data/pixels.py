@@ -41,6 +41,12 @@ class Pixels:
         if len(self.mean) not in (1, channels):
             raise InputError("pixels", f"{len(self.mean)} means", f"1 or {channels}: the channels")
 
+    @property
+    def largest(self) -> float:
+        """The largest magnitude of the numbers."""
+        ends = zip(self.mean, self.deviation, strict=True)
+        return max(max(abs(mean), abs(1 - mean)) / deviation for mean, deviation in ends)
+
     def standardise(self, levels: Float32) -> None:
         """Turn float32[..., channels, height, width], levels 0 to 255, into numbers, in place."""
         factors, offsets = self.scales(len(self.mean)).T

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
-from rooftile.nn import Network, architecture
+from rooftile.nn import Network, Pixels, architecture
 from rooftile.nn.data import FASHION
 from rooftile.nn.layers import ConvLayer, LinearLayer
 from rooftile.nn.training.gpu import layers, narrow, step
+from rooftile.nn.training.gpu.batches import Batches
 from rooftile.nn.training.gpu.epochs import rates_of
 from rooftile.nn.training.gpu.launches import Work
 from rooftile.nn.training.gpu.resident import Resident
@@ -41,18 +44,67 @@ def alike(monkeypatch):
     monkeypatch.setattr(Warpgroups, "pays_from", 10**9)
 
 
+@pytest.fixture
+def asked(monkeypatch):
+    """Formats of the network's input, as steps settle them."""
+    formats, settle = [], narrow.narrow_between
+
+    def noted(*given):
+        formats.append(settle(*given))
+        return formats[-1]
+
+    monkeypatch.setattr(step, "narrow_between", noted)
+    return formats
+
+
 @pytest.mark.gpu
 @pytest.mark.usefixtures("alike")
 @pytest.mark.parametrize("precision", ["bf16", "fp16"])
-def test_activations_of_16_bits_change_no_bit(precision, cuda_device, monkeypatch):
-    network, asked = architecture("lenet5").initialise(0), []
-    settle = narrow.narrow_between
-    monkeypatch.setattr(step, "narrow_between", lambda row: asked.append(settle(row)) or asked[-1])
+def test_activations_of_16_bits_change_no_bit(precision, cuda_device, asked, monkeypatch):
+    network = architecture("lenet5").initialise(0)
     found = gradients_of(network, 256, precision, cuda_device)
-    assert asked == [True]
-    monkeypatch.setattr(step, "narrow_between", lambda row: False)
+    assert asked == [precision]
+    monkeypatch.setattr(step, "narrow_between", lambda row, images: "")
     for key, right in gradients_of(network, 256, precision, cuda_device).items():
         np.testing.assert_array_equal(found[key], right, err_msg=key)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("count", [256, 1100, 5000])
+def test_images_lie_in_float16_at_tf32(count, cuda_device, asked, monkeypatch):
+    network = architecture("lenet5").initialise(0)
+    found = gradients_of(network, count, "tf32", cuda_device)
+    assert asked == ["fp16"]
+    monkeypatch.setattr(Batches, "may_lie", lambda held, precision: "")
+    for key, right in gradients_of(network, count, "tf32", cuda_device).items():
+        # Sums have another order, and now and then another element of a window is the largest.
+        assert np.linalg.norm(found[key] - right) < 1e-3 * np.linalg.norm(right), key
+    assert asked == ["fp16", ""]
+
+
+@pytest.mark.parametrize(
+    ("pixels", "precision", "format"),
+    [
+        (FASHION, "tf32", "fp16"),
+        (Pixels(), "tf32", "fp16"),
+        (Pixels((0.5,), (2.0**-17,)), "tf32", ""),
+        (Pixels((0.5,), (4.0,)), "tf32", ""),
+        (FASHION, "ieee", ""),
+        (Pixels((0.5,), (4.0,)), "bf16", "bf16"),
+    ],
+)
+def test_images_may_lie_where_they_fit(pixels, precision, format, device):
+    """Neither beyond float16's largest numbers, nor so small that it lacks their bits."""
+    network = dataclasses.replace(winners(LAST), pixels=pixels)
+    images, options = np.zeros((7, 28, 28), np.uint8), TrainingOptions(batch=7)
+    held = Resident(network, images, np.zeros(7, np.int64), options, device)
+    assert held.batches.may_lie(precision) == format
+
+
+def test_numbers_of_any_size_may_not(device):
+    x, options = np.zeros((7, 1, 28, 28), np.float32), TrainingOptions(batch=7, shift=0)
+    held = Resident(winners(LAST), x, np.zeros(7, np.int64), options, device)
+    assert held.batches.may_lie("tf32") == ""
 
 
 def winners(*ends, activation="relu"):

@@ -15,6 +15,8 @@ from rooftile.nn.data.images import resizing
 from rooftile.nn.network import Network
 from rooftile.nn.training.gpu.sources import Streamed, source_of
 from rooftile.nn.training.options import TrainingOptions
+from rooftile.ops import Precision
+from rooftile.ops.formats import format_of
 from rooftile.strategies.common.cores import CORES
 from rooftile.strategies.common.grid import PORTABLE_SHARED_BYTES, blocks
 from rooftile.strategies.gpu import HEADERS
@@ -24,6 +26,9 @@ _ROW_BYTES = 16
 """Of shared memory for what a new row is made of."""
 _BLOCKS = 512
 """That a GPU runs about at once."""
+_FLOAT16_RANGE = 2.0**-2, 2.0**15
+"""Of the largest number that pixels become: float16 holds it, and so much smaller ones, that what
+these lose is less than float32 leaves of a difference of such numbers."""
 
 
 class Batches:
@@ -44,7 +49,7 @@ class Batches:
 
         Raises `InputError`, `OutOfMemory`.
         """
-        self._gpu, self._network = gpu, network
+        self._gpu, self._pixels = gpu, network.pixels or FASHION
         self.size = options.batch or len(data)
         """Items of a batch; an epoch's last one may have fewer."""
         self.steps = -(-len(data) // self.size)
@@ -71,6 +76,19 @@ class Batches:
     def before(self, step: int) -> None:
         """See `Source.before`."""
         self._source.before(step)
+
+    def may_lie(self, precision: Precision) -> str:
+        """The precision in whose 16-bit numbers a network may read its input instead of float32,
+        or "".
+
+        That is a training's own, where it has 16 bits.  TF32 has as many as float16, which lacks
+        range alone: how large pixels become is known beforehand.
+        """
+        if precision != "tf32":
+            return precision if format_of(precision).bytes == 2 else ""
+        least, most = _FLOAT16_RANGE
+        fits = not self._floats and least <= self._pixels.largest <= most
+        return "fp16" if fits else ""
 
     def gather(self, x: Any, targets: Any, count: int, step: Any, narrow: str = "") -> Call:
         """The launch that gathers and prepares so many items of the step whose number lies in
@@ -102,7 +120,7 @@ class Batches:
         rows, columns = resizing(self._old[-2], height), resizing(self._old[-1], width)
         places = np.concatenate([rows[0], columns[0]]).astype(np.int32)
         shares = np.concatenate([rows[1], columns[1]]).astype(np.float32)
-        scales = (self._network.pixels or FASHION).scales(channels)
+        scales = self._pixels.scales(channels)
         return places, shares, scales
 
 

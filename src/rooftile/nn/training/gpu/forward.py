@@ -76,7 +76,7 @@ class Outputs:
             self._held, self._work = held, Work(self._gpu, options.precision)
             x = self._work.floats(count * math.prod(network.input_shape))
             row = [one for _, one in stages(self._work, network, held, count, x, scores=False)]
-            narrow = options.precision if narrow_between(row) else ""
+            narrow = narrow_between(row, held.batches.may_lie(options.precision))
             targets = self._work.floats(count)
             self._work.call(held.batches.gather, x, targets, count, held.step, narrow)
             self._row = row

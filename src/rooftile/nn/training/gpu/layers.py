@@ -28,6 +28,7 @@ from rooftile.runtime.choice import first_of
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.conv2d.gpu.direct_tile import _winners as direct_tile
 from rooftile.strategies.conv2d.gpu.pool_folded import _winners as pool_folded
+from rooftile.strategies.conv2d_weights_gradient.gpu.turned import _in_float16 as turned
 from rooftile.strategies.gpu import PLACES, GpuStrategy, of_launches
 from rooftile.strategies.machine import Machine
 from rooftile.strategies.matmul.gpu.mma import mma_ieee
@@ -153,6 +154,8 @@ class ConvStage:
         """And of the gradient that the stage is given, with the places of its winners."""
         self.dx_lies: dict[str, int] = {}
         """And of the one that it hands on."""
+        self.weights_rung: GpuStrategy | None = None
+        """What makes the weights' gradient, where that is no choice."""
 
     def forward(self) -> None:
         """See `Stage`."""
@@ -174,7 +177,12 @@ class ConvStage:
         pool = p.pool if len(dz) == 2 else None
         with work.aside(dx is not None):
             of_weights = Conv2dWeightsGradient(*self._sizes, pool)
-            work.run(of_weights, self._x, *dz, *gradients, narrow={**self.x_lies, **self.dz_lies})
+            work.run(
+                of_weights,
+                *(self._x, *dz, *gradients),
+                strategy=self.weights_rung,
+                narrow={**self.x_lies, **self.dz_lies},
+            )
         if dx is not None:
             of_input = Conv2dInputGradient(*self._sizes, pool, before)  # type: ignore[arg-type]
             made_by, lie = ((self._x,), self.x_lies) if before != "none" else ((), {})
@@ -216,6 +224,21 @@ class WinnersStage(ConvStage):
         self.y_lies: dict[str, int] = {}
         """What its config says of y."""
 
+    def of_images(self, images: str) -> tuple[GpuStrategy, GpuStrategy]:
+        """What makes y, and the weights' gradient, of a network's images in the 16 bits of a
+        precision: rungs for them, or the stage's own."""
+        weights, problem = self.of_weights
+        forward = self._first_of(pool_folded.OF_IMAGES, self.problem, images)
+        return forward or self.rung, self._first_of(turned.OF_IMAGES, problem, images) or weights
+
+    def _first_of(
+        self, rungs: Sequence[GpuStrategy], problem: Problem, images: str
+    ) -> GpuStrategy | None:
+        device = self._work.gpu.description.device
+        found = [rung for rung in rungs if rung.narrow == images]
+        rung, _ = first_of(found, problem, self._work.precision, device)
+        return None if rung is None else of_launches(rung)
+
     def tell_positions(self) -> None:
         """Tell winners by their positions, in 8 bits, which also say what relu cut: then the stage
         takes its derivative."""
@@ -253,9 +276,11 @@ class WinnersStage(ConvStage):
         problem = of(*self._sizes, pool, before)  # type: ignore[arg-type]
         return self._work.chosen(problem)[0], problem
 
-    def rounds(self, rung: GpuStrategy, problem: Problem, flag: str) -> bool:
-        """Whether a strategy, which rounds to 16 bits in this training, runs with a flag set."""
-        return rung.narrow == self._work.precision and self.runs(rung, problem, flag)
+    def rounds(self, rung: GpuStrategy, problem: Problem, flag: str, to: str | None = None) -> bool:
+        """Whether a strategy, whose 16 bits are those of the precision ``to``, None for this
+        training's, runs with a flag set."""
+        wanted = self._work.precision if to is None else to
+        return rung.narrow == wanted and self.runs(rung, problem, flag)
 
     def runs(self, rung: GpuStrategy, problem: Problem, flag: str) -> bool:
         """Whether a strategy knows a flag of its config, and runs with it set."""

@@ -17,20 +17,24 @@ _MOST_POSITIONS = 255
 """Of a window, which 8 bits tell apart, and from a window without a winner."""
 
 
-def narrow_between(row: Sequence[Stage]) -> bool:
-    """Say of all stages' arrays how they lie; whether the network's input lies in 16 bits."""
+def narrow_between(row: Sequence[Stage], images: str = "") -> str:
+    """Say of all stages' arrays how they lie; the network's input may lie in the 16 bits of the
+    precision ``images``, if any.  Returns that where it does, and "" where it has float32."""
     # The activation whose value a stage's input is; nobody asks for the first one's gradient.
     before = lowest = ""
     for number, one in enumerate(row):
         below = row[number - 1] if number else None
         if isinstance(one, WinnersStage):
             _tell_places(one, before)
-            _narrow_input(one, below, before)
+            if below is None:
+                _narrow_images(one, images)
+            else:
+                _narrow_input(one, below, before)
             if isinstance(below, WinnersStage):
                 _narrow_gradient(one, below, before, lowest)
         before, lowest = one.before, before
     first = row[0] if row else None
-    return isinstance(first, WinnersStage) and bool(first.x_lies)
+    return images if isinstance(first, WinnersStage) and first.x_lies else ""
 
 
 def _tell_places(one: WinnersStage, before: str) -> None:
@@ -42,17 +46,22 @@ def _tell_places(one: WinnersStage, before: str) -> None:
         one.tell_positions()
 
 
-def _narrow_input(one: WinnersStage, below: Stage | None, before: str) -> None:
-    """Have a stage's input lie in 16 bits: the network's, or what the stage below makes."""
+def _narrow_images(one: WinnersStage, images: str) -> None:
+    """Have the network's input lie in the 16 bits of the precision ``images``."""
+    forward, weights = one.of_images(images)
+    readers = (forward, one.problem), (weights, one.of_weights[1])
+    if all(one.rounds(*reader, "X_NARROW", images) for reader in readers):
+        one.rung, one.weights_rung, one.x_lies["X_NARROW"] = forward, weights, 1
+
+
+def _narrow_input(one: WinnersStage, below: Stage, before: str) -> None:
+    """Have a stage's input lie in 16 bits, as what the stage below makes."""
     # The gradient of x reads it for the derivative of the activation before alone.
     readers = [(one.rung, one.problem), *_gradients(one, "" if before == "none" else before)]
     if not all(one.rounds(*reader, "X_NARROW") for reader in readers):
         return
     if isinstance(below, WinnersStage) and below.rounds(below.rung, below.problem, "OUT_NARROW"):
-        below.y_lies["OUT_NARROW"] = 1
-    elif below is not None:
-        return
-    one.x_lies["X_NARROW"] = 1
+        below.y_lies["OUT_NARROW"] = one.x_lies["X_NARROW"] = 1
 
 
 def _narrow_gradient(one: WinnersStage, below: WinnersStage, before: str, lowest: str) -> None:

@@ -57,7 +57,7 @@ class Step:
         loss, dz = work.floats(count), work.floats(count * self._outputs)
         scores = self._loss.takes_scores
         row = list(stages(work, network, held, count, x, scores=scores))
-        narrow = held.precision if narrow_between([one for _, one in row]) else ""
+        narrow = narrow_between([one for _, one in row], held.batches.may_lie(held.precision))
         work.phase = "data"
         work.call(held.batches.gather, x, targets, count, held.step, narrow)
         last = row[-1][1]

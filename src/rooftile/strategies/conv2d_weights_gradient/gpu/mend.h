@@ -16,7 +16,12 @@
 #define GRADIENTS_WORD(value, next) WORD(value, next)
 #else
 #include "common/narrow.h"
+#if SCALED
+#include "common/tf32.h"
+#define ROUND(value) tf32(value)
+#else
 #define ROUND(value) widened(NARROW(value))
+#endif
 #define WORD_WINDOWS 2
 #define WORD(value, next) pack(value, next)
 #if DY_NARROW

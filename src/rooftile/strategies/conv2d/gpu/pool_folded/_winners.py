@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rooftile.ops import Conv2d
 from rooftile.strategies.conv2d.gpu._winners import Winners
+from rooftile.strategies.conv2d.gpu.pool_folded._in_float16 import Tf32InFloat16
 from rooftile.strategies.conv2d.gpu.pool_folded._layout import rows_of_few
 from rooftile.strategies.conv2d.gpu.pool_folded._narrow import BANDS, NarrowFolded
 from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_bf16 import PoolFoldedBf16
@@ -81,6 +82,12 @@ class WgmmaTf32Winners(Winners, PoolFoldedWgmmaTf32):
         return super().why_slow(problem)
 
 
+class Tf32InFloat16Winners(NarrowWinners, Tf32InFloat16):
+    """See `Tf32InFloat16`."""
+
+    name = "pool_folded_tf32_in_fp16_winners"
+
+
 class IeeeWinners(Winners, PoolFoldedIeee):
     """See `PoolFoldedIeee`."""
 
@@ -104,3 +111,6 @@ WINNERS = (
     WgmmaIeeeWinners(),
 )
 """The fastest first, as in the ladder."""
+
+OF_IMAGES = (Tf32InFloat16Winners(),)
+"""What takes a network's images in the 16 bits of another precision than its own."""

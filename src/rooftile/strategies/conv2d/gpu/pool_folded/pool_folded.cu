@@ -12,6 +12,8 @@
 // stored in whole lines while the next band is computed, not in the small pieces in which warps
 // have them: the cache takes no more pieces a second than lines.
 //
+// With SCALED, x lies in float16, and weights have TF32's range: `tf32_in_float16.h` says how.
+//
 // x[images][CHANNELS][HEIGHT][WIDTH] in float or, with X_NARROW, in the cores' own type;
 // weights[MAP_GROUPS][SLABS][4][32 lanes], pairs of elements as a lane holds them, rounded by a
 // kernel before; bias[MAPS];
@@ -22,9 +24,13 @@
 
 #include "common/mma.h"
 #include "common/overlapping.h"
-#include "common/rounded.h"
 #include "common/warpgroups.h"
 #include "conv2d/gpu/pool_folded/pooled.h"
+#if SCALED
+#include "conv2d/gpu/pool_folded/tf32_in_float16.h"
+#else
+#include "common/rounded.h"
+#endif
 
 #define RING (PATCH_SLABS + AHEAD)
 #define TILES (FLAT && X_NARROW ? 2 : 1)
@@ -44,10 +50,16 @@
       (q) / 2) * 2 + (q) % 2)
 #endif
 
+#if !SCALED
 __device__ __forceinline__ float tap(const element* weights, int map, int c, int p, int q)
 {
     return widened(weights[TAP_AT(map, c, p, q)]);
 }
+#define SCALE_ARGUMENT
+#define SCALE
+#define GIVEN_SCALE
+#define SCALED_BACK(four)
+#endif
 
 // Converts a band of floats to the cores' type; it lies as they do.
 __device__ __forceinline__ void convert(const float* raw, element* tile)
@@ -112,8 +124,8 @@ __device__ __forceinline__ void load_step(const element* patch, int step, int tu
 // registers.  With AHEAD, the next row's slabs are on their way while this row's are multiplied.
 __device__ __forceinline__ void do_task(const element* tile, WEIGHTS(b), const float shift[GROUPS],
                                         const given* image, const element* weights,
-                                        result* results WHERE_ARGUMENT, int map, int window,
-                                        int top, int start)
+                                        result* results WHERE_ARGUMENT SCALE_ARGUMENT, int map,
+                                        int window, int top, int start)
 {
     const element* patch = tile + 2 * start * PITCH + 2 * window + 2 * (threadIdx.x % 4);
     const int at = map * MAP_PITCH + window / WINDOWS_RIGHT;
@@ -133,6 +145,7 @@ __device__ __forceinline__ void do_task(const element* tile, WEIGHTS(b), const f
             UNROLL for (int e = 0; e < 2 * GROUPS; e++) {
                 int m = e / 2, half = e % 2;
                 struct pooled four = of_four(sum[0] + 8 * m, half, shift[m]);
+                SCALED_BACK(four);
                 const int to = at + 4 * m * MAP_PITCH;
                 doubtful |= pool_step(four, &most[m][half], shift[m], step, start, half,
                                       results + to WHERE(to), map + 4 * m, window, top);
@@ -190,6 +203,7 @@ __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
         UNROLL for (int e = 0; e < 4; e++)
             b[s][e] = ((const pair*)weights)[((group * SLABS + s) * 4 + e) * 32 + lane];
 #endif
+    GIVEN_SCALE;
     for (int stage = 0; stage < bands; stage++) {
         int band = first_band + stage;
         const element* tile = tiles + stage % TILES * BAND_SIZE;
@@ -223,7 +237,7 @@ __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
 #endif
         // Spare warps repeat a task: four multiply together.
         for (int task = worker; task < TASKS; task += WORKERS)
-            do_task(tile, b, shift, image, weights, results WHERE_OF_BAND, map,
+            do_task(tile, b, shift, image, weights, results WHERE_OF_BAND SCALE, map,
                     task % STRIPS * 8 + lane / 4, top, task / STRIPS % SEGMENTS * STEPS);
     }
 #if STAGED

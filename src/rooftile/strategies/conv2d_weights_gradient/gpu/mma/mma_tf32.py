@@ -11,6 +11,7 @@ class MmaTf32(Mma):
     name = "mma_tf32"
     order = 9
     precision = "tf32"
+    narrow = "fp16"
     pays_from = 80_000_000
     summary = "winners by cells on tensor cores, gradients and pixels in TF32"
 

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
-from rooftile.strategies.common.cores import CORES
+from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.winner_places import ragged
 from rooftile.strategies.conv2d_weights_gradient.gpu._base import (
@@ -47,6 +47,8 @@ class Turned(GpuWeightsGradient):
     tensor_cores = True
     source = "turned"
     between: ClassVar[tuple[str, ...]] = (PLACES, GRADIENTS)
+    scaled = 0
+    """Whether gradients are scaled to float16's range."""
     pays_from = 768
     """Images from which on it is faster than `mma`: each has a block at a time."""
     wishes: ClassVar[tuple[Config, ...]] = (
@@ -60,6 +62,11 @@ class Turned(GpuWeightsGradient):
         Tunable("BLOCKS", (1, 2, 3, 4, 6), 1),
         Tunable("STAGES", (1, 2, 3, 4), 2),
     )
+
+    @property
+    def cores(self) -> Cores:
+        """What the cores multiply."""
+        return CORES[self.precision]
 
     def why_not(self, problem: Conv2dWeightsGradient) -> str | None:
         """Windows that overlap, or have odd sides or many positions; strides; wide masks; rows of
@@ -124,7 +131,7 @@ class Turned(GpuWeightsGradient):
         if (warps := _warps(problem, config)) > _MOST_WARPS:
             return f"{warps} warps, {_MOST_WARPS} at most"
         threads = 32 * warps * config["BLOCKS"]
-        words = CORES[self.precision].bytes
+        words = self.cores.bytes
         room = min(_MOST_REGISTERS, self.machine.register_room(threads))
         if (registers := _registers(problem, words)) > room:
             return f"{registers} registers of a thread, {room} at most"
@@ -140,7 +147,8 @@ class Turned(GpuWeightsGradient):
             "PIXEL_BYTES": _pixel_bytes(problem, config),
             "STAGE_BYTES": _stage_bytes(problem, config),
             "GIVEN_PITCH": given_pitch(problem),
-            "CORES": CORES[self.precision].word,
+            "CORES": self.cores.word,
+            "SCALED": self.scaled,
             "X_NARROW": config.get("X_NARROW", 0),
         }
 

@@ -12,6 +12,8 @@
 // DEPTH of the reads of pixels, and the pass that laid them out. What it costs: columns of maps
 // that are not there, so it is for few channels and maps.
 //
+// With SCALED, x lies in float16, and gradients are rounded as TF32 is: see any_size.h.
+//
 // Sums are made by block, then by `finish` over the blocks, in a fixed order.  Zeros make NaN of
 // infinities: see mend.h.
 //
@@ -50,6 +52,13 @@
 #define PIXEL_SIZE ((int)sizeof(given))
 #define GRADIENT_SIZE ((int)sizeof(gradient_number))
 #define PLACE_SIZE ((int)sizeof(winner_place))
+#if SCALED
+#include "conv2d_weights_gradient/gpu/turned/any_size.h"
+#else
+#define SIZES_ARGUMENT
+#define SIZES
+#define SIZED(gradient) (gradient)
+#endif
 
 // Starts to copy bytes, which a team of threads shares out, in the largest pieces that `multiple` is
 // a multiple of.  All sizes are constants, so no round takes an address of its own.
@@ -127,13 +136,14 @@ __device__ __forceinline__ unsigned positions_of(const winner_place* where, int 
 }
 
 // Their gradients, as they are multiplied: two in a word, or each in one.
-__device__ __forceinline__ void load_gradients(unsigned made[FOLDS], const gradient_number* from)
+__device__ __forceinline__ void load_gradients(unsigned made[FOLDS],
+                                               const gradient_number* from SIZES_ARGUMENT)
 {
 #if DY_NARROW
     made[0] = *(const unsigned*)from;
 #else
     float2 two = *(const float2*)from;
-    made[0] = WORD(two.x, two.y);
+    made[0] = WORD(SIZED(two.x), SIZED(two.y));
     if (FOLDS == 2) made[1] = WORD(two.y, two.x);
 #endif
 }
@@ -151,7 +161,7 @@ __device__ __forceinline__ float sum_of(unsigned word)
 // Four windows' gradients in their winners' columns, zeros in others: of two windows in row `row`
 // and of the two PART rows below them.  What is in a lane's columns is its share of the bias too.
 __device__ __forceinline__ void load_winners(unsigned made[TILES][2 * FOLDS], float* bias,
-                                             const char* stage, int row, int column)
+                                             const char* stage, int row, int column SIZES_ARGUMENT)
 {
     const gradient_number* dy = (const gradient_number*)(stage + PIXEL_BYTES);
     const winner_place* where = (const winner_place*)(dy + GIVEN);
@@ -162,7 +172,7 @@ __device__ __forceinline__ void load_winners(unsigned made[TILES][2 * FOLDS], fl
         // What no problem of these sizes lacks is not asked for.
         if (ROWS % (2 * SEGMENTS) > 0 && i >= ROWS) continue;
         if (COLUMNS % 8 > 0 && column >= COLUMNS) continue;
-        load_gradients(gradients + half * FOLDS, dy + at);
+        load_gradients(gradients + half * FOLDS, dy + at SIZES);
         positions |= positions_of(where + at, i, column) << 16 * half;
     }
     unsigned there[2 * FOLDS] = {0};
@@ -199,7 +209,7 @@ __device__ __forceinline__ void load_pixels(unsigned made[4 * FOLDS], const give
 
 // Adds the products of this warp's strip and segment of an image.
 __device__ __forceinline__ void add_image(float sum[PAIRS][TILES][4], float* bias,
-                                          const char* stage)
+                                          const char* stage SIZES_ARGUMENT)
 {
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32, top = warp / ACROSS * 2 * PART;
     int column = warp % ACROSS * 8 + lane % 4 * 2;
@@ -212,7 +222,7 @@ __device__ __forceinline__ void add_image(float sum[PAIRS][TILES][4], float* bia
             int step = first + turn;
             if (step >= STEPS) break;
             if (step < PART)
-                load_winners(winners[turn], bias, stage, top + step, column);
+                load_winners(winners[turn], bias, stage, top + step, column SIZES);
             else
                 UNROLL for (int t = 0; t < TILES * 2 * FOLDS; t++)
                     winners[turn][t / (2 * FOLDS)][t % (2 * FOLDS)] = 0;
@@ -284,6 +294,9 @@ weights_partial(const GLOBAL given* x, const GLOBAL gradient_number* dy,
     UNROLL for (int pair = 0; pair < PAIRS; pair++)
         UNROLL for (int t = 0; t < TILES; t++)
             UNROLL for (int e = 0; e < 4; e++) sum[pair][t][e] = 0.0f;
+#if SCALED
+    struct unit unit = {1.0f, 0.0f};
+#endif
     // What no copy reaches stays zero: pixels around images, gradients of maps that are not there.
     for (int at = threadIdx.x * 16; at < STAGES * STAGE_BYTES; at += THREADS * 16)
         *(uint4*)(shared + at) = make_uint4(0, 0, 0, 0);
@@ -306,10 +319,23 @@ weights_partial(const GLOBAL given* x, const GLOBAL gradient_number* dy,
             COPIES_DONE();
             __syncthreads();
         }
-        add_image(sum, &bias, shared + turn * STAGE_BYTES);
+        const char* stage = shared + turn * STAGE_BYTES;
+#if SCALED
+        struct extent extent = extent_of(stage);
+        struct sizes sizes = first_sizes(extent, &unit);
+        do {
+            bring(sum, &bias, &unit, sizes.up);
+            add_image(sum, &bias, stage, sizes);
+        } while (next_sizes(extent, unit, &sizes));
+#else
+        add_image(sum, &bias, stage);
+#endif
         turn = turn + 1 < STAGES ? turn + 1 : 0;
     }
 
+#if SCALED
+    bring(sum, &bias, &unit, 1.0f);
+#endif
     float* joined = (float*)shared;
     __syncthreads();
     spread(sum, joined);

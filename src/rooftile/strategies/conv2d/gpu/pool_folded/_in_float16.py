@@ -1,0 +1,75 @@
+"""What takes a network's images where they lie in float16 at another precision: for training."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops import Conv2d, Float32
+from rooftile.strategies.common.cores import CORES, Cores
+from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
+    GROUP_MAPS,
+    groups_of,
+    weight_bytes,
+)
+from rooftile.strategies.conv2d.gpu.pool_folded._narrow import NarrowFolded
+from rooftile.strategies.gpu import Config, Step
+
+_MOST_BLOCKS = 4
+_SURE = 2.0**4
+"""What a sum of scaled products must be for each of them, to be sure: a small weight loses 2^-25, a
+pixel is below 2^16, and what both make is a quarter of TF32's unit."""
+
+
+class Tf32InFloat16(NarrowFolded):
+    """TF32 by float16's instructions: x lies in float16, and weights are scaled to its range."""
+
+    precision = "tf32"
+    narrow = "fp16"
+    few_maps = 4
+
+    @property
+    def cores(self) -> Cores:
+        """See `PoolFolded.cores`."""
+        return CORES["fp16"]
+
+    def why_slow(self, problem: Conv2d) -> str | None:
+        """More maps, which a warpgroup multiplies together."""
+        if problem.maps > self.few_maps:
+            return f"it pays up to {self.few_maps} maps"
+        return super().why_slow(problem)
+
+    def defaults(self, problem: Conv2d) -> dict[str, int]:
+        """Those of 16 bits; scales take registers, and so fewer blocks fit."""
+        config = super().defaults(problem)
+        return config | {"LEAST_BLOCKS": min(_MOST_BLOCKS, config["LEAST_BLOCKS"])}
+
+    def config(self, problem: Conv2d, given: Config | None = None) -> dict[str, int]:
+        """There is no other x than one in 16 bits."""
+        return super().config(problem, {**(given or {}), "X_NARROW": 1})
+
+    def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
+        """And what scales weights."""
+        least = math.prod((problem.channels, *problem.mask)) * _SURE
+        sure = {"LEAST_RESULT": f"{least.hex()}f"}
+        return {**super().macros(problem, config), **sure, "SCALED": 1}
+
+    def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
+        """The folded weights, and behind them the weights."""
+        folded = super().pack(problem, weights, config)
+        return np.concatenate([folded.ravel(), weights.ravel()])
+
+    def workspace(self, problem: Conv2d, config: Config) -> dict[str, int]:
+        """The scaled weights, two numbers of each map, and the weights in TF32."""
+        given = math.prod(problem.parameter_shapes["weights"])
+        scales = 2 * GROUP_MAPS * groups_of(problem)
+        return {self.prepared: weight_bytes(problem) // 4 + scales + given}
+
+    def preparation(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
+        """Scales and rounds the folded weights, each map's by a warp."""
+        grid, threads = (groups_of(problem), 1, 1), (32 * GROUP_MAPS, 1, 1)
+        arguments: tuple[Any, ...] = ("weights", self.prepared)
+        return (Step(Launch("scale_weights", grid, threads, overlaps=True), arguments),)

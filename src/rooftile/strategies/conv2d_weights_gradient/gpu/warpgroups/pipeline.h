@@ -218,13 +218,12 @@ __device__ __forceinline__ void join_biases(float bias, float* joined, float* ro
 }
 
 // Tells what the sums may miss.
-__device__ __forceinline__ void tell_doubts(const struct told* told, float* rows, int images)
+__device__ __forceinline__ void tell_doubts(const struct told* told, float* rows)
 {
     int own = threadIdx.x / 4, of_four = threadIdx.x % 4;
     int map = MAP_GROUP * TILE_MAPS + own, channel = blockIdx.y * 4 + of_four;
     if (own >= TILE_MAPS || map >= MAPS || channel >= CHANNELS) return;
-    int count = (images - (int)blockIdx.x + (int)gridDim.x - 1) / (int)gridDim.x;
-    rows[map * COLUMNS_TOLD + COLUMNS_ALL + channel] = doubt(told, own, of_four, count);
+    rows[map * COLUMNS_TOLD + COLUMNS_ALL + channel] = doubt(told, own, of_four);
 }
 
 // A block's work: its sums, in float32, are joined[2 warpgroups][64][SUM_COLUMNS] in shared memory then.

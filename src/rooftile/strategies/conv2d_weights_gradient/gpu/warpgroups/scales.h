@@ -31,20 +31,20 @@ __device__ __forceinline__ void widen(struct range* range, float value)
     range->before = min(range->before, 2 * __float_as_uint(value) - 1);
 }
 
-// What a thread that lays knows: the exponent of products' scale, which one was the first, and what was
-// found so far of its pixels, its gradients, which are of one map, and of all numbers.
-struct scales { int product, first; unsigned found; };
-// In a channel, and in the map, is some number that is not zero.
+// What a thread that lays knows: the exponent of products' scale, which one was the first, how many of its
+// gradients, which are of one map, are not zero, and what was found so far of its pixels, of these, and of
+// all numbers.
+struct scales { int product, first, winners; unsigned found; };
+// In a channel is some pixel that is not zero.
 #define CHANNEL(c) (1u << (c))
-#define MAP 16u
 // Some pixel was small, some gradient was, and some number was not finite.
-#define SMALL_PIXEL 32u
-#define SMALL_GRADIENT 64u
-#define HARD 128u
+#define SMALL_PIXEL 16u
+#define SMALL_GRADIENT 32u
+#define HARD 64u
 
 __device__ __forceinline__ struct scales no_scales(void)
 {
-    struct scales scales = {2 * MOST_EXPONENT, -2 * MOST_EXPONENT, 0};
+    struct scales scales = {2 * MOST_EXPONENT, -2 * MOST_EXPONENT, 0, 0};
     return scales;
 }
 
@@ -63,9 +63,11 @@ __device__ __forceinline__ struct ranges measured(const struct pixels* pixels,
         own.pixels.before = channel.before;
     }
     UNROLL for (int turn = 0; turn < TURNS; turn++)
-        UNROLL for (int k = 0; k < WINDOWS; k++)
-            widen(&own.gradients, WIDE_GRADIENT(WINNER_AT(gradients, turn, k)));
-    if (own.gradients.most > 0.0f) scales->found |= MAP;
+        UNROLL for (int k = 0; k < WINDOWS; k++) {
+            float gradient = WIDE_GRADIENT(WINNER_AT(gradients, turn, k));
+            widen(&own.gradients, gradient);
+            scales->winners += gradient != 0.0f;
+        }
     return own;
 }
 
@@ -117,17 +119,16 @@ __device__ __forceinline__ struct scale next_scale(struct scales* scales, struct
     return scale;
 }
 
-// What a block tells of its sums: their scale's exponent at the end, what was found of all, and of each map
-// whether it has numbers that are not zero, or small ones.
-struct told { int exponent; unsigned found, maps, small_maps; };
+// What a block tells of its sums: their scale's exponent at the end, what was found, which maps have small
+// gradients, and how many of each are not zero.
+struct told { int exponent; unsigned found, small_maps; int winners[TILE_MAPS]; };
 
 __device__ __forceinline__ void tell(const struct scales* scales, struct told* told)
 {
-    unsigned map = 1u << OWN_MAP;
     if (threadIdx.x == 0) told->exponent = scales->product;
     atomicOr(&told->found, scales->found);
-    if (scales->found & MAP) atomicOr(&told->maps, map);
-    if (scales->found & SMALL_GRADIENT) atomicOr(&told->small_maps, map);
+    atomicAdd(&told->winners[OWN_MAP], scales->winners);
+    if (scales->found & SMALL_GRADIENT) atomicOr(&told->small_maps, 1u << OWN_MAP);
 }
 
 // What a sum of products is without their scale.
@@ -136,11 +137,11 @@ __device__ __forceinline__ float unscaled(float sum, int exponent)
     return sum * POWER(-(exponent / 2)) * POWER(exponent / 2 - exponent);
 }
 
-// What a map's weights of a channel may miss in a block's images: 2^-25 of a number, times one below 2^15,
-// of both of a product.
-__device__ __forceinline__ float doubt(const struct told* told, int map, int channel, int images)
+// What a map's weights of a channel may miss: for each winner 2^-25 of a number, times one below 2^15, of
+// both of a product.
+__device__ __forceinline__ float doubt(const struct told* told, int map, int channel)
 {
-    int some = told->found & CHANNEL(channel) && told->maps >> map & 1;
     int small = told->found & SMALL_PIXEL || told->small_maps >> map & 1;
-    return some && small ? unscaled(images * (GRADIENTS * 0x1p-9f), told->exponent) : 0.0f;
+    int some = small && told->found & CHANNEL(channel);
+    return some ? unscaled(told->winners[map] * 0x1p-9f, told->exponent) : 0.0f;
 }

@@ -71,7 +71,7 @@ __global__ __launch_bounds__(ALL_THREADS, 1) void weights_partial(
     float bias = work(x, dy, where, shared, images, &told);
     float* rows = partial + (int64)(blockIdx.x * KINDS + KIND) * MAPS * COLUMNS_TOLD;
     join((const float*)shared, &told, rows);
-    if (SCALED) tell_doubts(&told, rows, images);
+    if (SCALED) tell_doubts(&told, rows);
     __syncthreads();
     join_biases(bias, (float*)shared, rows);
 }

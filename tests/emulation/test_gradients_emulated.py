@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 
 import numpy as np
 import pytest
@@ -15,7 +14,6 @@ from rooftile.ops import Pool
 from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies import strategy
-from rooftile.strategies.machine import preset
 
 pytestmark = pytest.mark.skipif(missing() != "", reason=f"CUDA texts on the host: {missing()}")
 
@@ -118,18 +116,8 @@ HIGH = Conv2dWeightsGradient(4, 2, 13, 11, 3, (2, 3), pool=Pool.of("max", (4, 2)
 FLAT = Conv2dWeightsGradient(5, 3, 13, 20, 6, (3, 2), padding=(0, 3), pool=Pool.of("max", (3, 4)))
 
 
-# For warpgroups: more channels than a block's and maps than a product's, a row of no whole units of
-# pixels, padding; more windows across than a step's; four kinds of positions.
-RAGGED = Conv2dWeightsGradient(5, 5, 19, 23, 17, (3, 4), padding=(1, 2), pool=POOL)
-BROAD = Conv2dWeightsGradient(4, 3, 14, 42, 4, (7, 7), pool=POOL)
-TALL = Conv2dWeightsGradient(4, 6, 33, 20, 33, (2, 3), pool=Pool.of("max", (8, 2)))
-# Few multiprocessors, whose blocks have several images each.
-SMALL = dataclasses.replace(preset(), multiprocessors=4)
-
-
-def judged_weights(name, problem, given, folder, config=None, wrong=None, on=None, **options):
+def judged_weights(name, problem, given, folder, config=None, wrong=None, **options):
     rung = strategy("conv2d_weights_gradient", name, "cuda")
-    rung = rung if on is None else rung.on(on)
     return judged_rung(rung, problem, given, folder, config, wrong, **options)
 
 
@@ -190,90 +178,6 @@ def test_who_takes_gradients_that_relu_cut_is_noticed(operation, name, problem, 
 def test_wrong_cells_are_caught(wrong, tmp_path):
     given = SQUARES.random(3)
     assert not judged_weights("mma_bf16", SQUARES, given, tmp_path, wrong=wrong).passed
-
-
-@pytest.mark.parametrize(
-    ("name", "problem", "config"),
-    [
-        ("warpgroups_bf16", RAGGED, {}),
-        ("warpgroups_bf16", RAGGED, {"X_NARROW": 1, "DY_NARROW": 1, "WHERE_NARROW": 1}),
-        ("warpgroups_tf32", RAGGED, {"WHERE_NARROW": 1}),
-        ("warpgroups_fp16", BROAD, {"X_NARROW": 1}),
-        ("warpgroups_tf32", BROAD, {}),
-        ("warpgroups_bf16", SQUARES, {"X_NARROW": 1, "TOGETHER": 1}),
-        ("warpgroups_tf32", SQUARES, {}),
-        ("warpgroups_fp16", FOURS, {"X_NARROW": 1, "WHERE_NARROW": 1}),
-        ("warpgroups_tf32", FOURS, {"TOGETHER": 1}),
-        ("warpgroups_fp16", TALL, {"DY_NARROW": 1}),
-        ("warpgroups_tf32", TALL, {}),
-    ],
-)
-def test_rows_of_positions(name, problem, config, tmp_path):
-    given, on = problem.random(3), SMALL
-    verdict = judged_weights(name, problem, given, tmp_path, config, on=on, finite=True)
-    assert verdict.passed, verdict
-
-
-def test_two_stages_where_three_find_no_room(tmp_path):
-    on = dataclasses.replace(SMALL, block_shared_bytes=60 * 1024)
-    rung = strategy("conv2d_weights_gradient", "warpgroups_tf32", "cuda")
-    config = rung.config(RAGGED)
-    assert [one.macros(RAGGED, config)["STAGES"] for one in (rung, rung.on(on))] == [3, 2]
-    verdict = judged_weights("warpgroups_tf32", RAGGED, RAGGED.random(3), tmp_path, on=on)
-    assert verdict.passed, verdict
-
-
-@pytest.mark.parametrize("name", ["warpgroups_bf16", "warpgroups_tf32"])
-@pytest.mark.parametrize("kind", ["infinities", "NaN", "zeros", "many decades"])
-def test_infinities_reach_the_weights_of_their_positions_alone(name, kind, tmp_path):
-    verdict = judged_weights(name, RAGGED, RAGGED.hard(1)[kind], tmp_path, on=SMALL)
-    assert verdict.passed, verdict
-
-
-IN_TURN = ("warpgroups_bf16", "warpgroups_tf32")
-WRONG_POSITIONS = (
-    ("+ WARP_ROW / TILE_MAPS;", ";"),
-    ("PIECES_AT(from, HALVES_APART)", "PIECES_AT(from, (HALVES_APART) / 2)"),
-    ("__cvta_generic_to_shared(stage) + row * ROW_BYTES", "__cvta_generic_to_shared(stage)"),
-    ("n + AHEAD * gridDim.x", "n"),
-    ("words_of(stage + PIXEL_BYTES, first + k + 1", "words_of(stage + PIXEL_BYTES, first + k"),
-    ("KIND == 0 ? all : 0.0f", "all"),
-    ("15u << 4 * window", "15u << 4 * (window ^ 1)"),
-    ("bias += lay_image", "lay_image"),
-)
-
-
-@pytest.mark.parametrize(
-    ("name", "wrong"),
-    [
-        *zip(
-            itertools.cycle(("warpgroups_bf16", "warpgroups_tf32")), WRONG_POSITIONS, strict=False
-        ),
-        ("warpgroups_bf16", ("BOTH(number[0], number[1], v + 1)", "BOTH(number[0], number[1], v)")),
-        ("warpgroups_tf32", ("odd ? other : own", "own")),
-    ],
-)
-def test_wrong_rows_of_positions_are_caught(name, wrong, tmp_path):
-    verdict = judged_weights(name, RAGGED, RAGGED.random(3), tmp_path, wrong=wrong, on=SMALL)
-    assert not verdict.passed
-
-
-def test_warps_that_lay_and_warps_that_multiply_wait_for_each_other(tmp_path):
-    name, config = "warpgroups_bf16", {"X_NARROW": 1, "DY_NARROW": 1, "WHERE_NARROW": 1}
-    given = RAGGED.random(3)
-    right, early, stuck = (tmp_path / folder for folder in ("right", "early", "stuck"))
-    for folder in (right, early, stuck):
-        folder.mkdir()
-    options = {"on": SMALL, "sanitizer": "thread"}
-    verdict = judged_weights(name, RAGGED, given, right, config, **options)
-    assert verdict.passed, verdict
-    unawaited = ("wait(EMPTY(barriers, turn.at, STAGES), turn.round ^ 1);", "")
-    with pytest.raises(AssertionError, match="data race"):
-        judged_weights(name, RAGGED, given, early, config, unawaited, **options)
-    untold = ("before = EMPTY(barriers, turn.at, STAGES);", "")
-    few = dataclasses.replace(SMALL, multiprocessors=1)
-    with pytest.raises(AssertionError, match="wait for each other"):
-        judged_weights(name, RAGGED, given, stuck, config, untold, on=few)
 
 
 @pytest.mark.parametrize("flag", ["WHERE_NARROW", "DY_NARROW"])

@@ -179,7 +179,7 @@ static void wgmma(bool adds, std::initializer_list<float*> registers,
 // say which two; the first lane of four says so of both its rows' first 16 terms, the second one of the
 // others.
 static unsigned places_of_terms[MOST_THREADS];
-template <kind kind>
+template <kind kind, bool b_across>
 static void wgmma_sparse(bool adds, std::initializer_list<float*> registers, std::initializer_list<unsigned> words,
                          uint64_t right_matrix, unsigned places)
 {
@@ -199,7 +199,7 @@ static void wgmma_sparse(bool adds, std::initializer_list<float*> registers, std
                 terms[both >> 2 * k & 3] = left(kind, group * 4 + row / 16, row % 16, 2 * four + k);
         }
     for (int e = member; e < columns * deep; e += 128)
-        columns_of_right[group][e / deep][e % deep] = described(kind, right_matrix, e / deep, e % deep, false);
+        columns_of_right[group][e / deep][e % deep] = described(kind, right_matrix, e / deep, e % deep, b_across);
     bar_sync(8 + group);
     add_products(adds, registers, deep);
 }

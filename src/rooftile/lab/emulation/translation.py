@@ -6,7 +6,7 @@ import re
 
 _NOTHING = ("fence.", "griddepcontrol.", "wgmma.fence", "wgmma.commit_group", "wgmma.wait_group",
             "cp.async.wait", "cp.async.commit", "cp.async.bulk.wait", "cp.async.bulk.commit",
-            "setmaxnreg", "prefetch.")  # fmt: skip
+            "cp.async.bulk.prefetch.L2", "setmaxnreg", "prefetch.")  # fmt: skip
 _CALLS = {
     "cvt.rn.f16x2.f32": "cvt_f16x2", "cvt.rn.bf16x2.f32": "cvt_bf16x2",
     "cvt.f32.f16": "cvt_f32_f16",
@@ -120,7 +120,9 @@ def _sparse_product(code: str, sums: list[str], given: list[str]) -> str:
     places = ", ".join(f"&{one}" for one in given[: len(sums)])
     *a, b, held, adds = given[len(sums) :]
     rows = ", ".join(a)
-    return f"::wgmma_sparse<::{_KINDS[kind[1]]}>({adds}, {{{places}}}, {{{rows}}}, {b}, {held})"
+    across = str(code.rstrip("; }").endswith(", 1, 1, 1")).lower()
+    kinds = f"::{_KINDS[kind[1]]}, {across}"
+    return f"::wgmma_sparse<{kinds}>({adds}, {{{places}}}, {{{rows}}}, {b}, {held})"
 
 
 def _closing(text: str, at: int) -> int:

@@ -61,7 +61,13 @@ def product(
 
 
 def sparse_product(
-    cores: Cores, sums: Sequence[str], a: Sequence[str], b: str, places: str, adds: str
+    cores: Cores,
+    sums: Sequence[str],
+    a: Sequence[str],
+    b: str,
+    places: str,
+    adds: str,
+    b_lies_across: bool = False,
 ) -> str:
     """The sparse ``wgmma`` statement for sums += a b, or = where not ``adds``.
 
@@ -76,7 +82,8 @@ def sparse_product(
     instruction = (
         f"{{ .reg .pred adds; setp.ne.b32 adds, %{count + 6}, 0; wgmma.mma_async.sp.sync.aligned."
         f"m64n{2 * count}k{2 * cores.depth}.f32.{cores.ptx}.{cores.ptx} "
-        f"{{{names}}}, {{{rows}}}, %{count + 4}, %{count + 5}, 0, adds, 1, 1, 0; }}"
+        f"{{{names}}}, {{{rows}}}, %{count + 4}, %{count + 5}, 0, adds, 1, 1, "
+        f"{int(b_lies_across)}; }}"
     )
     written = ", ".join(f'"+f"({name})' for name in sums)
     words = [f'"r"({name})' for name in a]

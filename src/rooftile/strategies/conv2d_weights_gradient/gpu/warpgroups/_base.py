@@ -9,12 +9,13 @@ winners have gradients).
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.common.warpgroups import begun, completed, elements, product
+from rooftile.strategies.common.warpgroups import begun, completed, elements, sparse_product
 from rooftile.strategies.conv2d_weights_gradient.gpu._base import (
     GpuWeightsGradient,
     columns_of,
@@ -37,13 +38,15 @@ _REGISTERS = 256
 """Of a thread that lays and one that multiplies: half of a block's threads each."""
 _LAYS, _MULTIPLIES = 28, 24
 """Registers of either for addresses and loops."""
+_PIECE_ADDRESS = 8
+"""By how much a descriptor of the next eight columns is larger."""
+_WORDS = 5
+"""Of a thread for a step: four of gradients, and one that says which terms they are."""
 _BEGIN = 128
 """Registers of every thread at first, which those that lay have fewer than."""
 _MOST_PIECES = 20
 """Of eight columns, in an instruction: compilers have for one no more registers than threads begin
 with."""
-_PIECE_ADDRESS = 8
-"""By how much a descriptor of the next eight columns is larger."""
 
 
 class Warpgroups(GpuWeightsGradient):
@@ -58,10 +61,13 @@ class Warpgroups(GpuWeightsGradient):
     """Images from which on it is the fastest."""
     tunables = (Tunable("TOGETHER", (1, 2, 4, 8), 1),)
 
+    scaled: ClassVar[bool] = False
+    """Whether powers of two scale the numbers."""
+
     @property
     def cores(self) -> Cores:
         """What they multiply."""
-        return CORES[self.precision]
+        return CORES["fp16" if self.scaled else self.precision]
 
     def why_not(self, problem: Conv2dWeightsGradient) -> str | None:
         """Windows that overlap, or have other columns, odd rows or many positions; strides; large
@@ -94,7 +100,7 @@ class Warpgroups(GpuWeightsGradient):
 
     def invalid(self, problem: Conv2dWeightsGradient, config: Config) -> str | None:
         """More registers than a thread, or shared memory than a block has."""
-        layout, together = Layout(problem, self.cores), config["TOGETHER"]
+        layout, together = Layout(problem), config["TOGETHER"]
         if layout.steps % together:
             return f"{layout.steps} steps are no whole sets of {together}"
         if layout.sums > _MOST_SUMS:
@@ -109,9 +115,9 @@ class Warpgroups(GpuWeightsGradient):
 
     def macros(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int | str]:
         """The layer's sizes, the tunables, the cores' type, the layout, and the products."""
-        layout = Layout(problem, self.cores)
+        layout = Layout(problem)
         stages = _stages(layout, self.machine.shared_room(1))
-        sums, a = elements("(sum)", layout.sums), elements("(a)", config["TOGETHER"], 4)
+        sums, a = elements("(sum)", layout.sums), elements("(a)", config["TOGETHER"], _WORDS)
         return {
             **super().macros(problem, config),
             "DOWN": layout.down,
@@ -123,25 +129,29 @@ class Warpgroups(GpuWeightsGradient):
             "SUMS": layout.sums,
             "STAGE_BYTES": layout.stage_bytes,
             "CORES": self.cores.word,
+            "SCALED": int(self.scaled),
+            "KINDS": layout.kinds,
+            "IN_TURN": int(layout.in_turn),
             "X_NARROW": config.get("X_NARROW", 0),
-            "PRODUCTS(sum, a, b)": _products(self.cores, sums),
+            "PRODUCTS(sum, a, terms, b)": _products(self.cores, sums),
             "STAGES": stages,
             "BARRIERS_AT": _before_barriers(layout, stages),
             **_roles(layout, config),
             "BEGIN_SUMS(sum, a)": begun(sums, a),
-            "BEGIN_PRODUCTS(sum, a)": begun(sums, elements("(a)", 4)),
+            "BEGIN_PRODUCTS(sum, a)": begun(sums, elements("(a)", _WORDS)),
             "COMPLETE(sum, a)": completed(sums, "0", a),
-            "AWAIT(a, later)": completed((), "later", elements("(a)", 4)),
+            "AWAIT(a, later)": completed((), "later", elements("(a)", _WORDS)),
         }
 
     def workspace(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int]:
-        """The sums of each block."""
-        return {"partial": self._rows(problem) * columns_of(problem)}
+        """The sums of each block, and their doubts."""
+        doubts = problem.maps * problem.channels if self.scaled else 0
+        return {"partial": self._rows(problem) * (columns_of(problem) + doubts)}
 
     def steps(self, problem: Conv2dWeightsGradient, config: Config) -> tuple[Step, ...]:
-        """Sums by block, and over the blocks: those anew that are NaN."""
+        """Sums by block, and over the blocks: some of them anew."""
         rows, given = self._rows(problem), inputs_of(problem)
-        layout = Layout(problem, self.cores)
+        layout = Layout(problem)
         channels, maps, kinds = _beside(layout)
         grid = (rows // kinds, channels, maps * kinds)
         shared = _shared(layout, _stages(layout, self.machine.shared_room(1)))
@@ -153,7 +163,7 @@ class Warpgroups(GpuWeightsGradient):
 
     def _rows(self, problem: Conv2dWeightsGradient) -> int:
         """Rows of partial sums: blocks that share out the images, each kind of them."""
-        beside = _beside(Layout(problem, self.cores))
+        beside = _beside(Layout(problem))
         across = max(1, self.machine.multiprocessors // math.prod(beside))
         return min(problem.images, across) * beside[2]
 
@@ -163,13 +173,14 @@ def _products(cores: Cores, sums: list[str]) -> str:
     pieces = len(sums) // 4
     each = blocks(pieces, blocks(pieces, _MOST_PIECES))
     parts = [
-        product(
+        sparse_product(
             cores,
             sums[4 * first : 4 * (first + each)],
             elements("(a)", 4),
             f"(b) + {first * _PIECE_ADDRESS}",
-            True,
-            (False, cores.bytes == 2),
+            "terms",
+            "1",
+            b_lies_across=True,
         )
         for first in range(0, pieces, each)
     ]
@@ -180,7 +191,7 @@ def _beside(layout: Layout) -> tuple[int, int, int]:
     """Blocks that share out an image: by channels, by maps, and by rows of positions."""
     problem = layout.problem
     maps = blocks(problem.maps, layout.tile_maps)
-    return blocks(problem.channels, CHANNELS), maps, layout.window[0] // 2
+    return blocks(problem.channels, CHANNELS), maps, layout.kinds
 
 
 def _before_barriers(layout: Layout, stages: int) -> int:
@@ -201,7 +212,7 @@ def _laying(layout: Layout, config: Config, ahead: int) -> int:
 
 def _given(layout: Layout, config: Config) -> int:
     """Registers, by eights, that threads which multiply leave to one that lays."""
-    multiplying = layout.sums + 4 * config["TOGETHER"] + _MULTIPLIES
+    multiplying = layout.sums + _WORDS * config["TOGETHER"] + _MULTIPLIES
     return min(_BEGIN - 8, _REGISTERS - blocks(multiplying, 8) * 8)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
-from rooftile.strategies.common.cores import Cores
 from rooftile.strategies.common.grid import blocks
 
 WARPS = 8
@@ -15,9 +14,11 @@ CHANNELS = 4
 _PIECE = 128
 """Bytes of eight times 16 bytes, of which matrices are made."""
 _ROWS = 64
-"""Of a warpgroup's product: maps at the positions in a row of a window."""
-_SIDE_BY_SIDE = 8
-"""Windows beside each other of a step."""
+"""Of a warpgroup's product: maps at the columns of positions in a window."""
+_SIDE = 4
+"""Windows beside each other, and below each other, of a step."""
+_EXPONENT = 16
+"""Bytes of a stage for its products' scale."""
 _UNIT = 4
 """Pixels that a thread brings at a time."""
 
@@ -27,7 +28,6 @@ class Layout:
     """Numbers of a problem that the text is compiled with."""
 
     problem: Conv2dWeightsGradient
-    cores: Cores
 
     @property
     def window(self) -> tuple[int, int]:
@@ -41,19 +41,24 @@ class Layout:
         return _ROWS // self.window[1]
 
     @property
-    def deep(self) -> int:
-        """Rows of windows of a step."""
-        return self.cores.depth // _SIDE_BY_SIDE
+    def in_turn(self) -> bool:
+        """Whether both warpgroups have one pair of rows of positions, and every other image."""
+        return self.window[0] // 2 % 2 == 1
+
+    @property
+    def kinds(self) -> int:
+        """Kinds of blocks: of rows of positions, two or four of each window."""
+        return self.window[0] // (2 if self.in_turn else 4)
 
     @property
     def down(self) -> int:
         """Steps one above another."""
-        return blocks(self.problem.layer.output_size[0], self.deep)
+        return blocks(self.problem.layer.output_size[0], _SIDE)
 
     @property
     def across(self) -> int:
         """Steps side by side."""
-        return blocks(self.problem.layer.output_size[1], _SIDE_BY_SIDE)
+        return blocks(self.problem.layer.output_size[1], _SIDE)
 
     @property
     def steps(self) -> int:
@@ -68,20 +73,17 @@ class Layout:
     @property
     def tile_rows(self) -> int:
         """Rows of pixels that whole steps meet."""
-        return self.down * self.deep * self.window[0] + self.problem.mask[0] - 1
+        return self.down * _SIDE * self.window[0] + self.problem.mask[0] - 1
 
     @property
     def units(self) -> int:
         """Units of a row."""
-        last = (_SIDE_BY_SIDE * self.across - 1) * (self.window[1] // 2)
+        last = (_SIDE * self.across - 1) * (self.window[1] // 2)
         return blocks(2 * (last + self.chunks), _UNIT)
 
     @property
     def turn_rows(self) -> int:
-        """Rows of pixels that a block brings at a time: whole ones, in TF32 pairs of them."""
-        if self.cores.bytes == 4:
-            # A thread has one channel of one row.
-            return 32 * WARPS // (2 * CHANNELS) // self.units * 2
+        """Rows of pixels that a block brings at a time: whole ones."""
         return 32 * WARPS // self.units
 
     @property
@@ -95,12 +97,15 @@ class Layout:
         return 4 * self.problem.mask[0] * self.chunks
 
     @property
+    def pixel_bytes(self) -> int:
+        """Bytes of an image's pixels: each row with the next one, and one before."""
+        return self.across * (self.tile_rows + 1) * self.chunks * _PIECE
+
+    @property
     def stage_bytes(self) -> int:
-        """Bytes of an image's pixels, then of its gradients and positions."""
-        planes = self.across * self.cores.bytes // 2
+        """Bytes of an image's pixels, then of its gradients and of where they stand."""
         lanes = 32 * self.steps * self.tile_maps // 16
-        positions = 8 // self.cores.bytes
-        return planes * self.tile_rows * self.chunks * _PIECE + lanes * (16 + positions)
+        return self.pixel_bytes + 24 * lanes + _EXPONENT
 
     @property
     def joined_bytes(self) -> int:
@@ -109,10 +114,9 @@ class Layout:
 
     def held(self, x_narrow: bool, dy_narrow: bool, where_narrow: bool) -> int:
         """Registers of the pixels, gradients and places that a thread brings."""
-        channels = CHANNELS if self.cores.bytes == 2 else 1
-        pixels = self.tasks * channels * _UNIT // (2 if x_narrow else 1)
+        pixels = self.tasks * CHANNELS * _UNIT // (2 if x_narrow else 1)
         turns = blocks(self.steps * self.tile_maps // 8, WARPS)
         # Two windows of a word share a register, where they lie beside each other in fewer bits.
-        beside = self.cores.bytes == 2 and self.problem.layer.output_size[1] % 2 == 0
+        beside = self.problem.layer.output_size[1] % 2 == 0
         given = sum(1 if narrow and beside else 2 for narrow in (dy_narrow, where_narrow))
-        return pixels + turns * self.deep * given
+        return pixels + turns * 2 * given

@@ -1,33 +1,32 @@
 // An image's gradients and the positions of their winners on their way from memory through
 // registers to a stage of shared memory, where they lie as lanes hold the left matrix of a product.
 //
-// A stage is [STEPS][TILES][32 lanes][4 words], then the lanes' positions, four bits of each
-// window.  A step's terms are eight windows of a row; in 16 bits also those of the row below.  A
-// lane has two maps of a tile of 16, and WINDOWS windows of each.
+// A stage is [STEPS][TILES][32 lanes][4 words], then the lanes' places, of two words.  A step's windows are
+// four by four, and a word has two beside each other.  A lane has two maps of a tile of 16, and WINDOWS
+// windows of each.
+//
+// A pair of rows of positions is one product's.  A winner that stands in a column of a pair is a number
+// of the left matrix.  Of four terms two are of one window, which has one winner, and two of the next:
+// which term each number is, the `terms` say.
 
 #pragma once
 
-// Tiles of a block's maps.
+#include "conv2d_weights_gradient/gpu/warpgroups/numbers.h"
+#include "conv2d_weights_gradient/gpu/warpgroups/threads.h"
+
+// Tiles of a block's maps, and the map whose gradients a thread brings.
 #define TILES (TILE_MAPS / 16)
-#define WINDOWS (2 * WORD_WINDOWS)
+#define OWN_MAP ((int)threadIdx.x / 4 % TILE_MAPS)
+#define WINDOWS 4
 #define PORTIONS (STEPS * TILES * 2)
 // Those that a thread brings: its warp has always the same maps.
 #define TURNS ((PORTIONS + WARPS - 1) / WARPS)
 #define WORDS_BYTES (STEPS * TILES * 32 * 16)
-#if CORES == TF32
-typedef unsigned char half_positions;
-typedef unsigned short positions;
-#define ROW_OF_WINDOW(k) 0
-#define COLUMN_OF_WINDOW(lane, k) ((lane) % 4 + 4 * (k))
-#define BESIDE 1
-#else
-typedef unsigned short half_positions;
-typedef unsigned positions;
-#define ROW_OF_WINDOW(k) ((k) / 2)
-#define COLUMN_OF_WINDOW(lane, k) ((lane) % 4 * 2 + (k) % 2)
+// The row and the column of a lane's window of a step.
+#define WINDOW_ROW(step, lane, k) ((step) % DOWN * 4 + (lane) % 4 / 2 + (k) / 2 * 2)
+#define WINDOW_COLUMN(step, lane, k) ((step) / DOWN * 4 + (lane) % 2 * 2 + (k) % 2)
 // Gradients that a thread reads at a time.
 #define BESIDE (2 - COLUMNS % 2)
-#endif
 // They stay as they come until they are laid: to take them apart would wait for them.
 #if BESIDE == 1
 typedef gradient_number gradients_beside;
@@ -69,35 +68,28 @@ __device__ __forceinline__ unsigned position_of(winner_place place, int r, int c
 #endif
 }
 
-// The map whose gradients a thread brings.
-__device__ __forceinline__ int own_map(void)
-{
-    int warp = threadIdx.x / 32;
-    return warp / 2 % TILES * 16 + warp % 2 * 8 + threadIdx.x % 32 / 4;
-}
+// A lane's words of the left matrix: of winners, and what says which terms these are.
+#define LEFT_WORDS 5
 
-// The step that it brings in a turn; the first row and column of the step's windows.
+// The step that a thread brings in a turn.
 #define STEP_OF(turn) (((int)threadIdx.x / 32 + (turn) * WARPS) / (2 * TILES))
-#define ROW_OF_STEP(step) ((step) % DOWN * WORD_WINDOWS)
-#define COLUMN_OF_STEP(step) ((step) / DOWN * 8)
 
 // Asks for a thread's gradients of an image; zeros where there is no window.
 __device__ __forceinline__ void ask_for_gradients(const gradient_number* dy,
                                                   const winner_place* where, int n,
                                                   struct gradients* gradients)
 {
-    int lane = threadIdx.x % 32, map = MAP_GROUP * TILE_MAPS + own_map();
+    int lane = threadIdx.x % 32, map = MAP_GROUP * TILE_MAPS + OWN_MAP;
     int64 image = (int64)n * (MAPS * GRADIENTS);
     UNROLL for (int turn = 0; turn < TURNS; turn++) {
         int step = STEP_OF(turn);
         UNROLL for (int k = 0; k < WINDOWS; k += BESIDE) {
-            int r = ROW_OF_STEP(step) + ROW_OF_WINDOW(k);
-            int c = COLUMN_OF_STEP(step) + COLUMN_OF_WINDOW(lane, k);
+            int r = WINDOW_ROW(step, lane, k), c = WINDOW_COLUMN(step, lane, k);
             gradients_beside some = {};
             places_beside won = {};
             // What no problem of these sizes lacks is not asked for.
-            if ((PORTIONS % WARPS == 0 || step < STEPS) && (ROWS % WORD_WINDOWS == 0 || r < ROWS)
-                && (COLUMNS % 8 == 0 || c < COLUMNS) && (MAPS % TILE_MAPS == 0 || map < MAPS)) {
+            if ((PORTIONS % WARPS == 0 || step < STEPS) && (ROWS % 4 == 0 || r < ROWS)
+                && (COLUMNS % 4 == 0 || c < COLUMNS) && (MAPS % TILE_MAPS == 0 || map < MAPS)) {
                 int at = map * GRADIENTS + r * COLUMNS + c;
                 some = *(const gradients_beside*)(dy + image + at);
                 won = *(const places_beside*)(where + image + at);
@@ -107,25 +99,45 @@ __device__ __forceinline__ void ask_for_gradients(const gradient_number* dy,
     }
 }
 
+// What is known of where the winners of a lane's windows stand: in four bits of each the pair of rows and
+// the column, and which term of its window's two it is.
+struct found { unsigned columns, terms; };
+
+__device__ __forceinline__ struct found found_of(const struct gradients* gradients, int turn)
+{
+    struct found found = {0, 0};
+    int lane = thread_anew() % 32, step = STEP_OF(turn);
+    UNROLL for (int k = 0; k < WINDOWS; k++) {
+        int r = WINDOW_ROW(step, lane, k), c = WINDOW_COLUMN(step, lane, k);
+        unsigned position = position_of(PLACE_AT(gradients, turn, k), r, c) & 15;
+        unsigned row = position / WINDOW_WIDTH;
+        found.columns |= (row / 2 * WINDOW_WIDTH + position % WINDOW_WIDTH) << 4 * k;
+        // Four bits for two windows: those of the first eight windows below those of the last.
+        found.terms |= row % 2 << 16 * (k / 2) + 2 * (k % 2);
+    }
+    // Four lanes have the windows of a map.
+    found.terms <<= lane % 4 * 4;
+    found.terms |= __shfl_xor_sync(~0u, found.terms, 1);
+    found.terms |= __shfl_xor_sync(~0u, found.terms, 2);
+    return found;
+}
+
 // Lays what a thread has asked for to a stage.
-__device__ __forceinline__ void lay_gradients(const struct gradients* gradients, char* stage)
+__device__ __forceinline__ void lay_gradients(const struct gradients* gradients, float scale,
+                                              char* stage)
 {
     int lane = threadIdx.x % 32, half = threadIdx.x / 32 % 2;
     UNROLL for (int turn = 0; turn < TURNS; turn++) {
         int step = STEP_OF(turn);
         if (PORTIONS % WARPS > 0 && step >= STEPS) continue;
-        int at = (step * TILES + own_map() / 16) * 32 + lane;
-        unsigned found = 0;
-        UNROLL for (int k = 0; k < WINDOWS; k++) {
-            int r = ROW_OF_STEP(step) + ROW_OF_WINDOW(k);
-            int c = COLUMN_OF_STEP(step) + COLUMN_OF_WINDOW(lane, k);
-            found |= (position_of(PLACE_AT(gradients, turn, k), r, c) & 15) << 4 * k;
-        }
-        UNROLL for (int k = 0; k < 2; k++)
-            ((unsigned*)stage)[at * 4 + 2 * k + half] =
-                GRADIENTS_WORD(WINNER_AT(gradients, turn, k * WORD_WINDOWS),
-                               WINNER_AT(gradients, turn, (k + 1) * WORD_WINDOWS - 1));
-        ((half_positions*)(stage + WORDS_BYTES))[2 * at + half] = (half_positions)found;
+        int at = (step * TILES + OWN_MAP / 16) * 32 + lane;
+        UNROLL for (int k = 0; k < WINDOWS; k += 2)
+            ((unsigned*)stage)[at * 4 + k + half] = BOTH_GRADIENTS(
+                WINNER_AT(gradients, turn, k), WINNER_AT(gradients, turn, k + 1), scale);
+        struct found found = found_of(gradients, turn);
+        unsigned short* told = (unsigned short*)(stage + WORDS_BYTES) + at * 4;
+        told[half] = found.columns;
+        told[2 + half] = found.terms >> lane % 2 * 16;
     }
 }
 
@@ -140,28 +152,31 @@ __device__ __forceinline__ float sum_of(const struct gradients* gradients)
 }
 
 // A lane's words of a step as they lie: of all winners, and where these stand.
-struct words { uint4 all; unsigned found; };
+struct words { uint4 all; uint2 places; };
 
 __device__ __forceinline__ struct words words_of(const char* stage, int step, int tile)
 {
     int at = (step * TILES + tile) * 32 + threadIdx.x % 32;
     struct words words;
     words.all = ((const uint4*)stage)[at];
-    words.found = ((const positions*)(stage + WORDS_BYTES))[at];
+    words.places = ((const uint2*)(stage + WORDS_BYTES))[at];
     return words;
 }
 
-// Keeps gradients of those winners that stand in one position, and has zeros in place of others.
-__device__ __forceinline__ void winners(struct words words, unsigned position, unsigned word[4])
+// Keeps gradients of those winners that stand in one column of a pair of rows, and has zeros in place of
+// others.  The last word says which terms they are: of every four one of the first two, and one of the
+// others.
+__device__ __forceinline__ void winners(struct words words, unsigned column, unsigned word[LEFT_WORDS])
 {
-    unsigned apart = words.found ^ position * 0x11111111u;
+    unsigned apart = words.places.x ^ column * 0x11111111u;
     word[0] = words.all.x, word[1] = words.all.y, word[2] = words.all.z, word[3] = words.all.w;
     UNROLL for (int e = 0; e < 4; e++) {
         unsigned kept = 0;
-        UNROLL for (int u = 0; u < WORD_WINDOWS; u++) {
-            int window = e % 2 * WINDOWS + e / 2 * WORD_WINDOWS + u;
-            if (!(apart & 15u << 4 * window)) kept |= (~0u >> 32 - 32 / WORD_WINDOWS) << 16 * u;
+        UNROLL for (int u = 0; u < 2; u++) {
+            int window = e % 2 * WINDOWS + e / 2 * 2 + u;
+            if (!(apart & 15u << 4 * window)) kept |= 0xffffu << 16 * u;
         }
         word[e] &= kept;
     }
+    word[4] = words.places.y | 0x88888888u;
 }

@@ -29,7 +29,7 @@ class NarrowWinners(Winners, NarrowFolded):
         config = super().defaults(problem)
         config |= {"LEAST_BLOCKS": min(_MOST_BLOCKS, config["LEAST_BLOCKS"])}
         rows = rows_of_few(problem, config, BANDS, self.machine.multiprocessors)
-        return config if self.wgmma else config | {"BAND_ROWS": rows}
+        return config | {"BAND_ROWS": rows}
 
     def config(self, problem: Conv2d, given: Config | None = None) -> dict[str, int]:
         """Nothing is staged unasked where shared memory has no room for places beside results: how
@@ -51,13 +51,13 @@ class Bf16Winners(NarrowWinners, PoolFoldedBf16):
     name = "pool_folded_bf16_winners"
 
 
-class WgmmaFp16Winners(NarrowWinners, PoolFoldedWgmmaFp16):
+class WgmmaFp16Winners(Winners, PoolFoldedWgmmaFp16):
     """See `PoolFoldedWgmmaFp16`."""
 
     name = "pool_folded_wgmma_fp16_winners"
 
 
-class WgmmaBf16Winners(NarrowWinners, PoolFoldedWgmmaBf16):
+class WgmmaBf16Winners(Winners, PoolFoldedWgmmaBf16):
     """See `PoolFoldedWgmmaBf16`."""
 
     name = "pool_folded_wgmma_bf16_winners"

@@ -28,6 +28,8 @@ _OTHERS = 56
 _MOST_REGISTERS = 255
 _WORTH = 26 * 1024
 """Bytes of a band in float32 up to which it grows."""
+_LEAST_ROWS = 4
+"""Of a band of few images: each brings rows of the image that the next one brings too."""
 _BANDS = (40, 20, 16, 10, 8, 4, 2, 1)
 """Rows of results that a band may have."""
 
@@ -65,7 +67,7 @@ class WarpgroupsFolded(PoolFolded):
         ]
         worth = [one for one in shapes if 4 * self._band_size(problem, one) <= _WORTH]
         whole = [one for one in worth if self._strips(problem) * one["SEGMENTS"] % 4 == 0]
-        config |= next(iter([*whole, *worth, shapes[-1]]))
+        config |= self._of_few(problem, [*whole, *worth, shapes[-1]])
         teams = [{"WARPS": w, "LEAST_BLOCKS": n} for n in (1, 2) for w in (4, 8, 12)]
         valid = [one for one in teams if self.invalid(problem, config | one) is None]
         return config | max(valid, key=lambda one: one["WARPS"] * one["LEAST_BLOCKS"], default={})
@@ -85,6 +87,17 @@ class WarpgroupsFolded(PoolFolded):
         if shared > self.machine.shared_room(resident):
             return f"{shared} bytes of shared memory a block"
         return None
+
+    def _of_few(self, problem: Conv2d, shapes: list[dict[str, int]]) -> dict[str, int]:
+        """The first of bands' shapes or, where images are few, one whose bands leave no rest of an
+        image, and no multiprocessor idle."""
+        enough = self.machine.multiprocessors
+        if bands_of(problem, shapes[0]) >= enough:
+            return shapes[0]
+        rows = problem.output_size[0]
+        fewer = [s for s in shapes if s["BAND_ROWS"] >= _LEAST_ROWS and rows % s["BAND_ROWS"] == 0]
+        many = (one for one in fewer if bands_of(problem, one) >= enough)
+        return next(many, fewer[-1] if fewer else shapes[0])
 
     def _strips(self, problem: Conv2d) -> int:
         return strips_of(problem, self._halves(problem))

@@ -63,6 +63,20 @@ __device__ __forceinline__ void multiply(const pair a[CHANNELS][PATCH_SLABS][4],
     WGMMA_WAIT(sum);
 }
 
+// Has what a lane has of a window be known here, for a trap that never comes.  The compiler would put
+// it off, and hold a step's sums beside the next step's, for which there are no registers.
+__device__ __forceinline__ void known(struct pooled most)
+{
+#if WINNERS
+    asm volatile("{ .reg .pred never; setp.lt.f32 never, %0, 0fFF800000; "
+                 "setp.eq.and.s32 never, %1, -1, never; @never trap; }" ::"f"(most.sum),
+                 "r"(most.place));
+#else
+    asm volatile("{ .reg .pred never; setp.lt.f32 never, %0, 0fFF800000; @never trap; }" ::"f"(
+        most.sum));
+#endif
+}
+
 // Pools what a step has come to, of one group of maps.  Returns whether a result is NaN.
 __device__ __forceinline__ bool pool(float sum[8], struct pooled most[HALVES], int m, float shift,
                                      struct scales scales, int step, int start,

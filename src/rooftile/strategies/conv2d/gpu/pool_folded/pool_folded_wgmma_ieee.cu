@@ -4,9 +4,9 @@
 // As rung 24, pool_folded_wgmma_tf32, but each number is split in two of float16, x = high + low,
 // and three products stand for one.  A band is scaled by its own largest number, and each map's
 // weights by theirs, as `common/scaled.h` says.  A band is split once: its high numbers lie in a tile,
-// its low ones in another.  Products of high numbers are summed apart, SUMMED slabs at a time: cores truncate sums, and short sums keep that below
-// float32's error.  Products with low numbers are too small for it to matter.  Results that are in
-// doubt become NaN, which `repair` finds.
+// its low ones in another.  Products of high numbers are summed apart, SUMMED slabs at a time: cores
+// truncate sums, and short sums keep that below float32's error.  Products with low numbers are too
+// small for it to matter.  Results that are in doubt become NaN, which `repair` finds.
 // What it removes: float32's arithmetic on the cores that every program shares.
 //
 // x[images][CHANNELS][HEIGHT][WIDTH];
@@ -23,6 +23,9 @@
 
 // Two rows of a patch for a lane's two windows, as an instruction takes them.
 struct slab { pair high[4], low[4]; };
+
+// How many slabs a lane holds: two that are multiplied, and the next one.
+#define BUFFERED 3
 
 __device__ __forceinline__ float tap(const float* weights, int map, int c, int p, int q)
 {
@@ -64,21 +67,20 @@ __device__ __forceinline__ void add_run(float big[SUMS], float total[SUMS])
     UNROLL for (int e = 0; e < SUMS; e++) total[e] += big[e];
 }
 
-// Multiplies the patches of a row of windows by all folded masks; sums are still scaled.  While one
-// slab is multiplied, the next is read; after the last, the first of the row at `next`.
-__device__ __forceinline__ void multiply(const narrow* patch, const narrow* next, word b,
-                                         struct slab a[2], float sum[SUMS])
+// Multiplies the patches of a row of windows by all folded masks; sums are still scaled.  While slabs
+// are multiplied, the next one is read.
+__device__ __forceinline__ void multiply(const narrow* patch, word b, struct slab a[BUFFERED],
+                                         float sum[SUMS])
 {
     float total[SUMS], small[SUMS];
     UNROLL for (int e = 0; e < SUMS; e++) total[e] = small[e] = 0.0f;
-    ROLLED for (int first = 0; first < ALL_SLABS; first += SUMMED) {
+    UNROLL for (int first = 0; first < ALL_SLABS; first += SUMMED) {
         float big[SUMS];
-        UNROLL for (int turn = 0; turn < SUMMED; turn++) {
-            int s = first + turn, last = turn + 1 == SUMMED && s + 1 == ALL_SLABS;
-            begin(&a[turn % 2], b + s * (SLAB_BYTES >> 4), turn == 0, big, small);
-            // The slab before is complete.
+        UNROLL for (int s = first; s < first + SUMMED; s++) {
+            begin(&a[s % BUFFERED], b + s * (SLAB_BYTES >> 4), s == first, big, small);
+            // What the slab before the last one was read from is free.
+            if (s + 1 < ALL_SLABS) load_slab(patch, s + 1, &a[(s + 1) % BUFFERED]);
             IN_FLIGHT(1);
-            load_slab(last ? next : patch, last ? 0 : s + 1, &a[1 - turn % 2]);
         }
         add_run(big, total);
     }
@@ -93,15 +95,15 @@ __device__ __forceinline__ void do_task(const narrow* tile, word b, struct scale
 {
     const narrow* patch = tile + 2 * start * PITCH + 2 * window + 2 * (threadIdx.x % 4);
     const int at = map * MAP_PITCH + window / WINDOWS_RIGHT;
-    struct slab a[2];
+    struct slab a[BUFFERED];
     load_slab(patch, 0, &a[0]);
     struct pooled most[GROUPS][HALVES];
     bool doubtful = false;
     ROLLED for (int step = 0; step < STEPS; step++) {
         float sum[SUMS];
-        const narrow* next = patch + (step + 1 < STEPS ? 2 * PITCH : 0);
-        multiply(patch, next, b, a, sum);
-        patch = next;
+        multiply(patch, b, a, sum);
+        if (step + 1 < STEPS) patch += 2 * PITCH;
+        load_slab(patch, 0, &a[0]);
         UNROLL for (int e = 0; e < HALVES * GROUPS; e++) {
             int m = e / HALVES, half = e % HALVES, exponent = scales.exponents[m];
             struct pooled fold = of_scaled_four(sum + 8 * m, half, shift[m], exponent,

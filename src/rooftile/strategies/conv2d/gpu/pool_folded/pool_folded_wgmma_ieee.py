@@ -32,6 +32,13 @@ class PoolFoldedWgmmaIeee(SplitFolded, WarpgroupsFolded):
     summary = "the same for float32 as two numbers of float16, scaled into its range"
     tunables = (*WarpgroupsFolded.tunables, SplitFolded.summed)
 
+    def defaults(self, problem: Conv2d) -> dict[str, int]:
+        """Those of its kind; runs are long where that leaves no more slabs over."""
+        config = super().defaults(problem)
+        longer = config | {"SUMMED": 2 * config["SUMMED"]}
+        same = self._folded_count(problem, longer) == self._folded_count(problem, config)
+        return longer if same else config
+
     def why_slow(self, problem: Conv2d) -> str | None:
         """Every block loads the weights, which little work does not pay for."""
         reason = super().why_slow(problem)

@@ -38,20 +38,6 @@ __device__ __forceinline__ void do_task(const narrow* tile, word b, struct scale
                                         const element* weights, result* results WHERE_ARGUMENT,
                                         int map, int window, int top, int start);
 
-// Has what a lane has of a window be known here, for a trap that never comes.  The compiler would put
-// it off, and hold a step's sums beside the next step's, for which there are no registers.
-__device__ __forceinline__ void known(struct pooled most)
-{
-#if WINNERS
-    asm volatile("{ .reg .pred never; setp.lt.f32 never, %0, 0fFF800000; "
-                 "setp.eq.and.s32 never, %1, -1, never; @never trap; }" ::"f"(most.sum),
-                 "r"(most.place));
-#else
-    asm volatile("{ .reg .pred never; setp.lt.f32 never, %0, 0fFF800000; @never trap; }" ::"f"(
-        most.sum));
-#endif
-}
-
 // Rounds a band to what the cores multiply; it lies as it did.  Low numbers lie behind the high ones.
 __device__ __forceinline__ void convert(const float* raw, narrow* tile, float scale)
 {

@@ -1,4 +1,4 @@
-// Rung 21, pool_folded_wgmma_fp16: the pool folded on Hopper's warpgroups.
+// Rung 21, pool_folded_wgmma: the pool folded on warpgroups of Hopper.
 //
 // As rung 19, pool_folded, but four warps multiply 64 windows with the folded masks of all maps at
 // once.  The weights lie in shared memory, where the cores read them; the slabs of patches rotate

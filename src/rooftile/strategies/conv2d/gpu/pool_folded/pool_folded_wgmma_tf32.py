@@ -20,7 +20,7 @@ class PoolFoldedWgmmaTf32(ScaledFolded, WarpgroupsFolded):
     few_maps = 4
     most_slabs = 24
     most_groups = 8
-    summary = "the same in TF32, as scaled numbers of float16"
+    summary = "its products by warpgroups, TF32 as scaled numbers of float16"
 
     def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
         """Behind the folded weights the weights as `tap` wants them."""

@@ -88,6 +88,19 @@ def test_folds_stand_beside_each_other_where_strips_of_sixteen_leave_none_over()
         assert TF32.macros(problem, TF32.config(problem))["BESIDE"] == beside
 
 
+def test_few_images_have_lower_bands():
+    multiprocessors = TF32.machine.multiprocessors
+    for images, rows in ((1, 4), (64, 4), (multiprocessors, 8), (8192, 8)):
+        assert TF32.defaults(LENET.with_batch(images))["BAND_ROWS"] == rows
+
+
+def test_strips_are_for_whole_warpgroups():
+    """Of 14 rows of results bands of ten would leave half of a warpgroup's warps a task too few."""
+    problem = Conv2d(10_000, 1, 32, 32, 6, (5, 5), activation="relu", pool=Pool.of("max", 2))
+    config = TF32.defaults(problem)
+    assert (config["BAND_ROWS"], config["SEGMENTS"], config["LEAST_BLOCKS"]) == (8, 2, 2)
+
+
 def test_what_they_do_not_take():
     with pytest.raises(UnsupportedProblem, match="sm_90 alone, not sm_80"):
         TF32.compile(LENET, some_gpu("sm_80"))

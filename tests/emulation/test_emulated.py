@@ -333,7 +333,7 @@ def test_a_computation_on_what_nobody_wrote_is_caught(name, right, tmp_path):
 
 
 def test_one_number_beyond_shared_memory_is_caught(tmp_path):
-    rung = wrong(IEEE, "tiles[e] = 0.0f", "tiles[e + 1] = 0.0f")
+    rung = wrong(IEEE, "((unsigned*)raw)[e] = 0", "((unsigned*)raw)[e + 1] = 0")
     with pytest.raises(AssertionError, match="AddressSanitizer"):
         judged(rung, DEEP, random_inputs(DEEP, 0), tmp_path)
 
@@ -346,7 +346,8 @@ def test_an_address_that_a_load_cannot_have_is_caught(tmp_path):
 
 
 def test_a_race_is_caught(tmp_path):
-    rung = wrong(IEEE, "split(tile, power(scale));\n        meet();", "split(tile, power(scale));")
+    split = "back = round_band(own, tile, scales);"
+    rung = wrong(IEEE, f"{split}\n        meet();", split)
     problem = LENET[1][1]
     x, *parameters = random_inputs(problem, 0)
     with pytest.raises(AssertionError, match="data race"):

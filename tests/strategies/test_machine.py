@@ -38,7 +38,7 @@ def test_a_device_that_tells_all_is_its_preset():
 def test_a_rung_counts_with_the_machine_that_it_is_on():
     rung = strategy("conv2d", "pool_folded_wgmma_tf32", "cuda")
     assert rung.on(H200) is rung
-    small = rung.on(Machine(10, 65536, 64 * 1024, 63 * 1024))
+    small = rung.on(Machine(10, 65536, 48 * 1024, 47 * 1024))
     config = rung.defaults(LENET)
     for one, count in ((rung, 132), (small, 10)):
         (step,) = one.steps(LENET, config)

@@ -23,8 +23,9 @@ from rooftile.strategies.conv2d.cpu._toom_cook import toom_cook
 FOLDED = Conv2d(2, 3, 24, 26, 7, (6, 5), pool=Pool.of("max", 2))
 LENET = Chain(tuple(nn.architecture("lenet5").problems(2)[:2]))
 FFT, WINOGRAD = (strategy("conv2d", name, "cuda") for name in ("fft", "winograd"))
-IEEE, IEEE_FEW = (
-    strategy("conv2d", name, "cuda") for name in ("pool_folded_wgmma_ieee", "pool_folded_ieee")
+IEEE, TF32, IEEE_FEW = (
+    strategy("conv2d", name, "cuda")
+    for name in ("pool_folded_wgmma_ieee", "pool_folded_wgmma_tf32", "pool_folded_ieee")
 )
 NANS = np.array([0x7FC00000, 0x7FFFFFFF, 0xFF800001], np.uint32).view(np.float32)
 """Two of them would be carried into another exponent."""
@@ -37,7 +38,9 @@ SPECIAL = np.array(
 ROUNDS = [
     rung
     for rung in (*ladder("conv2d", "cuda"), *ladder("network", "cuda"))
-    if rung.name.startswith(("pool_folded", "direct_tile_", "front")) and rung.precision != "ieee"
+    if rung.name.startswith(("pool_folded", "direct_tile_", "front"))
+    and rung.precision != "ieee"
+    and rung is not TF32
 ]
 
 
@@ -77,16 +80,17 @@ def test_weights_are_rounded_as_numpy_rounds_them(rung, device):
     check_rounding(rung, LENET if rung.operation == "network" else FOLDED, device)
 
 
-def split_by_numpy(problem, weights):
-    """Both numbers of each weight, the maps' exponents, the least result that is not in doubt."""
+def split_by_numpy(problem, weights, numbers):
+    """The numbers of each weight, the maps' exponents, the least result that is not in doubt."""
     largest = np.where(np.isfinite(weights), np.abs(weights), 0).reshape(problem.maps, -1)
     exponents = np.frexp(np.maximum(largest.max(axis=1), np.float32(2.0**-112)))[1] - 15
     brought = np.ldexp(weights, -exponents.reshape(-1, 1, 1, 1))
     high = rounded(brought, "fp16")
     with np.errstate(invalid="ignore"):
         low = rounded((brought - high) * np.float32(2.0**11), "fp16")
-    small = ((weights != 0) & (np.abs(brought) < 2.0**-12)).any()
-    return high, low, exponents, 32.0 * problem.reduction if small else 0.0
+    least, doubted = {1: (-14, 8192.0), 2: (-12, 32.0)}[numbers]
+    small = ((weights != 0) & (np.abs(brought) < 2.0**least)).any()
+    return [high, low][:numbers], exponents, doubted * problem.reduction if small else 0.0
 
 
 def doubtful(problem):
@@ -100,13 +104,15 @@ def check_split(rung, problem, device, text=None, weights=None):
     config = rung.config(problem)
     weights = doubtful(problem) if weights is None else weights
     made = prepared(rung, problem, (weights, parameters_of(problem)[1]), device, text=text)
-    high, low, exponents, least = split_by_numpy(problem, weights)
-    numbers = [rung.pack(problem, part, config)[: -weights.size] for part in (high, low)]
-    split, behind = made["split"], 4 * -(-problem.maps // 4) + 1
-    folded = split[: numbers[0].size]
+    if rung.numbers == 1:
+        weights = rounded(weights, "tf32")
+    parts, exponents, least = split_by_numpy(problem, weights, rung.numbers)
+    numbers = [rung.pack(problem, part, config)[: -weights.size] for part in parts]
+    split, behind = made[rung.prepared], 4 * -(-problem.maps // 4) + 1
+    folded = split[: numbers[0].size * rung.numbers // 2]
     # Of each row of a slab, or of a group's slab, first the high numbers, then the low ones.
     together = 32 * (behind - 1) if rung.wgmma else 256
-    found = widened(folded.view(np.uint16), "fp16").reshape(-1, 2, together)
+    found = widened(folded.view(np.uint16), "fp16").reshape(-1, rung.numbers, together)
     for part, expected in enumerate(numbers):
         ordered = expected.reshape(-1, together)
         np.testing.assert_array_equal(bits_of(found[:, part]), bits_of(ordered))
@@ -129,8 +135,8 @@ def decades(problem, seed, least=-60, most=60):
 )
 def test_weights_are_split_as_numpy_splits_them(device, channels, maps, height, width, seed):
     problem = Conv2d(2, channels, 16, 16, maps, (height, width), pool=Pool.of("max", 2))
-    for rung in (IEEE, IEEE_FEW):
-        if rung is IEEE or rung.why_not(problem) is None:
+    for rung in (IEEE, TF32, IEEE_FEW):
+        if rung is not IEEE_FEW or rung.why_not(problem) is None:
             check_split(rung, problem, device, weights=decades(problem, seed))
 
 
@@ -144,7 +150,8 @@ def test_weights_that_are_hard_to_split(device):
     # Beyond float32's range nothing is scaled.
     weights[3, 0, 0] = [2.0**-149, 2.0**-126, -0.0]
     weights[4] = decades(problem, 3)[4]
-    check_split(IEEE, problem, device, weights=weights)
+    for rung in (IEEE, TF32):
+        check_split(rung, problem, device, weights=weights)
 
 
 @pytest.mark.parametrize(("weight", "doubted"), [(0, 0), (2.0**-26, 0), (2.0**-27, 73 * 32)])
@@ -215,6 +222,7 @@ def test_devices_without_double_stay_within_the_budget(rung, problem, opencl_dev
 
 CHECKS = {
     "pool_folded_wgmma_ieee": (FOLDED, check_split),
+    "pool_folded_wgmma_tf32": (FOLDED, check_split),
     "pool_folded_ieee": (Conv2d(2, 1, 24, 26, 7, (7, 7), pool=Pool.of("max", 2)), check_split),
     "winograd": (Conv2d(1, 2, 20, 20, 3, (3, 3)), check_transform),
     "fft": (Conv2d(1, 2, 20, 20, 3, (3, 4)), check_transform),
@@ -232,6 +240,8 @@ CHECKS = {
         ("pool_folded_wgmma_ieee", "NARROW(low(weight, widened(high)))", "NARROW(0.0f)"),
         ("pool_folded_wgmma_ieee", "m < MAPS; m++", "m < MAPS - 1; m++"),
         ("pool_folded_wgmma_ieee", "e < FILTER_SIZE", "e < FILTER_SIZE - 1"),
+        ("pool_folded_wgmma_tf32", "= GIVEN_WEIGHT(weights[i]);", "= weights[i];"),
+        ("pool_folded_wgmma_tf32", "power(scale_of(span))", "1.0f"),
         ("pool_folded_ieee", "/ TOGETHER / SLABS", "/ TOGETHER % SLABS"),
         ("winograd", "(p * SIZE_X + q) * (TAPS", "(q * SIZE_X + p) * (TAPS"),
         ("winograd", "wide line[MASK_HEIGHT]", "float line[MASK_HEIGHT]"),

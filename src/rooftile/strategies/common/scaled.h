@@ -68,3 +68,9 @@ __device__ __forceinline__ float scaled_back(float value, int exponent, struct f
 
 // The low number: what float16 has left of a number, scaled to the size that it holds best.
 __device__ __forceinline__ float low(float value, float high) { return (value - high) * LOW_SCALE; }
+
+// The low numbers of two, of which the high ones are a pair.
+__device__ __forceinline__ pair low_pair(float x, float y, pair high)
+{
+    return pack(low(x, widened((narrow)(high & 0xffff))), low(y, widened((narrow)(high >> 16))));
+}

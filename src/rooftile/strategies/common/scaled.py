@@ -15,13 +15,33 @@ _LOST = 2.0**-36
 """The most that the split of a smaller one misses."""
 
 
+_LEAST_ROUNDED = 2.0**-14
+"""The least scaled number of which float16 alone holds as many bits as of others."""
+_LOST_ROUNDED = 2.0**-25
+"""The most that it misses of a smaller one."""
+_LEAST_SCALED = 2.0**-96
+"""The least of largest numbers beside which what TF32 rounds of float32's subnormal numbers, whose
+bits are fewer, is less than that, scaled."""
+
+
 def split_macros(terms: int) -> dict[str, int | str]:
     """The macros of ``common/scaled.h``."""
-    numbers = {"LEAST": _LEAST, "LOW_SCALE": _LOW_SCALE, "LEAST_RESULT": _least_result(terms)}
+    # What small numbers may miss of a sum that is sure is a quarter of a unit of it in float32.
+    least_result = terms * _LOST * 2.0 ** (_LARGEST + 1) * 2.0**26
+    return _macros(LEAST=_LEAST, LOW_SCALE=_LOW_SCALE, LEAST_RESULT=least_result)
+
+
+def rounded_macros(terms: int) -> dict[str, int | str]:
+    """Those of numbers of TF32 that are one number of float16 each."""
+    # Two units, where TF32's sums may miss eight and more.
+    least_result = terms * _LOST_ROUNDED * 2.0 ** (_LARGEST + 1) * 2.0**23
+    return _macros(
+        LEAST=_LEAST_ROUNDED,
+        LOW_SCALE=_LOW_SCALE,
+        LEAST_RESULT=least_result,
+        LEAST_SCALED=_LEAST_SCALED,
+    )
+
+
+def _macros(**numbers: float) -> dict[str, int | str]:
     return {"LARGEST": _LARGEST} | {name: f"{value.hex()}f" for name, value in numbers.items()}
-
-
-def _least_result(terms: int) -> float:
-    """The least scaled sum of so many products that is sure: what small numbers may miss is a
-    quarter of a unit of it in float32."""
-    return terms * _LOST * 2.0 ** (_LARGEST + 1) * 2.0**26

@@ -143,10 +143,10 @@ def check(rung, problem, device, *, seed=0, specials=(), config=None):
 
 
 def check_hard(rung, problem, kind, device, seed):
-    """float32's error of a sum without bias, of inputs that a split finds hard."""
+    """The error of its precision, of a sum without bias, of inputs that a split finds hard."""
     x, *parameters = hard(kind, problem, seed, problem.channels)
     bound = rung.bind(problem, parameters, device)
-    verdict = Expected(problem, x, *parameters).judge(run(bound, x), "ieee")
+    verdict = Expected(problem, x, *parameters).judge(run(bound, x), rung.precision)
     assert verdict.passed, verdict
 
 

@@ -33,10 +33,9 @@ def test_split_products_have_float32s_error(kind, pool, channels, maps, mask, ho
 
 @pytest.mark.parametrize("specials", [(), (0,), (1, 2)], ids=["finite", "input", "parameters"])
 @pytest.mark.parametrize("summed", [2, 4, 8])
-@pytest.mark.parametrize("buffers", [1, 2])
 @pytest.mark.parametrize("rows", [4, 8])
-def test_every_pipeline(specials, summed, buffers, rows, hopper):
-    config = {"SUMMED": summed, "BUFFERS": buffers, "WARPS": 4, "BAND_ROWS": rows, "SEGMENTS": 1}
+def test_every_pipeline(specials, summed, rows, hopper):
+    config = {"SUMMED": summed, "WARPS": 4, "BAND_ROWS": rows, "SEGMENTS": 1}
     for problem in (FEW, LENET, PADDED, BANDS):
         check(IEEE, problem, hopper, seed=4, specials=specials, config=config)
 

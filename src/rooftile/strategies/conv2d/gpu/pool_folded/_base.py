@@ -10,7 +10,12 @@ from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.warpgroups import completed, elements, product
 from rooftile.strategies.conv2d.ends import beyond_basics
 from rooftile.strategies.conv2d.gpu._base import GpuConv2d
-from rooftile.strategies.conv2d.gpu.pool_folded._layout import does_not_fold, groups_of, slabs_of
+from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
+    does_not_fold,
+    groups_of,
+    halves_of,
+    slabs_of,
+)
 from rooftile.strategies.gpu import Config, Step
 
 MOST_WARPS = 16
@@ -37,6 +42,14 @@ class PoolFolded(GpuConv2d):
     def cores(self) -> Cores:
         """What the cores multiply."""
         return CORES[self.precision]
+
+    def _halves(self, problem: Conv2d) -> int:
+        """Into how many halves a band is cut."""
+        return halves_of(problem) if self.wgmma else 2
+
+    def _folded_count(self, problem: Conv2d, config: Config) -> int:
+        """How many folded weights there are."""
+        return 256 * groups_of(problem) * slabs_of(problem)
 
     @abstractmethod
     def _grid(self, problem: Conv2d, config: Config) -> int:
@@ -67,7 +80,7 @@ class PoolFolded(GpuConv2d):
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
         """Sizes, tunables, and the cores' instructions."""
         macros = {**super().macros(problem, config), "CORES": self.cores.word}
-        macros |= {"WGMMA": int(self.wgmma)}
+        macros |= {"WGMMA": int(self.wgmma), "BESIDE": int(self._halves(problem) == 1)}
         if self.wgmma:
             macros |= _products(groups_of(problem), self.cores)
         return macros

@@ -54,9 +54,15 @@ def slabs_of(problem: Conv2d) -> int:
     return problem.channels * patch_slabs(problem)
 
 
-def strips_of(problem: Conv2d) -> int:
-    """Strips of an image's width: eight fold's windows each."""
-    return blocks(problem.output_size[1] * pool_window(problem)[1], 16)
+def strips_of(problem: Conv2d, halves: int = 2) -> int:
+    """Strips of an image's width: eight fold's windows each or, in undivided bands, sixteen."""
+    return blocks(problem.output_size[1] * pool_window(problem)[1], 32 // halves)
+
+
+def halves_of(problem: Conv2d) -> int:
+    """Into how many halves a band is cut, a window of each for a lane; into one where the pool's
+    windows have folds beside each other, two for a lane, and strips of sixteen leave none over."""
+    return 1 if pool_window(problem)[1] > 2 and strips_of(problem) % 2 == 0 else 2
 
 
 def bands_of(problem: Conv2d, config: Config) -> int:
@@ -81,24 +87,24 @@ def rows_of_few(
     return max(many, default=min(fewer, default=most))
 
 
-def divides(config: Config, segments: int) -> bool:
+def divides(config: Config, segments: int, halves: int = 2) -> bool:
     """Whether segments of a half band are equal, and made of whole windows."""
-    return blocks(config["BAND_ROWS"], 2) % segments == 0
+    return blocks(config["BAND_ROWS"], halves) % segments == 0
 
 
-def whole_segments(problem: Conv2d, config: Config) -> list[int]:
+def whole_segments(problem: Conv2d, config: Config, halves: int = 2) -> list[int]:
     """Into how many segments strips may be cut so that four warps always multiply together; else
     into one."""
-    strips = strips_of(problem)
-    return [s for s in (1, 2, 4) if strips * s % 4 == 0 and divides(config, s)] or [1]
+    strips = strips_of(problem, halves)
+    return [s for s in (1, 2, 4) if strips * s % 4 == 0 and divides(config, s, halves)] or [1]
 
 
-def tile_of(problem: Conv2d, rows: int, element_bytes: int) -> dict[str, int]:
+def tile_of(problem: Conv2d, rows: int, element_bytes: int, halves: int = 2) -> dict[str, int]:
     """Where a band of so many rows of results lies in shared memory, copied in such elements."""
     window = pool_window(problem)
-    half = blocks(rows, 2)
-    # Both halves' windows, and the patch below the last.
-    tile_rows = 2 * half * window[0] + 2 * patch_slabs(problem) - 2
+    half = blocks(rows, halves)
+    # All halves' windows, and the patch below the last.
+    tile_rows = halves * half * window[0] + 2 * patch_slabs(problem) - 2
     flat = problem.padding == (0, 0) and problem.width % 2 == 0
     columns = 16 * strips_of(problem) + 6
     pitch = problem.width if flat else blocks(columns, 2) * 2

@@ -19,7 +19,6 @@ from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
     strips_of,
     tile_of,
     weight_bytes,
-    whole_segments,
 )
 from rooftile.strategies.gpu import PLACES, Config, Step, Tunable
 
@@ -29,15 +28,12 @@ BANDS = (1, 2, 4, 8, 10, 16, 20, 40)
 """Rows of results that a band may have."""
 _LINE = 16
 """Bytes, the most that one store takes."""
-_MOST_GROUPS = 6
-"""Groups of maps whose sums a thread of a warpgroup holds."""
 
 
 class NarrowFolded(PoolFolded):
-    """Weights lie in registers, four of a thread for a slab, or for warpgroups in shared memory."""
+    """Weights lie in registers, four of a thread for a slab."""
 
     source = "pool_folded"
-    few_maps = 6
     most_slabs = 20
     tunables: ClassVar[tuple[Tunable, ...]] = (
         Tunable("BAND_ROWS", BANDS, 8),
@@ -60,17 +56,13 @@ class NarrowFolded(PoolFolded):
             fits = rows <= problem.output_size[0] and _band_bytes(problem, band) <= _WORTH
             if rows == 1 or fits:
                 config = band
-        if self.wgmma:
-            config["SEGMENTS"] = whole_segments(problem, config)[0]
-        else:
-            config |= self._warps(problem)
+        config |= self._warps(problem)
         for bands in (2, 4):
             if self._grid(problem, {**config, "BLOCK_BANDS": bands}) >= ENOUGH_BLOCKS:
                 config["BLOCK_BANDS"] = bands
         staged = {**config, "STAGED": 1}
         whole = _staging(problem, staged)["STORED_BYTES"] == _LINE
-        # Warpgroups' results are few beside what they multiply.
-        if whole and not self.wgmma and self.invalid(problem, staged) is None:
+        if whole and self.invalid(problem, staged) is None:
             config = staged
         return {name: config[name] for name in config if not name.endswith("NARROW")}
 
@@ -85,24 +77,16 @@ class NarrowFolded(PoolFolded):
         return {"WARPS": warps, "LEAST_BLOCKS": max(1, min(6, resident))}
 
     def invalid(self, problem: Conv2d, config: Config) -> str | None:
-        """Shared memory, warps that share out the maps or multiply together, whole segments."""
+        """Shared memory, warps that share out the maps, whole segments."""
         groups, warps = groups_of(problem), config["WARPS"]
-        most = _MOST_GROUPS if self.wgmma else MOST_WARPS
-        if groups > most:
-            return f"{problem.maps} maps a block, where {GROUP_MAPS * most} fit"
-        if self.wgmma and warps % 4:
-            return f"{warps} warps, where four multiply together"
-        if not self.wgmma and (warps % groups or warps > MOST_WARPS):
+        if groups > MOST_WARPS:
+            return f"{problem.maps} maps a block, where {GROUP_MAPS * MOST_WARPS} fit"
+        if warps % groups or warps > MOST_WARPS:
             return f"{warps} warps for {groups} groups of four maps"
-        # The sums and patches of an instruction must fit, whatever the compiler would rather do.
-        held = 8 * groups + 4 * slabs_of(problem) + 40
-        resident = config["LEAST_BLOCKS"]
-        if self.wgmma and resident * 32 * warps * held > self.machine.registers:
-            return f"{resident} blocks of {warps} warps of {held} registers a thread"
         if not divides(config, config["SEGMENTS"]):
             return f"{config['SEGMENTS']} segments of unequal length"
         shared = self._block_bytes(problem, config)
-        if shared > (self.machine.shared_room(2) if self.wgmma else PORTABLE_SHARED_BYTES):
+        if shared > PORTABLE_SHARED_BYTES:
             return f"{shared} bytes of shared memory a block"
         return None
 
@@ -110,7 +94,7 @@ class NarrowFolded(PoolFolded):
         return blocks(bands_of(problem, config), config["BLOCK_BANDS"])
 
     def _block_bytes(self, problem: Conv2d, config: Config) -> int:
-        return _band_bytes(problem, config) + (weight_bytes(problem) if self.wgmma else 0)
+        return _band_bytes(problem, config)
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
         """The macros of all, and how bands and their results lie in shared memory."""
@@ -118,10 +102,8 @@ class NarrowFolded(PoolFolded):
         return {**super().macros(problem, config), **lie}
 
     def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
-        """[groups][slabs][2 rows of windows][2 rows of a slab][32 lanes][2 elements]; for
-        warpgroups [slabs][2 rows][groups][2 rows of windows][8 columns][8 deep]."""
-        order = (2, 3, 4, 0, 7, 1, 8, 5, 6) if self.wgmma else (0, 2, 3, 7, 4, 1, 8, 5, 6)
-        return folded(problem, weights).transpose(order)
+        """[groups][slabs][2 rows of windows][2 rows of a slab][32 lanes][2 elements]."""
+        return folded(problem, weights).transpose(0, 2, 3, 7, 4, 1, 8, 5, 6)
 
     def workspace(self, problem: Conv2d, config: Config) -> dict[str, int]:
         """The folded weights in 16 bits."""

@@ -18,7 +18,7 @@ from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_wgmma_tf32 import Po
 from rooftile.strategies.gpu import Config
 
 _MOST_BLOCKS = 5
-_FEW_IMAGES = 128
+_FEW_IMAGES = 32
 
 
 class NarrowWinners(Winners, NarrowFolded):
@@ -30,7 +30,7 @@ class NarrowWinners(Winners, NarrowFolded):
         config = super().defaults(problem)
         config |= {"LEAST_BLOCKS": min(_MOST_BLOCKS, config["LEAST_BLOCKS"])}
         rows = rows_of_few(problem, config, BANDS, self.machine.multiprocessors)
-        return config if self.wgmma else config | {"BAND_ROWS": rows}
+        return config | {"BAND_ROWS": rows}
 
     def config(self, problem: Conv2d, given: Config | None = None) -> dict[str, int]:
         """Nothing is staged unasked where shared memory has no room for places beside results: how
@@ -52,13 +52,13 @@ class Bf16Winners(NarrowWinners, PoolFoldedBf16):
     name = "pool_folded_bf16_winners"
 
 
-class WgmmaFp16Winners(NarrowWinners, PoolFoldedWgmmaFp16):
+class WgmmaFp16Winners(Winners, PoolFoldedWgmmaFp16):
     """See `PoolFoldedWgmmaFp16`."""
 
     name = "pool_folded_wgmma_fp16_winners"
 
 
-class WgmmaBf16Winners(NarrowWinners, PoolFoldedWgmmaBf16):
+class WgmmaBf16Winners(Winners, PoolFoldedWgmmaBf16):
     """See `PoolFoldedWgmmaBf16`."""
 
     name = "pool_folded_wgmma_bf16_winners"

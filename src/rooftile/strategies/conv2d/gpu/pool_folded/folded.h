@@ -3,8 +3,9 @@
 //
 // A fold's window is two by two.  A pool's window has WINDOWS_DOWN x WINDOWS_RIGHT of them, and
 // FOLD_COLUMNS stand beside each other.  A band is BAND_ROWS rows of results.  An instruction
-// multiplies sixteen windows: eight of the band's upper half, and the eight below them of its lower
-// half.  A strip is eight windows wide.  A task is STEPS rows of a strip's windows, a row a step.
+// multiplies sixteen windows, two for each lane: eight of the band's upper half, and the eight below
+// them of its lower half, or BESIDE each other, which belong to the same window of the pool.  A strip
+// is eight lanes' windows wide.  A task is STEPS rows of a strip's windows, a row a step.
 
 #pragma once
 
@@ -19,7 +20,15 @@
 #define WINDOWS_RIGHT (POOL_WIDTH / 2)
 #define FOLD_COLUMNS (COLUMNS * WINDOWS_RIGHT)
 #define BANDS ((ROWS + BAND_ROWS - 1) / BAND_ROWS)
-#define STRIPS ((FOLD_COLUMNS + 7) / 8)
+#if BESIDE
+#define HALVES 1
+#define OTHER_WINDOW 2
+#else
+#define HALVES 2
+#define OTHER_WINDOW (2 * HALF_STEPS * PITCH)
+#endif
+#define STRIP_COLUMNS (16 / HALVES)
+#define STRIPS ((FOLD_COLUMNS + STRIP_COLUMNS - 1) / STRIP_COLUMNS)
 #define HALF_STEPS (HALF_ROWS * WINDOWS_DOWN)
 #define STEPS (HALF_STEPS / SEGMENTS)
 #define THREADS (32 * WARPS)
@@ -149,8 +158,9 @@ __device__ __forceinline__ void fill(const given* x, int band, element* tile)
     }
 }
 
-// Waits for a thread's own share of a band.  With two buffers its copies are already under way.
-#if ELEMENT_BYTES == 4
+// Waits for a thread's own share of a band that is kept as it is given.  With two BUFFERS its copies
+// are already under way.
+#ifdef BUFFERS
 __device__ __forceinline__ void await_band(const given* x, int band, element* tile)
 {
     if (BUFFERS == 1) meet();

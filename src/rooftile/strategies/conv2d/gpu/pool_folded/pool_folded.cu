@@ -24,7 +24,6 @@
 
 #include "common/mma.h"
 #include "common/overlapping.h"
-#include "common/warpgroups.h"
 #include "conv2d/gpu/pool_folded/pooled.h"
 #if SCALED
 #include "conv2d/gpu/pool_folded/tf32_in_float16.h"
@@ -35,20 +34,10 @@
 #define RING (PATCH_SLABS + AHEAD)
 #define TILES (FLAT && X_NARROW ? 2 : 1)
 
-#if WGMMA
-#define WEIGHTS(b) word b
-#define SLAB_BYTES (512 * MAP_GROUPS)
-#define WEIGHT_BYTES (SLABS * SLAB_BYTES)
-#define TAP_AT(m, c, p, q)                                                                      \
-    (((((c) * PATCH_SLABS + (p) / 2) * 2 + (p) % 2) * 2 * MAP_GROUPS + (m) / 4 * 2) * 64 +      \
-     (m) % 4 * 16 + (q))
-#else
 #define WEIGHTS(b) const pair b[SLABS][4]
-#define WEIGHT_BYTES 0
 #define TAP_AT(m, c, p, q)                                                                      \
     (((((m) / 4 * SLABS + (c) * PATCH_SLABS + (p) / 2) * 4 + (p) % 2) * 32 + (m) % 4 * 8 +      \
       (q) / 2) * 2 + (q) % 2)
-#endif
 
 #if !SCALED
 __device__ __forceinline__ float tap(const element* weights, int map, int c, int p, int q)
@@ -85,31 +74,18 @@ __device__ __forceinline__ void load_slab(const element* patch, pair a[4])
 __device__ __forceinline__ void begin(const pair a[CHANNELS][RING][4], int turn, WEIGHTS(b),
                                       float sum[CHAINS][SUMS])
 {
-#if WGMMA
-    begin_products();
-    WGMMA_FIRST(sum[0], a[0][turn], b);
-    UNROLL for (int e = 1; e < SLABS; e++)
-        WGMMA_NEXT(sum[0], a[e / PATCH_SLABS][(turn + e % PATCH_SLABS) % RING],
-                   b + e * (SLAB_BYTES >> 4));
-    end_products();
-#else
     UNROLL for (int chain = 0; chain < CHAINS; chain++)
         UNROLL for (int e = 0; e < SUMS; e++) sum[chain][e] = 0.0f;
     UNROLL for (int e = 0; e < SLABS; e++)
         UNROLL for (int t = 0; t < 2; t++)
             multiply_add(sum[e % CHAINS] + 4 * t,
                          a[e / PATCH_SLABS][(turn + e % PATCH_SLABS) % RING], b[e] + 2 * t);
-#endif
 }
 
 __device__ __forceinline__ void complete(float sum[CHAINS][SUMS])
 {
-#if WGMMA
-    WGMMA_WAIT(sum[0]);
-#else
     UNROLL for (int chain = 1; chain < CHAINS; chain++)
         UNROLL for (int e = 0; e < SUMS; e++) sum[0][e] += sum[chain][e];
-#endif
 }
 
 // Loads the slabs that are new at a task's step.
@@ -173,7 +149,7 @@ __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
 {
     extern __shared__ __align__(128) char shared[];
     AWAIT_EARLIER();
-    given* raw = (given*)(shared + WEIGHT_BYTES);
+    given* raw = (given*)shared;
     element* tiles = (element*)(raw + (FLAT && !X_NARROW ? BAND_SIZE : 0));
 #if STAGED
     char* staged = (char*)(tiles + TILES * BAND_SIZE);
@@ -187,22 +163,15 @@ __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
     __syncthreads();
     start_band(x, first_band, raw);
 #endif
-    int worker = WGMMA ? warp : warp / MAP_GROUPS, group = WGMMA ? 0 : warp % MAP_GROUPS;
+    int worker = warp / MAP_GROUPS, group = warp % MAP_GROUPS;
     int map = group * 4 + lane % 4;
     float shift[GROUPS];
     UNROLL for (int m = 0; m < GROUPS; m++)
         shift[m] = map + 4 * m < MAPS ? bias[map + 4 * m] : 0.0f;
-#if WGMMA
-    for (int e = threadIdx.x; e < WEIGHT_BYTES / 16; e += THREADS)
-        ((uint4*)shared)[e] = ((const uint4*)weights)[e];
-    shared_ready();
-    word b = PIECES_AT((unsigned)__cvta_generic_to_shared(shared), SLAB_BYTES / 2);
-#else
     pair b[SLABS][4];
     UNROLL for (int s = 0; s < SLABS; s++)
         UNROLL for (int e = 0; e < 4; e++)
             b[s][e] = ((const pair*)weights)[((group * SLABS + s) * 4 + e) * 32 + lane];
-#endif
     GIVEN_SCALE;
     for (int stage = 0; stage < bands; stage++) {
         int band = first_band + stage;
@@ -235,7 +204,6 @@ __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
         result* results = out + to;
 #define WHERE_OF_BAND WHERE(to)
 #endif
-        // Spare warps repeat a task: four multiply together.
         for (int task = worker; task < TASKS; task += WORKERS)
             do_task(tile, b, shift, image, weights, results WHERE_OF_BAND SCALE, map,
                     task % STRIPS * 8 + lane / 4, top, task / STRIPS % SEGMENTS * STEPS);

@@ -78,9 +78,10 @@ __device__ __forceinline__ void do_task(const float* tile, const numbers b, int 
             load_step(patch, step + RING - 1, u + RING - 1, a);
             multiply(a, u, b, sum);
             UNROLL for (int half = 0; half < 2; half++) {
-                struct pooled four = four_scaled_back(sum, half, shift[0], exponent, least);
-                doubtful |= pool_step(four, &most[half], shift[0], step, start, half,
-                                      results + at WHERE(at), map, window, top);
+                struct pooled fold = of_scaled_four(sum, half, shift[0], exponent, least);
+                doubtful |= pool_scaled_step(fold, &most[half], shift[0], exponent, least, step,
+                                             start, half, results + at WHERE(at), map, window,
+                                             top);
             }
         }
     repair_task(doubtful, image, weights, shift, results WHERE(0), map, window, top, start);

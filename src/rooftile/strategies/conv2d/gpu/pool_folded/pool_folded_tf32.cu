@@ -4,44 +4,21 @@
 // elements deep: a row of a patch.  Their order is free where the weights have it too, so a lane
 // reads elements 2t and 2t + 1 in one load, as the instruction's columns t and t + 4.  A band
 // stays float32 in shared memory; it is rounded in registers, through which its rows rotate.
-// With WGMMA warpgroups multiply; with OWN_BANDS each of them has bands of its own, and waits for
-// no other.  Blocks are persistent: they take bands as far apart as there are teams.
 // What it removes: float16's narrow range.
 //
-// With RUN, warpgroups read patches again for every row of windows, RUN slabs while they multiply
-// RUN others: fewer registers, and so more warpgroups.
-//
-// x[images][CHANNELS][HEIGHT][WIDTH]; weights[MAP_GROUPS][SLABS][2 rows][4][32 lanes] or, for
-// warpgroups, [ALL_SLABS][2 rows][2][MAP_GROUPS][2][8 columns][4 deep], and behind them the
-// rounded weights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH]; bias[MAPS];
+// x[images][CHANNELS][HEIGHT][WIDTH]; weights[MAP_GROUPS][SLABS][2 rows][4][32 lanes], and
+// behind them the rounded weights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH]; bias[MAPS];
 // out[images][MAPS][ROWS][COLUMNS].
-// Block: WARPS warps.  A warp takes tasks, for a group of four maps or, in a warpgroup, for all
-// maps.  `folded.h` says what a band, a strip and a task are.
+// Block: WARPS warps.  A warp takes tasks, for a group of four maps.  `folded.h` says what a band, a
+// strip and a task are.
 
 #include "common/mma.h"
 #include "common/overlapping.h"
 #include "common/rounded.h"
-#include "common/warpgroups.h"
 #include "conv2d/gpu/pool_folded/pooled.h"
 
-#define RING (RUN ? 1 : PATCH_SLABS + AHEAD)
-#if RUN
-// An even number of runs, with zeros for weights beyond the last slab.
-#define ALL_SLABS ((SLABS + 2 * RUN - 1) / (2 * RUN) * (2 * RUN))
-#else
-#define ALL_SLABS SLABS
-#endif
-#define ROW_BYTES (512 * MAP_GROUPS)
-#define FOLDED_BYTES (2 * ALL_SLABS * ROW_BYTES)
-
-#if WGMMA
-#define WEIGHTS(b) word b
-#define WEIGHT_BYTES FOLDED_BYTES
-#define ROW(b, row) ((b) + (row) * (ROW_BYTES >> 4))
-#else
-#define WEIGHTS(b) const unsigned b[SLABS][2][4]
-#define WEIGHT_BYTES 0
-#endif
+#define RING (PATCH_SLABS + AHEAD)
+#define FOLDED (256 * MAP_GROUPS * SLABS)
 
 // Two rows of a patch for a lane's two windows, as an instruction takes them: a row of a slab
 // in the window above, below, and the elements behind those likewise.
@@ -49,8 +26,7 @@ typedef unsigned slab[2][4];
 
 __device__ __forceinline__ float tap(const float* weights, int map, int c, int p, int q)
 {
-    return weights[FOLDED_BYTES / 4 +
-                   ((map * CHANNELS + c) * MASK_HEIGHT + p) * MASK_WIDTH + q];
+    return weights[FOLDED + ((map * CHANNELS + c) * MASK_HEIGHT + p) * MASK_WIDTH + q];
 }
 
 __device__ __forceinline__ void load_slab(const float* patch, slab a)
@@ -63,81 +39,23 @@ __device__ __forceinline__ void load_slab(const float* patch, slab a)
         }
 }
 
-#if RUN
-// Begins the products of a run of slabs.
-__device__ __forceinline__ void begin(const slab a[RUN], WEIGHTS(b), float sum[SUMS])
+// Multiplies the patches of a row of windows by a group's folded masks.
+__device__ __forceinline__ void multiply(const slab a[CHANNELS][RING], int turn,
+                                         const unsigned b[SLABS][2][4],
+                                         float sum[CHAINS][SUMS])
 {
-    begin_products();
-    UNROLL for (int e = 0; e < 2 * RUN; e++) WGMMA_NEXT(sum, a[e / 2][e % 2], ROW(b, e));
-    end_products();
-}
-
-// Slabs beyond the last repeat it; their weights are zeros.
-__device__ __forceinline__ void load_run(const float* patch, int first, slab a[RUN])
-{
-    UNROLL for (int e = 0; e < RUN; e++) {
-        int s = first + e < SLABS ? first + e : SLABS - 1;
-        load_slab(patch + s / PATCH_SLABS * TILE_SIZE + 2 * (s % PATCH_SLABS) * PITCH, a[e]);
-    }
-}
-
-// Multiplies the patches of a row of windows by all folded masks, run by run.  While one run is
-// multiplied, the next run's slabs are read; after the last run, the first of the row at `next`.
-__device__ __forceinline__ void multiply(const float* patch, const float* next, WEIGHTS(b),
-                                         slab a[2][RUN], float total[SUMS])
-{
-    UNROLL for (int e = 0; e < SUMS; e++) total[e] = 0.0f;
-    ROLLED for (int first = 0; first < ALL_SLABS; first += 2 * RUN)
-        UNROLL for (int turn = 0; turn < 2; turn++) {
-            int behind = first + (turn + 1) * RUN;
-            bool last = turn == 1 && behind == ALL_SLABS;
-            begin(a[turn], ROW(b, 2 * (behind - RUN)), total);
-            // The run before is complete.
-            IN_FLIGHT(1);
-            load_run(last ? next : patch, last ? 0 : behind, a[1 - turn]);
-        }
-    WGMMA_WAIT(total);
-}
-#else
-// Begins the same product in one run.  It may still be under way after that: what it reads must
-// stay until it is complete.
-__device__ __forceinline__ void begin(const slab a[CHANNELS][RING], int turn, WEIGHTS(b),
-                                      float sum[CHAINS][SUMS])
-{
-#if WGMMA
-    begin_products();
-#else
     UNROLL for (int chain = 0; chain < CHAINS; chain++)
         UNROLL for (int e = 0; e < SUMS; e++) sum[chain][e] = 0.0f;
-#endif
     UNROLL for (int e = 0; e < 2 * SLABS; e++) {
         int s = e / 2, row = e % 2;
         // A slab's second row may be none of the patch.
         if (2 * (s % PATCH_SLABS) + row > MASK_HEIGHT) continue;
         const unsigned* rows = a[s / PATCH_SLABS][(turn + s % PATCH_SLABS) % RING][row];
-#if WGMMA
-        if (e == 0)
-            WGMMA_FIRST(sum[0], rows, b);
-        else
-            WGMMA_NEXT(sum[0], rows, ROW(b, e));
-#else
         UNROLL for (int t = 0; t < 2; t++)
             multiply_add(sum[e % CHAINS] + 4 * t, rows, b[s][row] + 2 * t);
-#endif
     }
-#if WGMMA
-    end_products();
-#endif
-}
-
-__device__ __forceinline__ void complete(float sum[CHAINS][SUMS])
-{
-#if WGMMA
-    WGMMA_WAIT(sum[0]);
-#else
     UNROLL for (int chain = 1; chain < CHAINS; chain++)
         UNROLL for (int e = 0; e < SUMS; e++) sum[0][e] += sum[chain][e];
-#endif
 }
 
 // Loads the slabs that are new at a task's step.
@@ -147,24 +65,18 @@ __device__ __forceinline__ void load_step(const float* patch, int step, int turn
     UNROLL for (int c = 0; c < CHANNELS; c++)
         load_slab(patch + c * TILE_SIZE + 2 * step * PITCH, a[c][turn % RING]);
 }
-#endif
 
-// A warp walks down a task's rows of windows.  Without RUN, the patches' slabs pass through its
-// registers; with AHEAD, the next row's slabs are on their way while this row's are multiplied.
-__device__ __forceinline__ void do_task(const float* tile, WEIGHTS(b), const float shift[GROUPS],
-                                        const float* image, const float* weights,
-                                        float* results WHERE_ARGUMENT, int map, int window,
-                                        int top, int start)
+// A warp walks down a task's rows of windows, and the patches' slabs pass through its registers.
+// With AHEAD, the next row's slabs are on their way while this row's are multiplied.
+__device__ __forceinline__ void do_task(const float* tile, const unsigned b[SLABS][2][4],
+                                        const float shift[GROUPS], const float* image,
+                                        const float* weights, float* results WHERE_ARGUMENT,
+                                        int map, int window, int top, int start)
 {
     const float* patch = tile + 2 * start * PITCH + 2 * window + 2 * (threadIdx.x % 4);
     const int at = map * MAP_PITCH + window / WINDOWS_RIGHT;
-#if RUN
-    slab a[2][RUN];
-    load_run(patch, 0, a[0]);
-#else
     slab a[CHANNELS][RING];
     UNROLL for (int s = 0; s < RING - 1; s++) load_step(patch, s, s, a);
-#endif
     struct pooled most[GROUPS][2];
     bool doubtful = false;
     ROLLED for (int first = 0; first < STEPS; first += RING)
@@ -172,16 +84,9 @@ __device__ __forceinline__ void do_task(const float* tile, WEIGHTS(b), const flo
             int step = first + u;
             if (STEPS % RING && step >= STEPS) break;
             float sum[CHAINS][SUMS];
-#if RUN
-            const float* next = patch + (step + 1 < STEPS ? 2 * PITCH : 0);
-            multiply(patch, next, b, a, sum[0]);
-            patch = next;
-#else
             if (!AHEAD) load_step(patch, step + RING - 1, u + RING - 1, a);
-            begin(a, u, b, sum);
+            multiply(a, u, b, sum);
             if (AHEAD && step + 1 < STEPS) load_step(patch, step + RING - 1, u + RING - 1, a);
-            complete(sum);
-#endif
             UNROLL for (int e = 0; e < 2 * GROUPS; e++) {
                 int m = e / 2, half = e % 2;
                 struct pooled four = of_four(sum[0] + 8 * m, half, shift[m]);
@@ -193,26 +98,24 @@ __device__ __forceinline__ void do_task(const float* tile, WEIGHTS(b), const flo
     repair_task(doubtful, image, weights, shift, results WHERE(0), map, window, top, start);
 }
 
-// A team takes band after band, through one buffer, or through two with the next band's copies
+// A block takes band after band, through one buffer, or through two with the next band's copies
 // under way.
 __device__ __forceinline__ void bands(const float* x, const float* weights, float* out,
-                                      int images, float* tiles, WEIGHTS(b),
+                                      int images, float* tiles, const unsigned b[SLABS][2][4],
                                       const float shift[GROUPS], int map,
                                       int worker WHERE_ARGUMENT)
 {
-    const int apart = gridDim.x * (THREADS / TEAM);
-    int band = threadIdx.x / TEAM * gridDim.x + blockIdx.x;
+    int band = blockIdx.x;
     if (FLAT && BUFFERS == 2 && band < images * BANDS) start_band(x, band, tiles);
-    for (int turn = 0; band < images * BANDS; band += apart, turn ^= BUFFERS - 1) {
+    for (int turn = 0; band < images * BANDS; band += gridDim.x, turn ^= BUFFERS - 1) {
         float* tile = tiles + turn * BAND_SIZE;
         await_band(x, band, tile);
         meet();
-        if (FLAT && BUFFERS == 2 && band + apart < images * BANDS)
-            start_band(x, band + apart, tiles + (turn ^ 1) * BAND_SIZE);
+        if (FLAT && BUFFERS == 2 && band + gridDim.x < images * BANDS)
+            start_band(x, band + gridDim.x, tiles + (turn ^ 1) * BAND_SIZE);
         const float* image = x + (size_t)(band / BANDS) * IMAGE_SIZE;
         int top = band % BANDS * BAND_ROWS;
         const size_t to = (size_t)(band / BANDS) * RESULT_SIZE + top * COLUMNS;
-        // Spare warps repeat a task: four multiply together.
         for (int task = worker; task < TASKS; task += WORKERS)
             do_task(tile, b, shift, image, weights, out + to WHERE(to), map,
                     task % STRIPS * 8 + threadIdx.x % 32 / 4, top,
@@ -226,27 +129,20 @@ __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
 {
     extern __shared__ __align__(128) char shared[];
     AWAIT_EARLIER();
-    float* tiles = (float*)(shared + WEIGHT_BYTES) + threadIdx.x / TEAM * BUFFERS * BAND_SIZE;
-    int warp = MEMBER / 32, lane = threadIdx.x % 32;
-    int worker = WGMMA ? warp : warp / MAP_GROUPS, group = WGMMA ? 0 : warp % MAP_GROUPS;
+    float* tiles = (float*)shared;
+    int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    int worker = warp / MAP_GROUPS, group = warp % MAP_GROUPS;
     int map = group * 4 + lane % 4;
     // What no copy reaches meets zeros of the mask, and must be finite.
-    for (int e = MEMBER; e < BUFFERS * BAND_SIZE; e += TEAM) tiles[e] = 0.0f;
+    for (int e = threadIdx.x; e < BUFFERS * BAND_SIZE; e += THREADS) tiles[e] = 0.0f;
     float shift[GROUPS];
     UNROLL for (int m = 0; m < GROUPS; m++)
         shift[m] = map + 4 * m < MAPS ? bias[map + 4 * m] : 0.0f;
-#if WGMMA
-    for (int e = threadIdx.x; e < WEIGHT_BYTES / 16; e += THREADS)
-        ((uint4*)shared)[e] = ((const uint4*)weights)[e];
-    shared_ready();
-    word b = PIECES_AT((unsigned)__cvta_generic_to_shared(shared), ROW_BYTES / 2);
-#else
     unsigned b[SLABS][2][4];
     UNROLL for (int row = 0; row < 2 * SLABS; row++)
         UNROLL for (int e = 0; e < 4; e++)
             b[row / 2][row % 2][e] =
                 ((const unsigned*)weights)[((group * SLABS * 2 + row) * 4 + e) * 32 + lane];
-#endif
     __syncthreads();
     bands(x, weights, out, images, tiles, b, shift, map, worker WHERE(0));
 }

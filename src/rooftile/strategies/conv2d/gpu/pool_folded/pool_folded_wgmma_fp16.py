@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from rooftile.strategies.conv2d.gpu.pool_folded._narrow import NarrowFolded
+from rooftile.strategies.conv2d.gpu.pool_folded._warpgroups import WarpgroupsFolded
 
 
-class PoolFoldedWgmmaFp16(NarrowFolded):
+class PoolFoldedWgmmaFp16(WarpgroupsFolded):
     """Weights in shared memory, sums of all maps in a warp's registers; float16."""
 
     name = "pool_folded_wgmma_fp16"
     order = 21
     precision = narrow = "fp16"
-    wgmma = True
-    architectures = ("sm_90",)
     summary = "its products by warpgroups, weights in shared memory, inputs in float16"
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from rooftile.ops import Conv2d
-from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.conv2d.gpu.pool_folded._float import BAND_TUNABLES, WarpgroupsFolded
-from rooftile.strategies.conv2d.gpu.pool_folded._layout import groups_of, slabs_of, whole_segments
+import numpy as np
+
+from rooftile.ops import Conv2d, Float32
+from rooftile.strategies.conv2d.gpu.pool_folded._layout import groups_of
 from rooftile.strategies.conv2d.gpu.pool_folded._split import SplitFolded
+from rooftile.strategies.conv2d.gpu.pool_folded._warpgroups import WarpgroupsFolded
 from rooftile.strategies.gpu import Config
 
 _OTHERS = 72
@@ -25,13 +26,18 @@ class PoolFoldedWgmmaIeee(SplitFolded, WarpgroupsFolded):
     name = "pool_folded_wgmma_ieee"
     order = 25
     few_maps = 7
-    axes = (2, 3, 4, 0, 7, 1, 8, 5, 6)
     most_slabs = 64
-    worth = 32 * 1024
-    static_bytes = 128
+    most_groups = 8
     source = "pool_folded_wgmma_ieee"
     summary = "the same for float32 as two numbers of float16, scaled into its range"
-    tunables = (*BAND_TUNABLES, WarpgroupsFolded.warps, SplitFolded.summed)
+    tunables = (*WarpgroupsFolded.tunables, SplitFolded.summed)
+
+    def defaults(self, problem: Conv2d) -> dict[str, int]:
+        """Those of its kind; runs are long where that leaves no more slabs over."""
+        config = super().defaults(problem)
+        longer = config | {"SUMMED": 2 * config["SUMMED"]}
+        same = self._folded_count(problem, longer) == self._folded_count(problem, config)
+        return longer if same else config
 
     def why_slow(self, problem: Conv2d) -> str | None:
         """Every block loads the weights, which little work does not pay for."""
@@ -40,21 +46,13 @@ class PoolFoldedWgmmaIeee(SplitFolded, WarpgroupsFolded):
             return f"it pays from {_LEAST_FLOPS:,} FLOPs"
         return reason
 
-    def _shared_out(self, problem: Conv2d, config: Config) -> dict[str, int]:
-        """Strips for whole warpgroups, and as many of them as find room: they hide each other's
-        loads better than a second buffer does."""
-        segments = {"SEGMENTS": whole_segments(problem, config)[0]}
-        wishes = ({**segments, "WARPS": warps} for warps in (16, 12, 8, 4))
-        valid = (wish for wish in wishes if self.invalid(problem, {**config, **wish}) is None)
-        return next(valid, segments)
+    def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
+        """Behind the folded weights the weights as `tap` wants them."""
+        return np.concatenate([super().pack(problem, weights, config), weights.ravel()])
 
-    def _held(self, problem: Conv2d, config: Config) -> int:
+    def _held(self, problem: Conv2d) -> int:
         """Three kinds of sums, and the others."""
         return _OTHERS + 24 * groups_of(problem)
-
-    def _all_slabs(self, problem: Conv2d, config: Config) -> int:
-        """The slabs in whole runs of `SUMMED`."""
-        return blocks(slabs_of(problem), config["SUMMED"]) * config["SUMMED"]
 
 
 STRATEGY = PoolFoldedWgmmaIeee()

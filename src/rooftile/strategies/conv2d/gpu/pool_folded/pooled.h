@@ -3,7 +3,7 @@
 // weights lie.
 //
 // A thread holds SUMS sums, eight of each group of four maps: [row of the fold's window][half of
-// the band][column of the fold's window].
+// the band, or window of two beside each other][column of the fold's window].
 //
 // With WINNERS, a text says too where the largest sum of each window stands, see winner_place.h:
 // where[images][MAPS][ROWS][COLUMNS].  Its kernel and its functions then have an argument more
@@ -136,13 +136,13 @@ __device__ __noinline__ struct pooled directly(const given* image, const element
     return most;
 }
 
-// The pool over a fold's window, of one group of maps and one half of the band.  An average needs
-// the activations first.
+// The pool over a fold's window, or over the eight sums of two BESIDE each other, of one group of maps
+// and one half of the band.  An average needs the activations first.
 __device__ __forceinline__ struct pooled of_four(const float sum[8], int half, float shift)
 {
     struct pooled most;
     UNROLL for (int row = 0; row < 2; row++)
-        UNROLL for (int column = 0; column < 2; column++) {
+        UNROLL for (int column = 0; column < 4 / HALVES; column++) {
             struct pooled one;
             one.sum = sum[4 * row + 2 * half + column];
             if (POOL_AVERAGE) one.sum = activate(one.sum + shift);
@@ -157,25 +157,35 @@ __device__ __forceinline__ struct pooled of_four(const float sum[8], int half, f
 // Whether a lane holds a result.  The compiler sees that all do where the sizes leave none over.
 __device__ __forceinline__ bool held(int map, int window, int row)
 {
-    bool column = FOLD_COLUMNS % 8 == 0 || window < FOLD_COLUMNS;
-    bool rows = (ROWS % BAND_ROWS == 0 && BAND_ROWS % 2 == 0) || row < ROWS;
+    bool column = FOLD_COLUMNS % STRIP_COLUMNS == 0 || window < FOLD_COLUMNS;
+    bool rows = (ROWS % BAND_ROWS == 0 && BAND_ROWS % HALVES == 0) || row < ROWS;
     return window % WINDOWS_RIGHT == 0 && column && rows && (MAPS % 4 == 0 || map < MAPS);
 }
 
-// Adds what one step's fold has given to the pool's window, and stores the result where the window
-// is complete.  Returns whether that is NaN.
-__device__ __forceinline__ bool pool_step(struct pooled four, struct pooled* most, float shift,
-                                          int step, int start, int half,
-                                          result* place WHERE_ARGUMENT, int map, int window,
-                                          int top)
+// Adds what one step's fold has given to the pool's window.  Returns whether the lane's part of the
+// window is complete.
+__device__ __forceinline__ bool add_fold(struct pooled fold, struct pooled* most, int step,
+                                         int window)
 {
 #if WINNERS
-    four.place += 2 * (step % WINDOWS_DOWN) * POOL_WIDTH + 2 * (window % WINDOWS_RIGHT);
+    fold.place += 2 * (step % WINDOWS_DOWN) * POOL_WIDTH + 2 * (window % WINDOWS_RIGHT);
 #endif
-    *most = step % WINDOWS_DOWN ? with_later(*most, four) : four;
-    if ((step + 1) % WINDOWS_DOWN) return false;
+    *most = step % WINDOWS_DOWN ? with_later(*most, fold) : fold;
+    return (step + 1) % WINDOWS_DOWN == 0;
+}
+
+// What lanes have of a window.
+__device__ __forceinline__ struct pooled whole_window(struct pooled most)
+{
+    return of_lanes(most, 4, 2 * HALVES * WINDOWS_RIGHT);
+}
+
+// Stores a window's result.  Returns whether that is NaN.
+__device__ __forceinline__ bool store_window(struct pooled all, float shift, int step, int start,
+                                             int half, result* place WHERE_ARGUMENT, int map,
+                                             int window, int top)
+{
     int row = half * HALF_ROWS + (start + step) / WINDOWS_DOWN;
-    struct pooled all = of_lanes(*most, 4, 4 * WINDOWS_RIGHT);
     float y = completed(all.sum, shift);
     if (held(map, window, top + row)) {
         place[row * COLUMNS] = RESULT(y);
@@ -186,13 +196,24 @@ __device__ __forceinline__ bool pool_step(struct pooled four, struct pooled* mos
     return y != y;
 }
 
+// Does both where a step's fold completes the window.
+__device__ __forceinline__ bool pool_step(struct pooled fold, struct pooled* most, float shift,
+                                          int step, int start, int half,
+                                          result* place WHERE_ARGUMENT, int map, int window,
+                                          int top)
+{
+    return add_fold(fold, most, step, window) &&
+           store_window(whole_window(*most), shift, step, start, half, place WHERE(0), map,
+                        window, top);
+}
+
 // Computes those of a task's results that are NaN from their definition, one by one.
 __device__ __noinline__ void repair(const given* image, const element* weights, float shift,
                                     result* results WHERE_ARGUMENT, int map, int window, int top,
                                     int start)
 {
     const int rows = STEPS / WINDOWS_DOWN, column = window / WINDOWS_RIGHT;
-    ROLLED for (int e = 0; e < 2 * rows; e++) {
+    ROLLED for (int e = 0; e < HALVES * rows; e++) {
         int row = start + e / rows * HALF_ROWS + e % rows;
         int at = map * MAP_PITCH + row * COLUMNS + column;
         bool wrong = held(map, window, top + row) && IS_NAN(results[at]);

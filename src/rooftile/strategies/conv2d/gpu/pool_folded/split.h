@@ -1,10 +1,11 @@
-// Splits folded weights into two numbers of float16, each map's scaled as `common/scaled.h` says.
+// Splits folded weights into two numbers of float16, each map's scaled as `common/scaled.h` says; or,
+// with one of the NUMBERS, rounds them, to TF32's bits.
 //
-// For rung 25, pool_folded_wgmma_ieee, weights[ALL_SLABS][2 rows][MAP_GROUPS][2][8 columns][8 deep],
+// For rungs 24 and 25, pool_folded_wgmma_tf32 and _ieee, weights[ALL_SLABS][2 rows][MAP_GROUPS][2][8 columns][8 deep],
 // for rung 45, pool_folded_ieee, weights[MAP_GROUPS][SLABS][2][2 rows][32 lanes][2]; behind them the
 // given weights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH]; spans[MAPS], one for each map's weights;
-// split[ALL_SLABS][2 rows][2 numbers][MAP_GROUPS][2][8 columns][8 deep] or
-// split[MAP_GROUPS][SLABS][2 numbers][2][2 rows][32 lanes][2] in float16, behind them the
+// split[ALL_SLABS][2 rows][NUMBERS][MAP_GROUPS][2][8 columns][8 deep] or
+// split[MAP_GROUPS][SLABS][NUMBERS][2][2 rows][32 lanes][2] in float16, behind them the
 // exponents[4 MAP_GROUPS] that scale results back, the least result that small weights leave no
 // doubt of, and the given weights.
 
@@ -23,16 +24,24 @@
 #define TOGETHER 256
 #define GROUP_OF(i) ((i) / TOGETHER / SLABS)
 #endif
-#define FOLDED (256 * MAP_GROUPS * ALL_SLABS)
+#define FOLDED_WEIGHTS (256 * MAP_GROUPS * ALL_SLABS)
+#define FOLDED (FOLDED_WEIGHTS * NUMBERS / 2)
+
+#if NUMBERS == 1
+#include "common/tf32.h"
+#define GIVEN_WEIGHT(weight) tf32(weight)
+#else
+#define GIVEN_WEIGHT(weight) (weight)
+#endif
 
 // Finds the span of each map's weights.  Grid: a block a map.
 __global__ void measure_weights(const GLOBAL float* weights, GLOBAL struct range* spans)
 {
     __shared__ struct range ranges[MEASURE_THREADS];
-    const GLOBAL float* filter = weights + FOLDED + blockIdx.x * FILTER_SIZE;
+    const GLOBAL float* filter = weights + FOLDED_WEIGHTS + blockIdx.x * FILTER_SIZE;
     struct range range = {0, ~0u};
     for (int e = threadIdx.x; e < FILTER_SIZE; e += MEASURE_THREADS)
-        widen(&range, __float_as_uint(filter[e]));
+        widen(&range, __float_as_uint(GIVEN_WEIGHT(filter[e])));
     ranges[threadIdx.x] = range;
     __syncthreads();
     if (threadIdx.x > 0) return;
@@ -58,17 +67,19 @@ __global__ void split_weights(const GLOBAL float* weights, const GLOBAL struct r
                               GLOBAL float* split, int count)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < FOLDED) {
+    if (i < FOLDED_WEIGHTS) {
         int at = i % TOGETHER, map = GROUP_OF(i) * 4 + at / 16 % 4;
         // Maps beyond the last have no span of their own; their weights are zeros.
         struct range span = spans[map < MAPS ? map : 0];
-        float weight = weights[i] * power(scale_of(span));
-        GLOBAL narrow* numbers = (GLOBAL narrow*)split + i / TOGETHER * (2 * TOGETHER) + at;
+        float weight = GIVEN_WEIGHT(weights[i]) * power(scale_of(span));
+        GLOBAL narrow* numbers =
+            (GLOBAL narrow*)split + i / TOGETHER * (NUMBERS * TOGETHER) + at;
         narrow high = NARROW(weight);
         numbers[0] = high;
-        numbers[TOGETHER] = NARROW(low(weight, widened(high)));
+        if (NUMBERS == 2) numbers[TOGETHER] = NARROW(low(weight, widened(high)));
     } else if (i < count) {
-        split[4 * MAP_GROUPS + 1 + i] = weights[i];
+        int behind = i - FOLDED_WEIGHTS;
+        split[FOLDED + 4 * MAP_GROUPS + 1 + behind] = GIVEN_WEIGHT(weights[i]);
     }
     if (i < 4 * MAP_GROUPS) {
         struct range span = spans[i < MAPS ? i : 0];

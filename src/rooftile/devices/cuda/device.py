@@ -65,12 +65,17 @@ class CudaDevice(Described):
         """The address of the device's own stream."""
         return self._own_address
 
+    @property
+    def context(self) -> int:
+        """Its primary context, which other libraries share."""
+        return self._context
+
     def is_current(self) -> bool:
         """Whether the calling thread is on it."""
         return current_context() == self._context
 
     def make_current(self) -> None:
-        """Make its primary context, which other libraries share, the calling thread's."""
+        """Make its `context` the calling thread's."""
         self._device.set_current()
 
     def allocate(self, nbytes: int) -> Any:

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from rooftile.devices.cuda import library, replays
+from rooftile.devices.cuda import replays
 
 OWN = 42
 
@@ -68,7 +68,7 @@ def graphs(monkeypatch, request):
         def start(self, stream):
             started.append((self.buffers, stream))
 
-    monkeypatch.setattr(replays, "_Graph", Graph)
+    monkeypatch.setattr(replays, "_graph_of", Graph)
     new = Table if request.param == "compiled" else lambda *_: None
     monkeypatch.setattr(replays, "new_table", new)
     return made, started
@@ -148,7 +148,7 @@ def test_threads_make_one(graphs):
 
 @pytest.mark.parametrize("changed", [{"current": False}, {"captured": True}])
 def test_without_compiled_code_another_gpu_and_a_capture_are_left_alone(monkeypatch, changed):
-    monkeypatch.setattr(replays, "_Graph", lambda *_: None)
+    monkeypatch.setattr(replays, "_graph_of", lambda *_: None)
     monkeypatch.setattr(replays, "new_table", lambda *_: None)
     device = Device()
     start, several = starter(device=device)
@@ -157,32 +157,3 @@ def test_without_compiled_code_another_gpu_and_a_capture_are_left_alone(monkeypa
     for name, value in changed.items():
         setattr(device, name, value)
     assert several.replay([5], 1) is None
-
-
-class Driver:
-    """Notes which of its functions are called, by their names; each succeeds."""
-
-    def __init__(self):
-        self.called = []
-
-    def __getitem__(self, name):
-        return lambda *arguments: self.called.append(name) or 0
-
-    __getattr__ = __getitem__
-
-
-def test_a_graph_is_made_without_regard_to_others_captures(monkeypatch):
-    driver, launches = Driver(), Launches()
-    for module in (library, replays):
-        monkeypatch.setattr(module, "library", lambda: driver)
-    graph = replays._Graph(launches, (16, 32))
-    assert launches.started == [((16, 32), 0)]
-    assert driver.called[0] == driver.called[-1] == "cuThreadExchangeStreamCaptureMode"
-    made = ["cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuGraphInstantiateWithFlags"]
-    assert [name for name in driver.called if name in made] == made
-    driver.called.clear()
-    for stream in (7, 8):
-        graph.start(stream)
-    assert driver.called == ["cuGraphLaunch"] * 2
-    del graph
-    assert driver.called[-1] == "cuGraphExecDestroy"

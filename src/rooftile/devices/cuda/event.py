@@ -1,22 +1,26 @@
-"""A point in one stream that others wait for."""
+"""Points in streams."""
 
 from __future__ import annotations
 
 import ctypes
+import weakref
 
-from rooftile.devices.cuda.library import call
+from rooftile.devices.cuda.library import answer, call, library
 
-_WITHOUT_TIMING = 2
-"""CU_EVENT_DISABLE_TIMING: a stream passes an event sooner where nobody asks for its time."""
+_TIMED, _WITHOUT_TIMING = 0, 2
+"""CU_EVENT_DEFAULT and CU_EVENT_DISABLE_TIMING: a stream passes an event sooner where nobody asks
+for its time."""
 
 
 class Event:
     """A point that moves; streams are given by their addresses."""
 
-    def __init__(self) -> None:
+    def __init__(self, flags: int = _WITHOUT_TIMING) -> None:
         """In the present context."""
-        self._event = ctypes.c_void_p()
-        call("cuEventCreate", ctypes.byref(self._event), ctypes.c_uint(_WITHOUT_TIMING))
+        made = answer("cuEventCreate", ctypes.c_void_p, ctypes.c_uint(flags))
+        self._event = ctypes.c_void_p(made)
+        # The driver frees an event that is still waited for once that is over.
+        weakref.finalize(self, library().cuEventDestroy_v2, self._event).atexit = False
 
     def record(self, stream: int) -> None:
         """It is behind all that a stream holds."""
@@ -25,3 +29,22 @@ class Event:
     def delay(self, stream: int) -> None:
         """What a stream is given from now on waits for it."""
         call("cuStreamWaitEvent", ctypes.c_void_p(stream), self._event, ctypes.c_uint(0))
+
+    def sync(self) -> None:
+        """Wait until the GPU has passed it."""
+        call("cuEventSynchronize", self._event)
+
+
+class Mark(Event):
+    """A point in a stream that stays, and whose time the GPU notes."""
+
+    def __init__(self, stream: int) -> None:
+        """In the stream's context."""
+        super().__init__(_TIMED)
+        self.record(stream)
+
+    def since(self, before: Mark) -> float:
+        """Milliseconds from another mark to this; the GPU has passed both."""
+        found = ctypes.c_float()
+        call("cuEventElapsedTime", ctypes.byref(found), before._event, self._event)
+        return found.value

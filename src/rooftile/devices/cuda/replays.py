@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import ctypes
 import threading
-import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from rooftile.devices.cuda.graph import Graph, capture
 from rooftile.devices.cuda.launches import CudaLaunches
-from rooftile.devices.cuda.library import RELAXED, call, check, library, while_capturing
+from rooftile.devices.cuda.library import while_capturing
 from rooftile.devices.cuda.replay import Table, new_table
 
 if TYPE_CHECKING:
     from rooftile.devices.cuda.device import CudaDevice
 
-_NON_BLOCKING = 1
 _COMES_AGAIN = 2
 """Buffers that came so often before get a graph."""
 _MOST_GRAPHS = 16
@@ -24,46 +22,12 @@ _PATIENCE = 1000
 _MOST_SEEN = 64
 
 
-class _Graph:
-    """An executable graph of the driver's."""
-
-    def __init__(self, launches: CudaLaunches, buffers: Sequence[int]) -> None:
-        """In the present context.  Raises `RuntimeError`."""
-        # Another thread may be capturing a graph of the caller's.
-        with while_capturing():
-            made = _instantiated(launches, buffers)
-        self.address = made.value or 0
-        # Its arguments are Python's integers, which would be cut to 32 bits otherwise.
-        self._launch = library()["cuGraphLaunch"]
-        self._launch.argtypes = ctypes.c_void_p, ctypes.c_void_p
-        # The driver wants one thread at a time.
-        self._turn = threading.Lock()
-        # The driver frees a graph that still runs once it is done.
-        weakref.finalize(self, library().cuGraphExecDestroy, made).atexit = False
-
-    def start(self, stream: int) -> None:
-        """Launch it."""
-        with self._turn:
-            code = self._launch(self.address, stream)
-        if code:
-            check(code)
-
-
-def _instantiated(launches: CudaLaunches, buffers: Sequence[int]) -> ctypes.c_void_p:
-    """The graph of a start."""
-    stream, graph, made = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
-    call("cuStreamCreate", ctypes.byref(stream), ctypes.c_uint(_NON_BLOCKING))
-    try:
-        call("cuStreamBeginCapture_v2", stream, ctypes.c_int(RELAXED))
-        try:
-            launches.start(buffers, stream.value or 0)
-        finally:
-            call("cuStreamEndCapture", stream, ctypes.byref(graph))
-        call("cuGraphInstantiateWithFlags", ctypes.byref(made), graph, ctypes.c_ulonglong(0))
-        call("cuGraphDestroy", graph)
-    finally:
-        call("cuStreamDestroy_v2", stream)
-    return made
+def _graph_of(launches: CudaLaunches, buffers: Sequence[int]) -> Graph:
+    """The graph of a start, in the present context."""
+    # Another thread may be capturing a graph of the caller's.
+    with while_capturing(), capture() as (stream, made):
+        launches.start(buffers, stream)
+    return made[0]
 
 
 Replay = Callable[[list[int], int], bool | None]
@@ -83,7 +47,7 @@ class Replays:
         self._launches, self._device = launches, device
         self.replay: Replay = _unknown
         """Asked before anything else: most calls need no more."""
-        self._graphs: dict[tuple[int, ...], _Graph] = {}
+        self._graphs: dict[tuple[int, ...], Graph] = {}
         self._dropped = self._graphs
         """Those of before: a thread may be launching one."""
         self._table: Table | None = None
@@ -110,7 +74,7 @@ class Replays:
         with self._making:
             if key in self._graphs or not self._has_room():
                 return
-            graph = self._graphs[key] = _Graph(self._launches, key)
+            graph = self._graphs[key] = _graph_of(self._launches, key)
             if self.replay is _unknown:
                 self._table = new_table(self._device.context, len(key), _MOST_GRAPHS)
                 self.replay = self._table.replay if self._table else self._replay

@@ -91,7 +91,7 @@ class Repeat:
     @cached_property
     def _call(self) -> Repeating:
         """What a call asks is at hand here: to look it up takes as long as to ask half of it."""
-        current_stream, gpu = self.library.current_stream, self.gpu
+        current_stream = self.library.stream_of(self.gpu)
         read, make, made_at = self._read, self._make, self.inputs
         common, takes_out, stamp = self._buffers.copy, self._takes_out, self.stamp
         floats, kept_room = self.floats, self._rooms.kept.get
@@ -102,7 +102,7 @@ class Repeat:
         def call(arrays: Sequence[Any], out: Any) -> Any:
             if stamp is not None and stamp != recent_stamp():
                 return None
-            stream = current_stream(gpu)
+            stream = current_stream()
             if not has_pool and is_capturing(stream):
                 return None
             buffers = common()

@@ -20,7 +20,7 @@ class Driver:
 
     __getattr__ = __getitem__
 
-    def cuGetErrorName(self, code, to):  # noqa: N802
+    def cuGetErrorName(self, code, to):
         ctypes.cast(to, ctypes.POINTER(ctypes.c_char_p))[0] = b"CUDA_ERROR_MADE_UP"
 
 

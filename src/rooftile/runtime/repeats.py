@@ -94,7 +94,8 @@ class Repeat:
         current_stream = self.library.stream_of(self.gpu)
         read, make, made_at = self._read, self._make, self.inputs
         common, takes_out, stamp = self._buffers.copy, self._takes_out, self.stamp
-        floats, kept_room = self.floats, self._rooms.kept.get
+        floats, rooms = self.floats, self._rooms
+        are_kept, kept_room, new_room = rooms.are_kept, rooms.kept.get, rooms.new
         replays, begin, at_once = self._replays, self._begin, self.turns is None
         is_capturing = self.device.is_capturing
         has_pool = at_once and self.library.graph_pool
@@ -112,8 +113,11 @@ class Repeat:
                 out, buffers[made_at] = make()
             elif not takes_out(out, arrays, buffers):
                 return None
-            if floats and (room := kept_room(stream)) is not None:
-                buffers += room[1]
+            if floats:
+                # It is held here until all that works in it has been started.
+                room = kept_room(stream) if are_kept else new_room()
+                if room is not None:
+                    buffers += room[1]
             if at_once and replays.replay(buffers, stream):
                 return out
             return out if begin(buffers, stream) else None
@@ -126,14 +130,11 @@ class Repeat:
         if not device.is_current():
             return False
         captured = device.is_capturing(stream)
-        if self.floats:
-            rooms = self._rooms
-            if rooms.are_kept and not captured:
-                room = rooms.kept.get(stream) or rooms.keep(stream)
-            else:
-                # It is held here until all that works in it has been started.
-                room = rooms.new()
-            buffers[len(self._buffers) :] = room[1]
+        first, rooms = len(self._buffers), self._rooms
+        if self.floats and rooms.are_kept and (captured or len(buffers) == first):
+            # As in a call, of which this may be the first on the stream.
+            room = rooms.new() if captured else rooms.keep(stream)
+            buffers[first:] = room[1]
         if captured or self.overlaps:
             # A graph cannot be launched into one that is being captured.
             self.launches.start(buffers, stream)

@@ -43,7 +43,8 @@ def test_static_and_dynamic_shared_memory_together_may_pass_48_kib(cuda_device, 
 def test_what_runs_beside_others_asks_for_all_shared_memory(cuda_device):
     alone = Launch("turn", (1, 1, 1), (32, 1, 1), 128)
     for launch, percent in ((alone, -1), (replace(alone, beside=True), 100)):
-        kernel = ctypes.c_void_p(cuda_device.compile(TEXT, {}).launchable(launch))
+        program = cuda_device.compile(TEXT, {})
+        kernel = ctypes.c_void_p(program.launchable(launch))
         function = ctypes.c_void_p(answer("cuKernelGetFunction", ctypes.c_void_p, kernel))
         found = answer("cuFuncGetAttribute", ctypes.c_int, CARVEOUT, function)
         assert found == percent

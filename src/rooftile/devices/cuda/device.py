@@ -204,6 +204,11 @@ class CudaDevice(Described):
         """See `GpuDevice.mark`."""
         return Mark(self.stream_address)
 
+    def event(self) -> Event:
+        """A point in streams, which moves."""
+        with self.on():
+            return Event()
+
     def between(self, before: Mark, after: Mark) -> float:
         """See `GpuDevice.between`."""
         return after.since(before)

@@ -4,12 +4,30 @@ from __future__ import annotations
 
 import ctypes
 import weakref
+from collections.abc import Callable
+from functools import cache
+from typing import NamedTuple
 
-from rooftile.devices.cuda.library import answer, call, library
+from rooftile.devices.cuda.library import answer, call, check, library
 
 _TIMED, _WITHOUT_TIMING = 0, 2
 """CU_EVENT_DEFAULT and CU_EVENT_DISABLE_TIMING: a stream passes an event sooner where nobody asks
 for its time."""
+
+
+class _Functions(NamedTuple):
+    """Of the driver, which take Python's integers: to make others takes as long as a call."""
+
+    record: Callable[..., int]
+    delay: Callable[..., int]
+
+
+@cache
+def _functions() -> _Functions:
+    record, delay = library()["cuEventRecord"], library()["cuStreamWaitEvent"]
+    record.argtypes = ctypes.c_void_p, ctypes.c_void_p
+    delay.argtypes = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint
+    return _Functions(record, delay)
 
 
 class Event:
@@ -17,22 +35,23 @@ class Event:
 
     def __init__(self, flags: int = _WITHOUT_TIMING) -> None:
         """In the present context."""
-        made = answer("cuEventCreate", ctypes.c_void_p, ctypes.c_uint(flags))
-        self._event = ctypes.c_void_p(made)
+        self._event: int = answer("cuEventCreate", ctypes.c_void_p, ctypes.c_uint(flags))
+        self._functions = _functions()
         # The driver frees an event that is still waited for once that is over.
-        weakref.finalize(self, library().cuEventDestroy_v2, self._event).atexit = False
+        destroy, event = library().cuEventDestroy_v2, ctypes.c_void_p(self._event)
+        weakref.finalize(self, destroy, event).atexit = False
 
     def record(self, stream: int) -> None:
         """It is behind all that a stream holds."""
-        call("cuEventRecord", self._event, ctypes.c_void_p(stream))
+        check(self._functions.record(self._event, stream))
 
     def delay(self, stream: int) -> None:
         """What a stream is given from now on waits for it."""
-        call("cuStreamWaitEvent", ctypes.c_void_p(stream), self._event, ctypes.c_uint(0))
+        check(self._functions.delay(stream, self._event, 0))
 
     def sync(self) -> None:
         """Wait until the GPU has passed it."""
-        call("cuEventSynchronize", self._event)
+        call("cuEventSynchronize", ctypes.c_void_p(self._event))
 
 
 class Mark(Event):
@@ -46,5 +65,6 @@ class Mark(Event):
     def since(self, before: Mark) -> float:
         """Milliseconds from another mark to this; the GPU has passed both."""
         found = ctypes.c_float()
-        call("cuEventElapsedTime", ctypes.byref(found), before._event, self._event)
+        events = ctypes.c_void_p(before._event), ctypes.c_void_p(self._event)
+        call("cuEventElapsedTime", ctypes.byref(found), *events)
         return found.value

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rooftile.devices.cuda.driver import address_of
 from rooftile.devices.cuda.event import Event, Mark
 from rooftile.devices.cuda.graph import Stream
-from rooftile.devices.cuda.library import call, library
+from rooftile.devices.cuda.library import call, check, library
 
 _MEMORY_TYPE, _HOST = 2, 1
 """CU_POINTER_ATTRIBUTE_MEMORY_TYPE, and what it is of page-locked memory."""
@@ -27,6 +27,9 @@ class CudaStream:
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
         self._on = ctypes.c_void_p(stream.address)
+        # Its arguments are Python's integers: to make others takes as long as the call.
+        self._start = library()["cuMemcpyAsync"]
+        self._start.argtypes = ctypes.c_uint64, ctypes.c_uint64, ctypes.c_size_t, ctypes.c_void_p
 
     @property
     def address(self) -> int:
@@ -39,14 +42,16 @@ class CudaStream:
         From pageable memory the driver copies through memory of its own: the call lasts until it
         has read the array.
         """
-        self._copy(address_of(buffer) + first, array.ctypes.data, array.nbytes)
+        to, source = address_of(buffer) + first, array.ctypes.data
+        check(self._start(to, source, array.nbytes, self._on))
 
     def copy_out(self, buffer: Any, array: NDArray[Any]) -> None:
         """Start to copy the start of device memory into a contiguous array.
 
         Into pageable memory the call lasts until the copy is done.
         """
-        self._copy(array.ctypes.data, address_of(buffer), array.nbytes)
+        to, source = array.ctypes.data, address_of(buffer)
+        check(self._start(to, source, array.nbytes, self._on))
 
     def mark(self) -> Mark:
         """A point in the work handed over so far, whose time the device notes."""
@@ -59,10 +64,6 @@ class CudaStream:
     def synchronise(self) -> None:
         """Wait until everything handed over is done."""
         call("cuStreamSynchronize", self._on)
-
-    def _copy(self, to: int, source: int, nbytes: int) -> None:
-        places = ctypes.c_uint64(to), ctypes.c_uint64(source)
-        call("cuMemcpyAsync", *places, ctypes.c_size_t(nbytes), self._on)
 
 
 def is_pinned(array: NDArray[Any]) -> bool:

@@ -90,13 +90,13 @@ def check_wrong(rung, device):
         # Ghost cells, the last tap, a map's bias, a strip.
         ("i >= 0 && i < HEIGHT", "i < HEIGHT"),
         ("v < MASK_WIDTH; v++", "v < MASK_WIDTH - 1; v++"),
-        ("float shift = bias[m]", "float shift = bias[0]"),
-        ("e < OUT_HEIGHT * STRIPS", "e < OUT_HEIGHT * STRIPS - 1"),
+        ("float shift = bias[map + m]", "float shift = bias[m]"),
+        ("* OUT_HEIGHT * STRIPS; e +=", "* OUT_HEIGHT * STRIPS - 1; e +="),
         # The last pieces of a row, another row's, the last threads' sums, the bias.
         (LAST_PIECES, LAST_PIECES.replace("HELD;", "HELD - 1;")),
         ("(size_t)o * INPUTS", "(size_t)first * INPUTS"),
         ("reach = REACH", "reach = REACH / 2"),
-        ("+ bias_2[first + thread]", ""),
+        ("+ last)", ")"),
     ],
 )
 def test_wrong_texts_are_caught(right, wrong, opencl_device):

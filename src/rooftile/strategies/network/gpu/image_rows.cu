@@ -5,7 +5,7 @@
 // once.  So each block has a few rows of them, and a thread asks for its share before anything else.
 // While that is on its way, the block computes the whole convolution, as all others do at the same
 // time: what it comes to stays in shared memory, and nobody waits for another block.  A thread sums
-// four neighbours of all maps, so that a row of pixels is read once for its taps of every map.
+// four neighbours of some maps, so that a row of pixels is read once for its taps of all of these.
 // What it removes: a launch and the wait for it, during which no weight was read.
 //
 // x[images][CHANNELS][HEIGHT][WIDTH], weights_1[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH],
@@ -28,7 +28,18 @@
 #define PITCH (4 * (STRIPS - 1 + SPAN))
 #define TAPS (CHANNELS * MASK_HEIGHT * MASK_WIDTH)
 
-// A piece of weights; the compiler leaves the load where it stands.
+// A number, and a piece of weights; the compiler leaves the loads where they stand.
+__device__ __forceinline__ float number_of(const GLOBAL float* at)
+{
+#ifdef __OPENCL_VERSION__
+    return *at;
+#else
+    float v;
+    asm volatile("ld.global.nc.f32 %0, [%1];" : "=f"(v) : "l"(at));
+    return v;
+#endif
+}
+
 __device__ __forceinline__ float4 piece_of(const GLOBAL float* at)
 {
 #ifdef __OPENCL_VERSION__
@@ -41,26 +52,25 @@ __device__ __forceinline__ float4 piece_of(const GLOBAL float* at)
 #endif
 }
 
-// Brings an image with its ghost cells, and the taps of all maps beside each other.
-__device__ __forceinline__ void load(const GLOBAL float* image, const GLOBAL float* weights,
-                                     SHARED float* tile, SHARED float* taps)
+// What a thread brings to shared memory: elements of the image with its ghost cells, and taps.
+#define PIXELS_HELD ((CHANNELS * TALL * PITCH + THREADS - 1) / THREADS)
+#define TAPS_HELD ((MAPS * TAPS + THREADS - 1) / THREADS)
+
+// Asks for an element of the image with its ghost cells.
+__device__ __forceinline__ float pixel_of(const GLOBAL float* image, int e)
 {
-    ROLLED for (int e = threadIdx.x; e < CHANNELS * TALL * PITCH; e += THREADS) {
-        int i = e / PITCH % TALL - PAD_Y, j = e % PITCH - PAD_X;
-        bool inside = i >= 0 && i < HEIGHT && j >= 0 && j < WIDTH;
-        tile[e] = inside ? image[(e / PITCH / TALL * HEIGHT + i) * WIDTH + j] : 0.0f;
-    }
-    ROLLED for (int e = threadIdx.x; e < MAPS * TAPS; e += THREADS)
-        taps[e % TAPS * MAPS + e / TAPS] = weights[e];
+    int i = e / PITCH % TALL - PAD_Y, j = e % PITCH - PAD_X;
+    bool inside = i >= 0 && i < HEIGHT && j >= 0 && j < WIDTH && e < CHANNELS * TALL * PITCH;
+    return inside ? number_of(image + (e / PITCH / TALL * HEIGHT + i) * WIDTH + j) : 0.0f;
 }
 
-// Four results beside each other of every map, from column 4 * strip of a row on.
+// Four results beside each other of TOGETHER maps, from column 4 * strip of a row on.
 __device__ __forceinline__ void convolve(const SHARED float* tile, const SHARED float* taps,
-                                         const GLOBAL float* bias, int row, int strip,
+                                         const SHARED float* bias, int map, int row, int strip,
                                          SHARED float* results)
 {
-    float sum[MAPS][4];
-    UNROLL for (int m = 0; m < MAPS; m++)
+    float sum[TOGETHER][4];
+    UNROLL for (int m = 0; m < TOGETHER; m++)
         UNROLL for (int k = 0; k < 4; k++) sum[m][k] = 0.0f;
     ROLLED for (int line = 0; line < CHANNELS * MASK_HEIGHT; line++) {
         int above = (line / MASK_HEIGHT * TALL + row + line % MASK_HEIGHT) * PITCH;
@@ -71,16 +81,16 @@ __device__ __forceinline__ void convolve(const SHARED float* tile, const SHARED 
             pixel[4 * p + 2] = four.z, pixel[4 * p + 3] = four.w;
         }
         UNROLL for (int v = 0; v < MASK_WIDTH; v++)
-            UNROLL for (int m = 0; m < MAPS; m++) {
-                float tap = taps[(line * MASK_WIDTH + v) * MAPS + m];
+            UNROLL for (int m = 0; m < TOGETHER; m++) {
+                float tap = taps[(line * MASK_WIDTH + v) * MAPS + map + m];
                 UNROLL for (int k = 0; k < 4; k++) sum[m][k] += tap * pixel[v + k];
             }
     }
-    UNROLL for (int m = 0; m < MAPS; m++) {
-        float shift = bias[m];
-        *(SHARED float4*)(results + (m * OUT_HEIGHT + row) * OUT_WIDTH + 4 * strip) = make_float4(
-            activate(sum[m][0] + shift), activate(sum[m][1] + shift),
-            activate(sum[m][2] + shift), activate(sum[m][3] + shift));
+    UNROLL for (int m = 0; m < TOGETHER; m++) {
+        float shift = bias[map + m];
+        *(SHARED float4*)(results + ((map + m) * OUT_HEIGHT + row) * OUT_WIDTH + 4 * strip) =
+            make_float4(activate(sum[m][0] + shift), activate(sum[m][1] + shift),
+                        activate(sum[m][2] + shift), activate(sum[m][3] + shift));
     }
 }
 
@@ -90,20 +100,35 @@ image_rows(const GLOBAL float* x, const GLOBAL float* weights_1, const GLOBAL fl
 {
     // Of pieces, so that they begin on 16 bytes.
     __shared__ float4 tile_pieces[CHANNELS * TALL * PITCH / 4], between_pieces[PIECES];
-    __shared__ float taps[MAPS * TAPS], partial[ROWS][THREADS];
+    __shared__ float taps[MAPS * TAPS], bias[MAPS], partial[ROWS][THREADS];
     SHARED float *tile = (SHARED float*)tile_pieces, *between = (SHARED float*)between_pieces;
     int thread = threadIdx.x, first = blockIdx.x * ROWS;
     LET_NEXT_BEGIN();
+    // The image comes first, which the convolution waits for, and all of it is asked for at once.
+    const GLOBAL float* image = x + (size_t)blockIdx.y * (CHANNELS * HEIGHT * WIDTH);
+    float pixel[PIXELS_HELD], tap[TAPS_HELD], shift = 0.0f, last = 0.0f;
+    UNROLL for (int e = 0; e < PIXELS_HELD; e++) pixel[e] = pixel_of(image, thread + e * THREADS);
+    UNROLL for (int e = 0; e < TAPS_HELD; e++)
+        if (thread + e * THREADS < MAPS * TAPS) tap[e] = number_of(weights_1 + thread + e * THREADS);
+    if (thread < MAPS) shift = number_of(bias_1 + thread);
+    if (thread < ROWS && first + thread < OUTPUTS) last = number_of(bias_2 + first + thread);
     float4 held[ROWS][HELD], none = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     UNROLL for (int r = 0; r < ROWS; r++)
         UNROLL for (int h = 0; h < HELD; h++) {
             int at = thread + h * THREADS, o = first + r < OUTPUTS ? first + r : OUTPUTS - 1;
             held[r][h] = at < PIECES ? piece_of(weights_2 + (size_t)o * INPUTS + 4 * at) : none;
         }
-    load(x + (size_t)blockIdx.y * (CHANNELS * HEIGHT * WIDTH), weights_1, tile, taps);
+    UNROLL for (int e = 0; e < PIXELS_HELD; e++)
+        if (thread + e * THREADS < CHANNELS * TALL * PITCH) tile[thread + e * THREADS] = pixel[e];
+    UNROLL for (int e = 0; e < TAPS_HELD; e++) {
+        int at = thread + e * THREADS;
+        if (at < MAPS * TAPS) taps[at % TAPS * MAPS + at / TAPS] = tap[e];
+    }
+    if (thread < MAPS) bias[thread] = shift;
     __syncthreads();
-    ROLLED for (int e = thread; e < OUT_HEIGHT * STRIPS; e += THREADS)
-        convolve(tile, taps, bias_1, e / STRIPS, e % STRIPS, between);
+    ROLLED for (int e = thread; e < MAPS / TOGETHER * OUT_HEIGHT * STRIPS; e += THREADS)
+        convolve(tile, taps, bias, e / (OUT_HEIGHT * STRIPS) * TOGETHER, e / STRIPS % OUT_HEIGHT,
+                 e % STRIPS, between);
     __syncthreads();
 
     float sum[ROWS];
@@ -124,5 +149,5 @@ image_rows(const GLOBAL float* x, const GLOBAL float* weights_1, const GLOBAL fl
     __syncthreads();
     if (thread < ROWS && first + thread < OUTPUTS)
         out[(size_t)blockIdx.y * OUTPUTS + first + thread] =
-            activate(partial[thread][0] + bias_2[first + thread]);
+            activate(partial[thread][0] + last);
 }

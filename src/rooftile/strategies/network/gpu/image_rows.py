@@ -38,6 +38,7 @@ class ImageRows(GpuStrategy):
     tunables = (
         Tunable("ROWS", (1, 2, 4, 8), 4),
         Tunable("THREADS", _THREADS, 256),
+        Tunable("TOGETHER", (1, 2, 4, 8), 4),
     )
 
     def why_not(self, problem: Chain) -> str | None:
@@ -68,14 +69,16 @@ class ImageRows(GpuStrategy):
 
     def defaults(self, problem: Chain) -> dict[str, int]:
         """A block for each multiprocessor, if there are rows enough, and the fewest threads that
-        can hold its weights."""
-        _, linear = _layers(problem)
+        can hold its weights and compute the convolution at once."""
+        conv, linear = _layers(problem)
+        together = next(n for n in (4, 2, 1) if conv.maps % n == 0)
+        tasks = linear.inputs // (4 * together)
         wanted = blocks(linear.outputs, self.machine.multiprocessors)
         rows = next((r for r in (1, 2, 4, 8) if r >= wanted), 8)
         while rows > 1 and _held(linear, _THREADS[-1]) * rows > _MOST_PIECES:
             rows //= 2
-        fits = [t for t in _THREADS if _held(linear, t) * rows <= _MOST_PIECES]
-        return {"ROWS": rows, "THREADS": fits[0] if fits else _THREADS[-1]}
+        enough = [t for t in _THREADS if t >= tasks and _held(linear, t) * rows <= _MOST_PIECES]
+        return {"ROWS": rows, "THREADS": (*enough, _THREADS[-1])[0], "TOGETHER": together}
 
     def invalid(self, problem: Chain, config: Config) -> str | None:
         """Too many weights a thread, or too much shared memory."""
@@ -83,11 +86,13 @@ class ImageRows(GpuStrategy):
         held = config["ROWS"] * _held(linear, config["THREADS"])
         if held > _MOST_PIECES:
             return f"{held} pieces of weights a thread, at most {_MOST_PIECES}"
+        if conv.maps % config["TOGETHER"]:
+            return f"{conv.maps} maps in groups of {config['TOGETHER']}"
         rows, columns = conv.output_size
         span = (conv.mask[1] + 6) // 4
         tile = conv.channels * (rows + conv.mask[0] - 1) * 4 * (columns // 4 - 1 + span)
         taps = conv.maps * conv.channels * conv.mask[0] * conv.mask[1]
-        shared = tile + linear.inputs + taps + config["ROWS"] * config["THREADS"]
+        shared = tile + linear.inputs + taps + conv.maps + config["ROWS"] * config["THREADS"]
         return beyond_block(config["THREADS"], 4 * shared)
 
     def macros(self, problem: Chain, config: Config) -> dict[str, int | str]:

@@ -35,7 +35,7 @@ def pair(batch, channels, size, maps, mask, padding, outputs, activation="relu")
 PROBLEMS = (
     mnist8(1),
     mnist8(3),
-    # Threads, pieces and outputs left over; channels; masks as wide as the strips' pieces and not.
+    # Threads, pieces and outputs left over; channels; masks as wide as the quads' pieces and not.
     pair(2, 3, (9, 14), 5, (2, 3), (0, 0), 37, "tanh"),
     pair(1, 2, (7, 12), 3, (4, 7), (3, 3), 5, "none"),
     pair(3, 1, (4, 4), 1, (1, 1), (0, 0), 1, "sigmoid"),
@@ -87,11 +87,11 @@ def check_wrong(rung, device):
 @pytest.mark.parametrize(
     ("right", "wrong"),
     [
-        # Ghost cells, the last tap, a map's bias, a strip.
+        # Ghost cells, the last tap, a map's bias, a quad.
         ("i >= 0 && i < HEIGHT", "i < HEIGHT"),
         ("v < MASK_WIDTH; v++", "v < MASK_WIDTH - 1; v++"),
         ("float shift = bias[map + m]", "float shift = bias[m]"),
-        ("* OUT_HEIGHT * STRIPS; e +=", "* OUT_HEIGHT * STRIPS - 1; e +="),
+        ("* OUT_HEIGHT * QUADS; e +=", "* OUT_HEIGHT * QUADS - 1; e +="),
         # The last pieces of a row, another row's, the last threads' sums, the bias.
         (LAST_PIECES, LAST_PIECES.replace("HELD;", "HELD - 1;")),
         ("(size_t)o * INPUTS", "(size_t)first * INPUTS"),

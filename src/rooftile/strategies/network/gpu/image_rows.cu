@@ -20,12 +20,12 @@
 #define PIECES (INPUTS / 4)
 // Pieces of each row that a thread holds.
 #define HELD ((PIECES + THREADS - 1) / THREADS)
-// Four results beside each other need so many pieces of a row of pixels.
+// Four results beside each other, a quad, need so many pieces of a row of pixels.
 #define SPAN ((MASK_WIDTH + 6) / 4)
-#define STRIPS (OUT_WIDTH / 4)
+#define QUADS (OUT_WIDTH / 4)
 // The image with its ghost cells in shared memory, and zeros up to the end of the last piece.
 #define TALL (OUT_HEIGHT + MASK_HEIGHT - 1)
-#define PITCH (4 * (STRIPS - 1 + SPAN))
+#define PITCH (4 * (QUADS - 1 + SPAN))
 #define TAPS (CHANNELS * MASK_HEIGHT * MASK_WIDTH)
 
 // A number, and a piece of weights; the compiler leaves the loads where they stand.
@@ -64,9 +64,9 @@ __device__ __forceinline__ float pixel_of(const GLOBAL float* image, int e)
     return inside ? number_of(image + (e / PITCH / TALL * HEIGHT + i) * WIDTH + j) : 0.0f;
 }
 
-// Four results beside each other of TOGETHER maps, from column 4 * strip of a row on.
+// Four results beside each other of TOGETHER maps, from column 4 * quad of a row on.
 __device__ __forceinline__ void convolve(const SHARED float* tile, const SHARED float* taps,
-                                         const SHARED float* bias, int map, int row, int strip,
+                                         const SHARED float* bias, int map, int row, int quad,
                                          SHARED float* results)
 {
     float sum[TOGETHER][4];
@@ -76,7 +76,7 @@ __device__ __forceinline__ void convolve(const SHARED float* tile, const SHARED 
         int above = (line / MASK_HEIGHT * TALL + row + line % MASK_HEIGHT) * PITCH;
         float pixel[4 * SPAN];
         UNROLL for (int p = 0; p < SPAN; p++) {
-            float4 four = *(const SHARED float4*)(tile + above + 4 * (strip + p));
+            float4 four = *(const SHARED float4*)(tile + above + 4 * (quad + p));
             pixel[4 * p] = four.x, pixel[4 * p + 1] = four.y;
             pixel[4 * p + 2] = four.z, pixel[4 * p + 3] = four.w;
         }
@@ -88,7 +88,7 @@ __device__ __forceinline__ void convolve(const SHARED float* tile, const SHARED 
     }
     UNROLL for (int m = 0; m < TOGETHER; m++) {
         float shift = bias[map + m];
-        *(SHARED float4*)(results + ((map + m) * OUT_HEIGHT + row) * OUT_WIDTH + 4 * strip) =
+        *(SHARED float4*)(results + ((map + m) * OUT_HEIGHT + row) * OUT_WIDTH + 4 * quad) =
             make_float4(activate(sum[m][0] + shift), activate(sum[m][1] + shift),
                         activate(sum[m][2] + shift), activate(sum[m][3] + shift));
     }
@@ -126,9 +126,9 @@ image_rows(const GLOBAL float* x, const GLOBAL float* weights_1, const GLOBAL fl
     }
     if (thread < MAPS) bias[thread] = shift;
     __syncthreads();
-    ROLLED for (int e = thread; e < MAPS / TOGETHER * OUT_HEIGHT * STRIPS; e += THREADS)
-        convolve(tile, taps, bias, e / (OUT_HEIGHT * STRIPS) * TOGETHER, e / STRIPS % OUT_HEIGHT,
-                 e % STRIPS, between);
+    ROLLED for (int e = thread; e < MAPS / TOGETHER * OUT_HEIGHT * QUADS; e += THREADS)
+        convolve(tile, taps, bias, e / (OUT_HEIGHT * QUADS) * TOGETHER, e / QUADS % OUT_HEIGHT,
+                 e % QUADS, between);
     __syncthreads();
 
     float sum[ROWS];

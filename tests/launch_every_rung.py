@@ -89,7 +89,6 @@ PROBLEMS: dict[str, tuple[Problem, ...]] = {
     ),
     "network": (
         Chain(tuple(nn.architecture("lenet5").problems(270)[:2])),
-        Chain(tuple(nn.architecture("mnist8").problems(2)[:2])),
         Chain(
             (
                 ("first", Conv2d(3, 1, 28, 28, 5, (5, 5), pool=_POOL)),

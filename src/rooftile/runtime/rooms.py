@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 _LARGE = 2**16
-"""float32 of temporaries, 256 KB, of which all calls together keep but so many."""
+"""float32 of temporaries, 256 KB: of larger ones all calls together keep but so many."""
 _MOST = 2**24
-"""float32 of such that are kept, 64 MB: to allocate them takes as long as to launch, and graphs need
-them where they lay before, but whoever has a small GPU has better use for more."""
+"""So many of them, 64 MB: to allocate takes as long as to launch, and graphs need them where they
+lay before, but whoever has a small GPU has better use for more."""
 _MOST_STREAMS = 8
 
 Room = tuple[Any, list[int]]

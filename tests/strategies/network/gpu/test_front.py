@@ -12,10 +12,10 @@ from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.lab.networks.layers import profile
 from rooftile.ops import Chain, Conv2d, Linear, Pool
 from rooftile.runtime.choice import choose_together
-from rooftile.strategies import strategy
+from rooftile.strategies import ladder, strategy
 from rooftile.strategies.network.gpu.front._base import LEAST_IMAGES
 
-RUNGS = [strategy("network", name, "cuda") for name in ("front_fp16", "front_bf16")]
+RUNGS = ladder("network", "cuda")
 each_rung = pytest.mark.parametrize("rung", RUNGS, ids=lambda rung: rung.name)
 
 

@@ -91,6 +91,13 @@ class Device:
     def after(self, mark: Op) -> None:
         self.own.after(mark)
 
+    def event(self) -> Event:
+        return Event()
+
+    @property
+    def stream_address(self) -> Stream:
+        return self.own
+
     def between(self, before: Op, after: Op) -> float:
         return 1e3 * (after.end - before.end)
 
@@ -113,6 +120,10 @@ class Stream:
     def __init__(self, device: Device, name: str) -> None:
         self.device, self.name = device, name
         self.last: list[Op] = []
+
+    @property
+    def address(self) -> Stream:
+        return self
 
     def add(self, what: str, work: Callable[[], object] = lambda: None, size: int = 0) -> Op:
         seconds = self.device.cost(what, size)
@@ -142,6 +153,19 @@ class Stream:
 
     def synchronise(self) -> None:
         self.device.run(self.last)
+
+
+class Event:
+    """A point that moves; a stream stands for its address."""
+
+    def record(self, stream: Stream) -> None:
+        self._mark = stream.mark()
+
+    def delay(self, stream: Stream) -> None:
+        stream.after(self._mark)
+
+    def sync(self) -> None:
+        self._mark.sync()
 
 
 def most_likely(macros: Any, scores: Any, labels: Any, images: Any) -> None:

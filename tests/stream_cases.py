@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -39,6 +40,11 @@ class InOrder:
 
     def after(self, mark: Any) -> None:
         pass
+
+    def event(self) -> Any:
+        return mock.Mock()
+
+    address = stream_address = 0
 
     def copy_in(self, array: Any, buffer: Any, first: int = 0) -> None:
         device = self._device

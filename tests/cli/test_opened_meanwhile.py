@@ -23,8 +23,10 @@ def test_a_gpu_is_opened_by_another_thread(monkeypatch, missing):
 
     monkeypatch.setattr(select, "open_gpu", open_gpu)
     turn = sys.getswitchinterval()
-    with opened_meanwhile("cuda:1"):
+    with opened_meanwhile("cuda:1") as then:
         assert sys.getswitchinterval() < turn
+        assert not opened
+        then(lambda: None)
     ((device, thread),) = opened
     assert device == "cuda:1"
     assert sys.getswitchinterval() == turn

@@ -91,11 +91,11 @@ def test_without_a_driver_the_device_is_missing(monkeypatch):
     def missing():
         raise DeviceMissing("a working NVIDIA driver (libcuda.so.1)", "NVIDIA's driver")
 
-    def no_driver(function, *arguments):
-        raise RuntimeError("no driver")
+    def no_driver():
+        raise OSError("no driver")
 
     monkeypatch.setattr(arrays, "open_device", missing)
-    monkeypatch.setattr(arrays, "driver_call", no_driver)
+    monkeypatch.setattr(arrays, "current_context", no_driver)
     monkeypatch.setattr(arrays, "_device_of", DEVICE_OF)
     with pytest.raises(DeviceMissing, match="driver"):
         of_interface("x", told(X))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from rooftile.devices.cuda.library import answer
 from rooftile.devices.gpu import Launch
 from rooftile.errors import UnsupportedProblem
 
+CARVEOUT = 9
+"""CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT."""
 TEXT = """
 __shared__ float kept[32];
 extern __shared__ float asked[];
@@ -37,14 +41,13 @@ def test_static_and_dynamic_shared_memory_together_may_pass_48_kib(cuda_device, 
 
 
 def test_what_runs_beside_others_asks_for_all_shared_memory(cuda_device):
-    from rooftile.devices.cuda.driver import checked, driver
-
-    cu, alone = driver(), Launch("turn", (1, 1, 1), (32, 1, 1), 128)
-    attribute = cu.CUfunction_attribute.CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT
+    alone = Launch("turn", (1, 1, 1), (32, 1, 1), 128)
     for launch, percent in ((alone, -1), (replace(alone, beside=True), 100)):
-        kernel = cuda_device.compile(TEXT, {}).launchable(launch)
-        function = checked(cu.cuKernelGetFunction(kernel))
-        assert checked(cu.cuFuncGetAttribute(attribute, function)) == percent
+        program = cuda_device.compile(TEXT, {})
+        kernel = ctypes.c_void_p(program.launchable(launch))
+        function = ctypes.c_void_p(answer("cuKernelGetFunction", ctypes.c_void_p, kernel))
+        found = answer("cuFuncGetAttribute", ctypes.c_int, CARVEOUT, function)
+        assert found == percent
 
 
 def test_more_threads_than_a_kernels_registers_allow_are_refused(cuda_device):

@@ -6,7 +6,21 @@ import threading
 
 import pytest
 
-from rooftile.devices.cuda import library, replays
+from rooftile.devices.cuda import replays
+
+OWN = 42
+
+
+class Device:
+    """A GPU whose context the thread has, with streams that nobody captures, unless told."""
+
+    context, current, captured = OWN, True, False
+
+    def is_current(self):
+        return self.current
+
+    def is_capturing(self, stream):
+        return self.captured
 
 
 class Launches:
@@ -19,50 +33,84 @@ class Launches:
         self.started.append((tuple(buffers), stream))
 
 
-@pytest.fixture
-def graphs(monkeypatch):
+class Table:
+    """Does in Python what compiled code does, and notes when it forgets."""
+
+    def __init__(self, context, addresses, most):
+        assert context == OWN
+        self.most, self.kept, self.cleared = most, {}, 0
+
+    def add(self, addresses, graph):
+        self.kept[addresses] = graph
+        assert len(self.kept) <= self.most
+
+    def clear(self):
+        self.kept.clear()
+        self.cleared += 1
+
+    def replay(self, buffers, stream):
+        graph = self.kept.get(tuple(buffers))
+        if graph is not None:
+            graph.start(stream)
+        return None if graph is None else True
+
+
+@pytest.fixture(params=["compiled", "Python's"])
+def graphs(monkeypatch, request):
     """(buffers, stream) of each graph that starts, and the buffers of each that was made."""
     made, started = [], []
 
     class Graph:
         def __init__(self, launches, buffers):
-            self.buffers = buffers
+            self.buffers, self.address = buffers, self
             made.append(buffers)
 
         def start(self, stream):
             started.append((self.buffers, stream))
 
-    monkeypatch.setattr(replays, "_Graph", Graph)
+    monkeypatch.setattr(replays, "_graph_of", Graph)
+    new = Table if request.param == "compiled" else lambda *_: None
+    monkeypatch.setattr(replays, "new_table", new)
     return made, started
+
+
+def starter(launches=None, device=None):
+    """``start(buffers, stream)`` as a call does it, and what it goes through."""
+    several = replays.Replays(launches or Launches(), device or Device())
+
+    def start(buffers, stream):
+        if not several.replay(buffers, stream):
+            several.start(buffers, stream)
+
+    return start, several
 
 
 def test_buffers_that_come_again_get_a_graph(graphs):
     made, started = graphs
     launches = Launches()
-    several = replays.Replays(launches)
+    start, _ = starter(launches)
     for _ in range(6):
-        several.start([16, 32], 7)
-    assert launches.started == [((16, 32), 7)] * 2
+        start([16, 32], 7)
+    assert launches.started == [((16, 32), 7)] * 3
     assert made == [(16, 32)]
-    assert started == [((16, 32), 7)] * 4
+    assert started == [((16, 32), 7)] * 3
 
 
 def test_every_choice_of_buffers_has_its_own(graphs):
     made, started = graphs
-    launches = Launches()
-    several = replays.Replays(launches)
+    start, _ = starter()
     for _ in range(4):
-        several.start([16, 32], 7)
-        several.start([16, 48], 8)
+        start([16, 32], 7)
+        start([16, 48], 8)
     assert sorted(made) == [(16, 32), (16, 48)]
     assert set(started) == {((16, 32), 7), ((16, 48), 8)}
 
 
 def test_buffers_that_never_come_again_make_none(graphs):
     made, _ = graphs
-    several = replays.Replays(Launches())
+    start, several = starter()
     for address in range(1000):
-        several.start([address], 1)
+        start([address], 1)
     assert not made
     assert len(several._seen) <= replays._MOST_SEEN
 
@@ -71,56 +119,41 @@ def test_where_there_are_many_the_others_start_plainly_for_long(graphs, monkeypa
     made, _ = graphs
     monkeypatch.setattr(replays, "_PATIENCE", 50)
     launches = Launches()
-    several = replays.Replays(launches)
+    start, several = starter(launches)
     many = 2 * replays._MOST_GRAPHS
-    for _ in range(6):
+    for _ in range(7):
         for address in range(many):
-            several.start([address], 1)
+            start([address], 1)
     # Only after so many misses all are dropped for others, which come again now.
-    assert len(made) < many + replays._MOST_GRAPHS
+    assert replays._MOST_GRAPHS < len(made) < many + replays._MOST_GRAPHS
     assert len(several._graphs) <= replays._MOST_GRAPHS
+    # Another thread may be launching one of those.
+    assert len(several._dropped) == replays._MOST_GRAPHS
     assert len(launches.started) > 2 * many
 
 
 def test_threads_make_one(graphs):
     made, started = graphs
-    several = replays.Replays(Launches())
+    start, _ = starter()
     threads = [
-        threading.Thread(target=lambda: [several.start([5], 1) for _ in range(50)])
-        for _ in range(8)
+        threading.Thread(target=lambda: [start([5], 1) for _ in range(50)]) for _ in range(8)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert made == [(5,)]
-    assert len(started) >= 8 * 50 - 2 * 8
+    assert len(started) >= 8 * 50 - 3 * 8
 
 
-class Driver:
-    """Notes which of its functions are called, by their names; each succeeds."""
-
-    def __init__(self):
-        self.called = []
-
-    def __getitem__(self, name):
-        return lambda *arguments: self.called.append(name) or 0
-
-    __getattr__ = __getitem__
-
-
-def test_a_graph_is_made_without_regard_to_others_captures(monkeypatch):
-    driver, launches = Driver(), Launches()
-    for module in (library, replays):
-        monkeypatch.setattr(module, "library", lambda: driver)
-    graph = replays._Graph(launches, (16, 32))
-    assert launches.started == [((16, 32), 0)]
-    assert driver.called[0] == driver.called[-1] == "cuThreadExchangeStreamCaptureMode"
-    made = ["cuStreamBeginCapture_v2", "cuStreamEndCapture", "cuGraphInstantiateWithFlags"]
-    assert [name for name in driver.called if name in made] == made
-    driver.called.clear()
-    for stream in (7, 8):
-        graph.start(stream)
-    assert driver.called == ["cuGraphLaunch"] * 2
-    del graph
-    assert driver.called[-1] == "cuGraphExecDestroy"
+@pytest.mark.parametrize("changed", [{"current": False}, {"captured": True}])
+def test_without_compiled_code_another_gpu_and_a_capture_are_left_alone(monkeypatch, changed):
+    monkeypatch.setattr(replays, "_graph_of", lambda *_: None)
+    monkeypatch.setattr(replays, "new_table", lambda *_: None)
+    device = Device()
+    start, several = starter(device=device)
+    for _ in range(3):
+        start([5], 1)
+    for name, value in changed.items():
+        setattr(device, name, value)
+    assert several.replay([5], 1) is None

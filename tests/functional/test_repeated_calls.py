@@ -108,23 +108,34 @@ def test_large_temporaries_are_made_anew(cupy, device, monkeypatch):
         rooftile.conv2d(x, weights, strategy="im2col_register")
         return len(device.of("alloc"))
 
-    monkeypatch.setattr(rooms, "_SMALL", 1)
+    monkeypatch.setattr(rooms, "_MOST", 1)
     assert [call() for _ in range(3)] == [2, 2, 2]
 
 
-def test_calls_together_keep_a_few_large_temporaries(cupy, device, monkeypatch):
-    def call(images):
-        x, weights = cupy.ndarray((images, 3, 12, 20)), cupy.ndarray((5, 3, 3, 4))
-        device.log.clear()
-        rooftile.conv2d(x, weights, strategy="im2col_register")
-        return len(device.of("alloc"))
+def test_calls_together_keep_a_few_large_temporaries(monkeypatch):
+    made = []
 
-    monkeypatch.setattr(rooms, "_large", deque())
-    monkeypatch.setattr(rooms, "_LARGE", 1)
-    monkeypatch.setattr(rooms, "_MOST_LARGE", 2)
-    assert [call(images) for images in (11, 11, 12, 12, 11)] == [2, 2, 2, 2, 1]
-    # A third one takes the room of the first.
-    assert [call(images) for images in (13, 13, 12, 11, 13)] == [2, 2, 1, 2, 1]
+    def call(rooms_of, stream=7):
+        before = len(made)
+        room = rooms_of.kept.get(stream) or rooms_of.keep(stream)
+        assert room[1] == [made[room[0]], made[room[0]] + 8]
+        return len(made) - before
+
+    def rooms_for(floats):
+        def make():
+            made.append(1000 * len(made))
+            return len(made) - 1, made[-1]
+
+        return rooms.Rooms(make, floats, [0, 8])
+
+    monkeypatch.setattr(rooms, "_kept", deque())
+    monkeypatch.setattr(rooms, "_LARGE", 10)
+    monkeypatch.setattr(rooms, "_MOST", 100)
+    small, one, two, three = map(rooms_for, (10, 40, 60, 50))
+    assert not rooms_for(101).are_kept
+    assert [call(which) for which in (small, one, two, one, two)] == [1, 1, 1, 0, 0]
+    # A third one takes the room of the first, and needs a part of the second's.
+    assert [call(which) for which in (three, three, small, one, two)] == [1, 0, 0, 1, 1]
 
 
 def test_what_a_graph_captured_serves_no_later_call(cupy, device, longs):

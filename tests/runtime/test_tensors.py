@@ -26,6 +26,8 @@ class Tensor:
         return self._gpu
 
     def is_contiguous(self):
+        if self.layout is not STRIDED:
+            raise RuntimeError("sparse tensors do not have is_contiguous")
         return self._contiguous
 
     def is_neg(self):
@@ -80,6 +82,12 @@ def test_a_special_tensor_goes_the_long_way(special):
     read = library().reader(0, [FLOAT32, FLOAT32], [0, 1])
     assert read((Tensor(), Tensor()), [None, None])
     assert not read((Tensor(), Tensor(**special)), [None, None])
+    one = library().reader(0, [FLOAT32], [1])
+    addresses = [None, None]
+    assert not one((Tensor(**special),), addresses)
+    assert addresses == [None, None]
+    assert one((Tensor(),), addresses)
+    assert addresses == [None, 4096]
 
 
 def test_a_subclass_goes_the_long_way():

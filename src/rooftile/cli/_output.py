@@ -34,13 +34,16 @@ class Output:
         self.on_terminal = sys.stderr.isatty() or "FORCE_COLOR" in os.environ
         """Whether progress is drawn on standard error: else Rich is not imported for it."""
 
+    @property
+    def _whole_lines(self) -> bool:
+        """Whoever reads a pipe gets them; a person's COLUMNS stays in force."""
+        return not sys.stdout.isatty() and "COLUMNS" not in os.environ
+
     @cached_property
     def _out(self) -> Console:
         from rich.console import Console
 
-        # Whoever reads a pipe gets whole lines; a person's COLUMNS stays in force.
-        whole = None if sys.stdout.isatty() or "COLUMNS" in os.environ else _FULL_WIDTH
-        return Console(highlight=False, width=whole)
+        return Console(highlight=False, width=_FULL_WIDTH if self._whole_lines else None)
 
     @cached_property
     def progress(self) -> Console:
@@ -51,8 +54,13 @@ class Output:
 
     def show(self, *items: RenderableType) -> None:
         """Print lines and tables; nothing under ``--json``.  Text is shown as it is."""
-        if not self._json:
-            for item in items:
+        if self._json:
+            return
+        for item in items:
+            if isinstance(item, str) and self._whole_lines:
+                # As Rich prints it, which takes longer to import than some commands take.
+                print(item)
+            else:
                 self._out.print(item, markup=False)
 
     def warn(self, line: str) -> None:

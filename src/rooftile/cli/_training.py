@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -56,10 +56,10 @@ def stoppable() -> Iterator[Callable[[], None]]:
 
 @contextlib.contextmanager
 def opened_meanwhile(device: str) -> Iterator[Callable[[Callable[[], object]], object]]:
-    """A thread opens the GPU, if it is one, while the block runs.
+    """A GPU's driver starts, if it is one, while the block runs.
 
-    It gives a function that tells the thread what to do behind that, which nobody waits for.  What
-    is wrong is told to whoever does the same next.
+    It gives a function that tells a thread what to do, behind the opening of the GPU; nobody waits
+    for it.  What is wrong is told to whoever does the same next.
     """
     from rooftile.devices.names import parse_device
 
@@ -70,20 +70,26 @@ def opened_meanwhile(device: str) -> Iterator[Callable[[Callable[[], object]], o
     if kind == "cuda":
         from rooftile.devices.cuda.waking import waking
 
-        # Sooner than the thread below has imported what opens it.
         waking(index)
 
     def attempt(work: Callable[[], object]) -> None:
         with contextlib.suppress(RooftileError):
             work()
 
-    thread, turn = ThreadPoolExecutor(1), sys.getswitchinterval()
+    thread, turn, opened = ThreadPoolExecutor(1), sys.getswitchinterval(), list[Future[None]]()
+
+    def behind(work: Callable[[], object]) -> None:
+        # Not before somebody asks: threads that import at once hinder each other.
+        if not opened:
+            opened.append(thread.submit(attempt, partial(_open, device)))
+        thread.submit(attempt, work)
+
     sys.setswitchinterval(_TURN_S)
-    opened = thread.submit(attempt, partial(_open, device))
     try:
-        yield lambda work: thread.submit(attempt, work)
+        yield behind
     finally:
-        opened.result()
+        for one in opened:
+            one.result()
         thread.shutdown(wait=False)
         sys.setswitchinterval(turn)
 

@@ -21,6 +21,8 @@ from rooftile.ops import AnyArray
 
 _MOST_THREADS = 15
 """So many copy twice as fast as a GPU's link takes it, also what no cache holds."""
+_FEW_THREADS, _BYTES_OF_MORE = 8, 2**23
+"""Of little fewer do: to wake one more pays where it has so many bytes."""
 _SPARED = 8
 """One core of so many is left to whoever needs one, such as CUDA's driver."""
 _BUFFERS = 3
@@ -86,7 +88,8 @@ class Source(Protocol):
         `sent` says otherwise."""
 
     def sent(self, mark: Any) -> None:
-        """A mark behind the copies of the segment that `next` gave last."""
+        """A mark behind the copies of the segment that `next` gave last; it moves when as many
+        segments more as there are buffers have been sent."""
 
 
 class AsTheyLie:
@@ -124,7 +127,8 @@ class Stager:
         if not self._buffers or self._buffers[0].nbytes < nbytes:
             self._buffers = []
             self._buffers += [pinned(self._gpu, (nbytes,), np.uint8) for _ in range(_BUFFERS)]
-        return _Filling(self._buffers, parts, self._threads)
+        most = max(_FEW_THREADS, sum(part.nbytes for part in parts) // _BYTES_OF_MORE)
+        return _Filling(self._buffers, parts, min(self._threads, most))
 
 
 def _copying(cores: int) -> int:

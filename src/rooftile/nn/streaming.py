@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rooftile.devices.cuda import CudaDevice
+from rooftile.devices.cuda.event import Event
 from rooftile.devices.cuda.streams import pinned
 from rooftile.devices.gpu import Launch
 from rooftile.errors import InputError
@@ -54,11 +55,15 @@ class Marks:
 
 @dataclass(frozen=True)
 class _Slot:
-    """Device memory of one segment."""
+    """Device memory of one segment, and how far the streams are with it."""
 
     images: Any
     scores: Any
     labels: Any
+    arrived: Event
+    computed: Event
+    returned: Event
+    """Once its results are out, nobody reads the slot any more."""
 
 
 class Streamer:
@@ -119,32 +124,33 @@ class Streamer:
         replays = self._prepare(images.dtype, segment)
         labels, kept = self._results(len(images), scores)
         device, inward, outward = self.device, self._inward, self._outward
-        returned: list[Any] = [None] * SLOTS
         parts = list(self._parts(images, segment))
         lie = [part for _, part, _ in parts]
         with device.on():
+            own = device.stream_address
             source = stager.filled(lie) if stager else AsTheyLie(lie)
             try:
                 first = inward.mark()
-                for turn, part, at in parts:
+                for number, (turn, part, at) in enumerate(parts):
                     slot = self._slots[turn]
-                    # Once its results are out, nobody reads the slot any more.
-                    if returned[turn] is not None:
-                        inward.after(returned[turn])
+                    if number >= SLOTS:
+                        slot.returned.delay(inward.address)
                     begin = 0
                     for piece in source.next():
                         inward.copy_in(piece, slot.images, begin)
                         begin += piece.nbytes
-                    arrived = inward.mark()
-                    device.after(arrived)
+                    slot.arrived.record(inward.address)
+                    slot.arrived.delay(own)
                     self._compute(slot, replays[turn], part, segment)
-                    outward.after(device.mark())
+                    slot.computed.record(own)
+                    slot.computed.delay(outward.address)
                     if self._finds_labels:
                         outward.copy_out(slot.labels, labels[at])
                     if kept is not None:
                         outward.copy_out(slot.scores, kept[at])
-                    last = returned[turn] = outward.mark()
-                    source.sent(arrived)
+                    slot.returned.record(outward.address)
+                    source.sent(slot.arrived)
+                last = outward.mark()
                 outward.synchronise()
             except BaseException:
                 # The caller may free the images, so no copy may still read them.
@@ -228,7 +234,8 @@ class Streamer:
 
     def _slot(self, nbytes: int, count: int) -> _Slot:
         sizes = (nbytes, 4 * count * self._classes, 8 * count)
-        return _Slot(*(self.device.allocate(size) for size in sizes))
+        memory = (self.device.allocate(size) for size in sizes)
+        return _Slot(*memory, *(self.device.event() for _ in range(3)))
 
     def _results(
         self, count: int, scores: AnyArray | None

@@ -75,6 +75,11 @@ class CuPy(Library):
                 stream = cuda.get_current_stream()
         return int(stream.ptr) or LEGACY_STREAM
 
+    def stream_of(self, gpu: int) -> Callable[[], int]:
+        current = self._cupy.cuda.get_current_stream
+        # Nobody asks for the thread's GPU: that is known to be this one.
+        return lambda: current().ptr or LEGACY_STREAM
+
     def reader(self, gpu: int, dtypes: Sequence[Any], places: Sequence[int]) -> Reader:
         kinds, contiguous = self.kinds, self._contiguous
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rooftile.devices.cuda import CudaArray
@@ -111,6 +112,10 @@ class Library(ABC):
     def current_stream(self, gpu: int) -> int:
         """The address of the caller's stream on a GPU."""
         raise NotImplementedError
+
+    def stream_of(self, gpu: int) -> Callable[[], int]:
+        """What gives that in the least time, where the GPU is the thread's."""
+        return partial(self.current_stream, gpu)
 
     def result(
         self,

@@ -91,25 +91,20 @@ class Repeat:
     @cached_property
     def _call(self) -> Repeating:
         """What a call asks is at hand here: to look it up takes as long as to ask half of it."""
-        is_current, is_capturing = self.device.is_current, self.device.is_capturing
-        current_stream, gpu = self.library.current_stream, self.gpu
-        has_pool = self.turns is None and self.library.graph_pool
+        current_stream = self.library.stream_of(self.gpu)
         read, make, made_at = self._read, self._make, self.inputs
         common, takes_out, stamp = self._buffers.copy, self._takes_out, self.stamp
         floats, rooms = self.floats, self._rooms
-        are_kept, new_room = rooms.are_kept, rooms.new
-        kept_room, keep_room = rooms.kept.get, rooms.keep
-        launch = self.launches.start
-        start = self._start_in_turn if self.turns is not None else self._replays.start
-        if self.overlaps:
-            start = launch
+        are_kept, kept_room, new_room = rooms.are_kept, rooms.kept.get, rooms.new
+        replays, begin, at_once = self._replays, self._begin, self.turns is None
+        is_capturing = self.device.is_capturing
+        has_pool = at_once and self.library.graph_pool
 
         def call(arrays: Sequence[Any], out: Any) -> Any:
-            if not is_current() or (stamp is not None and stamp != recent_stamp()):
+            if stamp is not None and stamp != recent_stamp():
                 return None
-            stream = current_stream(gpu)
-            captured = is_capturing(stream)
-            if captured and not has_pool:
+            stream = current_stream()
+            if not has_pool and is_capturing(stream):
                 return None
             buffers = common()
             if not read(arrays, buffers):
@@ -119,20 +114,35 @@ class Repeat:
             elif not takes_out(out, arrays, buffers):
                 return None
             if floats:
-                if are_kept and not captured:
-                    room = kept_room(stream) or keep_room(stream)
-                else:
-                    # It is held here until all that works in it has been started.
-                    room = new_room()
-                buffers += room[1]
-            if captured:
-                # A graph cannot be launched into one that is being captured.
-                launch(buffers, stream)
-            else:
-                start(buffers, stream)
-            return out
+                # It is held here until all that works in it has been started.
+                room = kept_room(stream) if are_kept else new_room()
+                if room is not None:
+                    buffers += room[1]
+            if at_once and replays.replay(buffers, stream):
+                return out
+            return out if begin(buffers, stream) else None
 
         return call
+
+    def _begin(self, buffers: list[int], stream: int) -> bool:
+        """Start what was not replayed; False where the call must go the long way."""
+        device = self.device
+        if not device.is_current():
+            return False
+        captured = device.is_capturing(stream)
+        first, rooms = len(self._buffers), self._rooms
+        if self.floats and rooms.are_kept and (captured or len(buffers) == first):
+            # As in a call, of which this may be the first on the stream.
+            room = rooms.new() if captured else rooms.keep(stream)
+            buffers[first:] = room[1]
+        if captured or self.overlaps:
+            # A graph cannot be launched into one that is being captured.
+            self.launches.start(buffers, stream)
+        elif self.turns is not None:
+            self._start_in_turn(buffers, stream)
+        else:
+            self._replays.start(buffers, stream)
+        return True
 
     def takes(self, arrays: Sequence[Any]) -> bool:
         """See `Repeated`."""
@@ -182,12 +192,13 @@ class Repeat:
     def _replays(self) -> Replays:
         from rooftile.devices.cuda.replays import Replays
 
-        return Replays(self.launches)
+        return Replays(self.launches, self.device)
 
-    def _start_in_turn(self, buffers: Sequence[int], stream: int) -> None:
+    def _start_in_turn(self, buffers: list[int], stream: int) -> None:
         self.turns.begin(stream)
         try:
-            self._replays.start(buffers, stream)
+            if not self._replays.replay(buffers, stream):
+                self._replays.start(buffers, stream)
         finally:
             self.turns.end(stream)
 

@@ -112,30 +112,52 @@ class Torch(Library):
     def own_dtype(self, name: str) -> Any:
         return getattr(self._torch, name)
 
-    def reader(self, gpu: int, dtypes: Sequence[Any], places: Sequence[int]) -> Reader:
-        kinds, strided = self.kinds, self._torch.strided
-        records = self._torch.is_grad_enabled
+    def stream_of(self, gpu: int) -> Callable[[], int]:
+        current = self._current
+        return lambda: current(gpu) or LEGACY_STREAM
 
-        def read(arrays: Sequence[Any], addresses: list[Any]) -> bool:
-            for number, array in enumerate(arrays):
-                if array is None:
-                    continue
+    def reader(self, gpu: int, dtypes: Sequence[Any], places: Sequence[int]) -> Reader:
+        kinds, records = self.kinds, self._torch.is_grad_enabled
+
+        def address_of(array: Any, dtype: Any) -> int | None:
+            """None where anything is special about it."""
+            try:
                 if (
                     type(array) not in kinds
-                    or array.dtype is not dtypes[number]
-                    or array.layout is not strided
+                    or array.dtype is not dtype
                     or array.get_device() != gpu
                     or not array.is_contiguous()
                     or (array.requires_grad and records())
                     or array.is_neg()
+                    or (address := array.data_ptr()) % ALIGNMENT
                 ):
-                    return False
-                addresses[places[number]] = address = array.data_ptr()
-                if address % ALIGNMENT:
-                    return False
+                    return None
+            except RuntimeError:
+                # Of a sparse one, which lies nowhere as a whole.
+                return None
+            return address  # type: ignore[no-any-return]
+
+        def read(arrays: Sequence[Any], addresses: list[Any]) -> bool:
+            for number, array in enumerate(arrays):
+                if array is not None:
+                    address = address_of(array, dtypes[number])
+                    if address is None:
+                        return False
+                    addresses[places[number]] = address
             return True
 
-        return read
+        def read_one(arrays: Sequence[Any], addresses: list[Any]) -> bool:
+            address = address_of(arrays[0], dtype)
+            if address is None:
+                return False
+            addresses[place] = address
+            return True
+
+        if len(dtypes) > 1:
+            return read
+        # As most calls of prepared operations and of plans.
+        (dtype,), (place, *_) = dtypes, places
+        return read_one
 
     def _place(self, gpu: int) -> Any:
         """PyTorch's word for a GPU: to make it anew takes as long as to ask for it."""

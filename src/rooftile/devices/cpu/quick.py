@@ -8,10 +8,8 @@ the GIL for calls of microseconds, as NumPy does, and gives it back meanwhile in
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import importlib
 import math
-import sys
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -20,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rooftile.devices.cpu.native import build
+from rooftile.devices.cpu.method import Method, address_of, lies_as_known
 from rooftile.devices.cpu.team import SHARES, code, place_of
 
 Quick = Callable[[tuple[Any, ...], Any], Any]
@@ -33,47 +31,24 @@ MOST_HELD = 2**19
 _MOST_ARRAYS, _MOST_AXES = 7, 32
 _GIL, _PLACES, _BYTES, _SHAPE = 16, 24, 32, 40
 """Where these begin among the words that the text is given."""
-_FASTCALL = 0x80
 _FLOAT32 = np.dtype(np.float32)
-
-
-class _Definition(ctypes.Structure):
-    """CPython's ``PyMethodDef``."""
-
-    _fields_ = (
-        ("name", ctypes.c_char_p),
-        ("function", ctypes.c_void_p),
-        ("flags", ctypes.c_int),
-        ("documentation", ctypes.c_char_p),
-    )
 
 
 class _Python:
     """What the text needs of CPython and NumPy, by address."""
 
     def __init__(self) -> None:
-        text = (Path(__file__).parent / "quick.ll").read_text("utf-8")
-        digest = hashlib.sha256(text.encode()).hexdigest()
-        (function,) = build.addresses("quick", digest, lambda: text, ["quick"])
-        self._definition = _Definition(b"quick", function, _FASTCALL, None)
+        self._method = Method(Path(__file__).with_suffix(".ll"))
         interface = _numpys_interface()
-        held = _address_of(ctypes.pythonapi.Py_IncRef)
+        held = address_of(ctypes.pythonapi.Py_IncRef)
         self.words = (id(np.ndarray), id(_FLOAT32), id(None), held, interface[_PY_ARRAY_NEW])
         api = ctypes.pythonapi
-        self.gil = _address_of(api.PyEval_SaveThread), _address_of(api.PyEval_RestoreThread)
+        self.gil = address_of(api.PyEval_SaveThread), address_of(api.PyEval_RestoreThread)
         """What gives it back, and what takes it again."""
-        self._make = ctypes.pythonapi.PyCFunction_NewEx
-        self._make.restype = ctypes.py_object
-        self._make.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
 
     def method(self, words: NDArray[np.int64], kept: object) -> Quick:
         """A method whose ``self`` keeps both."""
-        made: Quick = self._make(ctypes.addressof(self._definition), (words, kept), None)
-        return made
-
-
-def _address_of(function: Any) -> int:
-    return ctypes.cast(function, ctypes.c_void_p).value or 0
+        return self._method.on(words, kept)
 
 
 _ARRAY_TYPE, _PY_ARRAY_NEW = 2, 93
@@ -93,8 +68,7 @@ def _numpys_interface() -> list[int]:
 @cache
 def _python() -> _Python | None:
     """None where objects lie otherwise than in CPython and NumPy 2 for 64 bits."""
-    headers = (object.__basicsize__, tuple.__basicsize__)
-    if sys.implementation.name != "cpython" or headers != (16, 24) or np.__version__[:2] != "2.":
+    if not lies_as_known():
         return None
     example = np.empty((2, 3), np.float32)
     words = [ctypes.c_int64.from_address(id(example) + at).value for at in (8, 16, 56)]

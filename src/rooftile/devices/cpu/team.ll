@@ -13,7 +13,7 @@
 declare i32 @pthread_mutex_lock(ptr)
 declare i32 @pthread_mutex_unlock(ptr)
 declare i32 @pthread_cond_wait(ptr, ptr)
-declare i32 @pthread_cond_broadcast(ptr)
+declare i32 @pthread_cond_signal(ptr)
 declare i32 @sched_yield()
 declare i64 @llvm.smin.i64(i64, i64)
 
@@ -115,7 +115,8 @@ wake:
   %mutex = getelementptr i64, ptr %state, i64 32
   %condition = getelementptr i64, ptr %state, i64 48
   %locked = call i32 @pthread_mutex_lock(ptr %mutex)
-  %woken = call i32 @pthread_cond_broadcast(ptr %condition)
+  ; That one wakes others, while the caller computes: on a virtual machine each takes its time.
+  %woken = call i32 @pthread_cond_signal(ptr %condition)
   %unlocked = call i32 @pthread_mutex_unlock(ptr %mutex)
   br label %own
 own:
@@ -218,11 +219,18 @@ sleep:
   %seen.shares = and i64 %seen.bits, 65535
   %left = icmp ult i64 %seen.share, %seen.shares
   br i1 %left, label %up, label %rest
-rest:
-  %rested = call i32 @pthread_cond_wait(ptr %condition, ptr %mutex)
-  br label %up
 up:
   %awake = atomicrmw sub ptr %sleeping.at, i64 1 seq_cst
   %unlocked = call i32 @pthread_mutex_unlock(ptr %mutex)
+  br label %idle
+rest:
+  %rested = call i32 @pthread_cond_wait(ptr %condition, ptr %mutex)
+  %were.asleep = atomicrmw sub ptr %sleeping.at, i64 1 seq_cst
+  %left.free = call i32 @pthread_mutex_unlock(ptr %mutex)
+  %others = icmp sgt i64 %were.asleep, 1
+  br i1 %others, label %wake, label %idle
+wake:
+  %one = call i32 @pthread_cond_signal(ptr %condition)
+  %another = call i32 @pthread_cond_signal(ptr %condition)
   br label %idle
 }

@@ -1,4 +1,5 @@
-"""NVIDIA GPUs, through NVIDIA's own cuda-core: NVRTC compiles at run time.
+"""NVIDIA GPUs, through the driver's library and NVRTC, which compiles at run time; NVIDIA's package
+cuda-core brings that, and passes arrays on by DLPack.
 
 All of it is imported on first use (PEP 562): calls on a CPU need `CudaArray` alone, and the thread
 that wakes a GPU not even NumPy.

@@ -6,6 +6,7 @@ Sources: the CUDA Array Interface, version 3 (Numba's documentation); DLPack 1.0
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import math
 from typing import Any
 
@@ -14,7 +15,8 @@ import numpy as np
 from rooftile.devices.cuda.array import CudaArray, item_bytes
 from rooftile.devices.cuda.compile import cuda_core
 from rooftile.devices.cuda.device import CudaDevice
-from rooftile.devices.cuda.driver import driver, driver_call, kept_context
+from rooftile.devices.cuda.driver import kept_context
+from rooftile.devices.cuda.library import answer, current_context
 from rooftile.devices.cuda.opening import open_device
 from rooftile.errors import InputError
 
@@ -23,6 +25,10 @@ _TYPES = {
     for name in ("float32", "float16", "float64", "int32", "int64", "uint8", "bool")
 }
 """Names of the protocol's types, in native byte order."""
+
+
+_DEVICE_ORDINAL = 9
+"""CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL."""
 
 
 def gpu_of_interface(array: Any) -> int:
@@ -88,27 +94,14 @@ def allocate_for_export(
     device: CudaDevice, shape: tuple[int, ...], dtype: str = "float32"
 ) -> CudaArray:
     """Memory of ours; freeing it waits for the device, because its last user is not known."""
-    nbytes = item_bytes(dtype) * math.prod(shape)
-    owner = _Allocation(device, nbytes)
-    memory = cuda_core().Buffer.from_handle(owner.address, nbytes, owner=owner)
-    return CudaArray(memory, owner.address, shape, device.description.index, dtype=dtype)
+    memory = device.allocate_alone(item_bytes(dtype) * math.prod(shape))
+    return CudaArray(memory, memory.handle, shape, device.description.index, dtype=dtype)
 
 
 def exported(array: CudaArray) -> Any:
     """Memory of ours as an object with ``__dlpack__``, which keeps it."""
-    dtype = np.dtype(array.dtype)
-    return _view_class().from_buffer(array.owner, array.shape, dtype=dtype)
-
-
-class _Allocation:
-    def __init__(self, device: CudaDevice, nbytes: int) -> None:
-        self._device = device
-        self.address = int(device.allocate_synchronously(nbytes))
-
-    def __del__(self) -> None:
-        if hasattr(self, "address"):
-            with self._device.on():
-                driver_call("cuMemFree", self.address)
+    buffer = cuda_core().Buffer.from_handle(array.address, array.nbytes, owner=array.owner)
+    return _view_class().from_buffer(buffer, array.shape, dtype=np.dtype(array.dtype))
 
 
 def _view_class() -> Any:
@@ -122,13 +115,13 @@ def _device_of(address: int) -> int:
     """The GPU that holds an address.  Raises `DeviceMissing`, `RuntimeError`."""
     with kept_context():
         current = 0
-        with contextlib.suppress(Exception):
-            current = int(driver_call("cuCtxGetCurrent"))
+        with contextlib.suppress(OSError):
+            current = current_context()
         if not current:
             # The driver answers only a thread that has some GPU.
             open_device()
-        attribute = driver().CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
-        return int(driver_call("cuPointerGetAttribute", attribute, address))
+        place = ctypes.c_uint64(address)
+        return int(answer("cuPointerGetAttribute", ctypes.c_int, _DEVICE_ORDINAL, place))
 
 
 def _contiguous(shape: tuple[int, ...], strides: tuple[int, ...], expected: int) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rooftile.devices.cuda.event import Event
+from rooftile.devices.cuda.graph import Stream
 
 
 class CudaBranch:
@@ -15,7 +16,7 @@ class CudaBranch:
 
     beside = True
 
-    def __init__(self, device: Any, stream: Any) -> None:
+    def __init__(self, device: Any, stream: Stream) -> None:
         self._device, self._stream = device, stream
         self._forked, self._joined = Event(), Event()
         self._points = defaultdict[int, Event](Event)
@@ -24,7 +25,7 @@ class CudaBranch:
     @contextlib.contextmanager
     def aside(self) -> Iterator[None]:
         """See `Branch.aside`."""
-        own = int(self._stream.handle)
+        own = self._stream.address
         self._forked.record(self._device.stream_address)
         self._forked.delay(own)
         self._open = True
@@ -34,13 +35,13 @@ class CudaBranch:
     def join(self) -> None:
         """See `Branch.join`."""
         if self._open:
-            self._joined.record(int(self._stream.handle))
+            self._joined.record(self._stream.address)
             self._joined.delay(self._device.stream_address)
         self._open = False
 
     def mark(self, number: int) -> None:
         """See `Branch.mark`."""
-        self._points[number].record(int(self._stream.handle))
+        self._points[number].record(self._stream.address)
 
     def wait(self, number: int) -> None:
         """See `Branch.wait`."""

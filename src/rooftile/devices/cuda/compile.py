@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import sys
 import threading
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -13,15 +14,14 @@ from typing import Any
 
 from rooftile._files import keep
 from rooftile.devices.cache import cache_directory
+from rooftile.devices.cuda.nvrtc import INSTALL, Refused, compiled
 from rooftile.devices.first_use import imported
 from rooftile.devices.gpu import key_of, macro_lines, prelude
 from rooftile.devices.text import whole
 from rooftile.errors import CompileFailure, DeviceMissing
 
-INSTALL = 'pip install "cuda-core[cu13]>=0.4", which brings NVRTC too'
 _FIRST_SPECIFIC = 90
 """The first architecture with instructions that later ones do not keep."""
-_ALL_CORES = 0
 _KERNEL = re.compile(r"^__global__", re.MULTILINE)
 _turns: dict[str, threading.Lock] = {}
 """Of each text that was compiled: threads that want the same one at once wait for one of them."""
@@ -68,19 +68,12 @@ def _compiled(
 ) -> bytes:
     """The same of a whole source, which is kept where the compiler refuses it; one of ``several``
     kernels is optimised by as many threads as there are cores."""
-    core = cuda_core()
+    options = [f"-arch={architecture}", *(f"--include-path={folder}" for folder in folders)]
     # Without what kernels of ours do not use, such as textures, a compile begins 15 ms earlier.
-    options = core.ProgramOptions(
-        arch=architecture,
-        std="c++17",
-        include_path=[str(folder) for folder in folders],
-        minimal=True,
-        split_compile=_ALL_CORES if several else None,
-    )
+    options += ["--std=c++17", *(["--split-compile=0"] if several else []), "--minimal"]
     try:
-        return bytes(core.Program(source, "c++", options).compile("cubin").code)
-    except Exception as error:
-        # NVRTC's error class is private to cuda-core; whatever it raises carries the log.
+        return compiled(source, options)
+    except Refused as error:
         keep(kept, source.encode())
         raise CompileFailure(f"CUDA text for {architecture}", str(error), str(kept)) from None
 
@@ -93,10 +86,9 @@ def specific(architecture: str) -> str:
 
 @cache
 def _version() -> str:
-    """The compiler's version: to look for it takes milliseconds, and each kernel's key has it."""
-    import importlib.metadata
-
-    try:
-        return importlib.metadata.version("nvidia-cuda-nvrtc")
-    except importlib.metadata.PackageNotFoundError:
-        return os.environ.get("CUDA_HOME", "system")
+    """The compiler's version, which each kernel's key has, by the name of its package's folder:
+    what reads packages' metadata takes longer to import than a kernel to load."""
+    for folder in sys.path:
+        for found in Path(folder).glob("nvidia_cuda_nvrtc-*.dist-info"):
+            return found.stem.partition("-")[2]
+    return os.environ.get("CUDA_HOME", "system")

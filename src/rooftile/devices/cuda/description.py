@@ -2,33 +2,58 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
-from rooftile.devices.cuda.driver import checked, driver
+from rooftile.devices.cuda.library import answer, call
 from rooftile.devices.gpu import Description
 
+_ATTRIBUTES = {
+    "threads_per_block": 1,
+    "constant_bytes": 9,
+    "warp": 10,
+    "units": 16,
+    "cache_bytes": 38,
+    "threads_per_unit": 39,
+    "shared_bytes_per_unit": 81,
+    "registers_per_unit": 82,
+    "shared_bytes_per_block": 97,
+}
+"""CUdevice_attribute of what a description says in one number."""
+_CLOCK_KHZ, _MAJOR, _MINOR = 13, 75, 76
+_NAME_BYTES, _BUS_BYTES = 256, 32
 
-def describe(device: Any, index: int) -> Description:
-    """The name and limits of a GPU that is current; ``index`` is its number."""
-    p = device.properties
-    cu = driver()
-    version = checked(cu.cuDriverGetVersion())
-    _, memory = checked(cu.cuMemGetInfo())
+
+def attribute(index: int, number: int) -> int:
+    """What the driver says of a GPU by the number of a CUdevice_attribute."""
+    found: int = answer("cuDeviceGetAttribute", ctypes.c_int, number, ctypes.c_int(index))
+    return found
+
+
+def describe(index: int) -> Description:
+    """The name and limits of the GPU of this number, which is current."""
+    version = answer("cuDriverGetVersion", ctypes.c_int)
+    free, memory = ctypes.c_size_t(), ctypes.c_size_t()
+    call("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(memory))
+    told: dict[str, Any] = {name: attribute(index, n) for name, n in _ATTRIBUTES.items()}
     return Description(
         kind="cuda",
         index=index,
-        name=device.name,
+        name=_words("cuDeviceGetName", _NAME_BYTES, index),
         driver=f"CUDA {version // 1000}.{version % 1000 // 10}",
-        architecture=f"sm_{device.arch}",
-        units=p.multiprocessor_count,
-        memory_bytes=int(memory),
-        cache_bytes=p.l2_cache_size,
-        warp=p.warp_size,
-        threads_per_block=p.max_threads_per_block,
-        threads_per_unit=p.max_threads_per_multiprocessor,
-        shared_bytes_per_block=p.max_shared_memory_per_block_optin,
-        shared_bytes_per_unit=p.max_shared_memory_per_multiprocessor,
-        registers_per_unit=p.max_registers_per_multiprocessor,
-        constant_bytes=p.total_constant_memory,
-        clock_mhz=p.clock_rate // 1000,
+        architecture=f"sm_{attribute(index, _MAJOR)}{attribute(index, _MINOR)}",
+        memory_bytes=memory.value,
+        clock_mhz=attribute(index, _CLOCK_KHZ) // 1000,
+        **told,
     )
+
+
+def bus_of(index: int) -> str:
+    """The PCI address of the GPU of this number."""
+    return _words("cuDeviceGetPCIBusId", _BUS_BYTES, index)
+
+
+def _words(function: str, most: int, index: int) -> str:
+    found = ctypes.create_string_buffer(most)
+    call(function, found, most, ctypes.c_int(index))
+    return found.value.decode()

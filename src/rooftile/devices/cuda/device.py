@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import math
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,16 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rooftile.devices.cuda.branch import CudaBranch
-from rooftile.devices.cuda.compile import compile_cubin, cuda_core, specific
-from rooftile.devices.cuda.description import describe
-from rooftile.devices.cuda.driver import address_of, checked, driver, driver_call
+from rooftile.devices.cuda.compile import compile_cubin, specific
+from rooftile.devices.cuda.description import bus_of, describe
+from rooftile.devices.cuda.driver import address_of
+from rooftile.devices.cuda.event import Event, Mark
+from rooftile.devices.cuda.graph import Graph, Stream, capture
 from rooftile.devices.cuda.launches import CudaLaunches
 from rooftile.devices.cuda.library import (
+    answer,
+    call,
     current_context,
     is_capturing,
     set_context,
     while_capturing,
 )
+from rooftile.devices.cuda.memory import Alone, Pinned, Pool
 from rooftile.devices.cuda.program import CudaProgram
 from rooftile.devices.cuda.streams import CudaStream
 from rooftile.devices.cuda.turns import Turns
@@ -34,58 +40,55 @@ from rooftile.errors import OutOfMemory
 class CudaDevice(Described):
     """One GPU with a stream of its own; `on` lends a thread a caller's stream for a while."""
 
-    def __init__(self, device: Any, index: int) -> None:
-        self._core = cuda_core()
-        self._device = device
-        device.set_current()
-        self._context = current_context()
-        self._own_stream = device.create_stream()
-        self._own_address = int(self._own_stream.handle)
+    def __init__(self, index: int) -> None:
+        """Its context becomes the thread's.  Raises `RuntimeError`."""
+        number = ctypes.c_int(index)
+        self._context: int = answer("cuDevicePrimaryCtxRetain", ctypes.c_void_p, number)
+        set_context(self._context)
+        self.own = Stream()
+        self._pool = Pool(index, self._context)
         self._thread = threading.local()
-        self.description = describe(device, index)
-        self.bus = str(device.pci_bus_id)
+        self.description = describe(index)
+        self.bus = bus_of(index)
         """Its PCI address, which the management library needs: it numbers GPUs differently."""
 
     @property
     def stream_address(self) -> int:
         """The stream that the calling thread's work goes to."""
-        address: int = getattr(self._thread, "address", self._own_address)
+        address: int = getattr(self._thread, "address", self.own.address)
         return address
-
-    @property
-    def _stream(self) -> Any:
-        """The same as an object of cuda-core."""
-        given = getattr(self._thread, "stream", self._own_stream)
-        if given is None:
-            given = self._device.create_stream(_Stream(self._thread.address))
-        return given
 
     @property
     def own_stream(self) -> int:
         """The address of the device's own stream."""
-        return self._own_address
+        return self.own.address
+
+    @property
+    def context(self) -> int:
+        """Its primary context, which other libraries share."""
+        return self._context
 
     def is_current(self) -> bool:
         """Whether the calling thread is on it."""
         return current_context() == self._context
 
     def make_current(self) -> None:
-        """Make its primary context, which other libraries share, the calling thread's."""
-        self._device.set_current()
+        """Make its `context` the calling thread's."""
+        set_context(self._context)
 
     def allocate(self, nbytes: int) -> Any:
         """See `GpuDevice.allocate`."""
         with self._out_of_memory(nbytes):
-            return self._device.allocate(max(4, nbytes), stream=self._stream)
+            return self._pool.allocate(max(4, nbytes), self.stream_address)
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
         """See `Device.empty`."""
         return self.allocate(math.prod(shape) * dtype.itemsize)
 
-    def allocate_synchronously(self, nbytes: int) -> Any:
-        """The address of memory that belongs to no stream; ``cuMemFree`` waits for the device."""
+    def allocate_alone(self, nbytes: int) -> Any:
+        """Memory that belongs to no stream; who frees it waits for the device."""
         with self._out_of_memory(nbytes):
-            return driver_call("cuMemAlloc", max(4, nbytes))
+            return Alone(max(4, nbytes), self._context)
 
     @contextlib.contextmanager
     def _out_of_memory(self, nbytes: int) -> Iterator[None]:
@@ -113,11 +116,12 @@ class CudaDevice(Described):
 
     def copy(self, to: int, source: int, nbytes: int) -> None:
         """See `GpuDevice.copy`."""
-        driver_call("cuMemcpyDtoDAsync", to, source, nbytes, self.stream_address)
+        places, size = (ctypes.c_uint64(to), ctypes.c_uint64(source)), ctypes.c_size_t(nbytes)
+        call("cuMemcpyDtoDAsync_v2", *places, size, self._stream)
 
     def clear(self, to: int, nbytes: int) -> None:
         """Start to fill device memory, given by its address, with zeros on the present stream."""
-        driver_call("cuMemsetD8Async", to, 0, nbytes, self.stream_address)
+        call("cuMemsetD8Async", ctypes.c_uint64(to), 0, ctypes.c_size_t(nbytes), self._stream)
 
     def address(self, memory: Any) -> int:
         """See `GpuDevice.address`."""
@@ -134,20 +138,20 @@ class CudaDevice(Described):
         """
         size = min(value.nbytes, 4)
         for i, word in enumerate(np.frombuffer(value.tobytes(), f"u{size}")):
-            place = address_of(memory) + size * i
-            driver_call(f"cuMemsetD{8 * size}Async", place, int(word), 1, self.stream_address)
+            place, kind = address_of(memory) + size * i, (ctypes.c_ushort, ctypes.c_uint)[size // 4]
+            once = kind(word), ctypes.c_size_t(1)
+            call(f"cuMemsetD{8 * size}Async", ctypes.c_uint64(place), *once, self._stream)
 
     def pinned(self, count: int) -> NDArray[np.float32]:
         """``count`` float32 of page-locked host memory, which copies asynchronously."""
-        memory = self._core.LegacyPinnedMemoryResource().allocate(4 * count)
-        return np.from_dlpack(memory).view(np.float32)[:count]
+        return np.asarray(Pinned(4 * count, self._context)).view(np.float32)
 
     def compile(
         self, text: str, macros: Mapping[str, int | str], folders: Sequence[Path] = ()
     ) -> CudaProgram:
         """See `GpuDevice.compile`."""
         code = compile_cubin(text, macros, specific(self.description.architecture), folders)
-        return CudaProgram(self, self._core.ObjectCode.from_cubin(code))
+        return CudaProgram(self, code)
 
     def launches(self, work: Sequence[Call | FillConstant], names: Sequence[str]) -> CudaLaunches:
         """See `GpuDevice.launches`."""
@@ -161,28 +165,27 @@ class CudaDevice(Described):
 
     def branch(self) -> CudaBranch:
         """See `GpuDevice.branch`."""
-        return CudaBranch(self, self._device.create_stream())
+        return CudaBranch(self, Stream())
 
     def synchronise(self) -> None:
         """See `GpuDevice.synchronise`: it waits for every stream of the device, not just ours."""
-        self._device.sync()
+        with self.on():
+            call("cuCtxSynchronize")
 
     @contextlib.contextmanager
     def timer(self) -> Iterator[Elapsed]:
         """See `GpuDevice.timer`: two events on the present stream, the device idle around them."""
-        options = self._core.EventOptions(timing_enabled=True)
-        self._device.sync()
-        elapsed = Elapsed()
-        before = self._stream.record(options=options)
+        self.synchronise()
+        elapsed, before = Elapsed(), self.mark()
         yield elapsed
-        after = self._stream.record(options=options)
+        after = self.mark()
         after.sync()
-        elapsed.milliseconds = float(after - before)
-        self._device.sync()
+        elapsed.milliseconds = after.since(before)
+        self.synchronise()
 
     def stream(self) -> CudaStream:
         """A stream beside the device's own, for copies that the host does not wait for."""
-        return CudaStream(self._device.create_stream())
+        return CudaStream(Stream())
 
     def capturing(self) -> bool:
         """Whether the present stream is being recorded into a graph."""
@@ -197,13 +200,18 @@ class CudaDevice(Described):
         of it becomes part of the graph."""
         return while_capturing()
 
-    def mark(self) -> Any:
+    def mark(self) -> Mark:
         """See `GpuDevice.mark`."""
-        return self._stream.record(options=self._core.EventOptions(timing_enabled=True))
+        return Mark(self.stream_address)
 
-    def between(self, before: Any, after: Any) -> float:
+    def event(self) -> Event:
+        """A point in streams, which moves."""
+        with self.on():
+            return Event()
+
+    def between(self, before: Mark, after: Mark) -> float:
         """See `GpuDevice.between`."""
-        return float(after - before)
+        return after.since(before)
 
     def captured(self, work: Callable[[], object]) -> Callable[[], object]:
         """See `GpuDevice.captured`: a graph, launched as a whole."""
@@ -216,81 +224,66 @@ class CudaDevice(Described):
 
         return again
 
-    def after(self, mark: Any) -> None:
+    def after(self, mark: Event) -> None:
         """See `GpuDevice.after`."""
-        self._stream.wait(mark)
+        mark.delay(self.stream_address)
 
     def after_stream(self, address: int) -> None:
         """Work started from now on in the present stream waits for what another stream holds."""
-        self._stream.wait(self._core.Stream.from_handle(address))
+        held = Event()
+        held.record(address)
+        held.delay(self.stream_address)
 
     def on(self, stream: int | None = None) -> contextlib.AbstractContextManager[None]:
         """Inside, this thread works on a caller's stream, given by its address.
 
         None stands for the device's own stream.  The GPU is the thread's current one meanwhile.
         """
-        if stream is None:
-            return _On(self, self._own_address, self._own_stream)
-        return _On(self, stream, None)
+        return _On(self, self.own.address if stream is None else stream)
 
     @contextlib.contextmanager
-    def capture(self) -> Iterator[list[Any]]:
+    def capture(self) -> Iterator[list[Graph]]:
         """Record launches into a graph; after the block the list holds it."""
-        builder = self._device.create_graph_builder()
-        builder.begin_building()
-        graphs: list[Any] = []
-        try:
-            with _On(self, int(builder.__cuda_stream__()[1]), builder):
-                yield graphs
-        finally:
-            builder.end_building()
-        graphs.append(builder.complete())
+        with capture() as (stream, graphs), self.on(stream):
+            yield graphs
 
-    def replay(self, graph: Any) -> None:
+    def replay(self, graph: Graph) -> None:
         """Launch a captured graph on the present stream."""
-        graph.launch(self._stream)
+        graph.start(self.stream_address)
+
+    @property
+    def _stream(self) -> ctypes.c_void_p:
+        """The present stream as `ctypes` takes it."""
+        return ctypes.c_void_p(self.stream_address)
 
     def _copy(self, to: int, source: int, nbytes: int) -> None:
-        cu = driver()
-        handle = self.stream_address
-        checked(cu.cuMemcpyAsync(to, source, nbytes, handle))
-        checked(cu.cuStreamSynchronize(handle))
+        places, stream = (ctypes.c_uint64(to), ctypes.c_uint64(source)), self._stream
+        call("cuMemcpyAsync", *places, ctypes.c_size_t(nbytes), stream)
+        call("cuStreamSynchronize", stream)
 
     def _free_bytes(self) -> int:
-        free, _ = checked(driver().cuMemGetInfo())
-        return int(free)
-
-
-class _Stream:
-    """A stream of another library by its address."""
-
-    def __init__(self, address: int) -> None:
-        self._address = address
-
-    def __cuda_stream__(self) -> tuple[int, int]:
-        return 0, self._address
+        free, entire = ctypes.c_size_t(), ctypes.c_size_t()
+        call("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(entire))
+        return free.value
 
 
 class _On:
     """While it is entered, the thread's context is the device's, and its work goes to a stream."""
 
-    __slots__ = ("_before", "_context", "_device", "_given")
+    __slots__ = ("_address", "_before", "_context", "_device")
 
-    def __init__(self, device: CudaDevice, address: int, stream: Any) -> None:
-        """``stream`` is of cuda-core; None where only its address is known."""
-        self._device, self._given = device, (address, stream)
+    def __init__(self, device: CudaDevice, address: int) -> None:
+        self._device, self._address = device, address
 
     def __enter__(self) -> None:
-        device, thread = self._device, self._device._thread
+        device = self._device
         self._context = current_context()
         if self._context != device._context:
             device.make_current()
-        own = device._own_address, device._own_stream
-        self._before = getattr(thread, "address", own[0]), getattr(thread, "stream", own[1])
-        thread.address, thread.stream = self._given
+        self._before = device.stream_address
+        device._thread.address = self._address
 
     def __exit__(self, *raised: object) -> None:
-        thread = self._device._thread
-        thread.address, thread.stream = self._before
+        self._device._thread.address = self._before
         if self._context != self._device._context:
             set_context(self._context)

@@ -1,7 +1,8 @@
-"""CUDA's driver library through `ctypes`: the few functions that every call of ours goes through.
+"""CUDA's driver library through `ctypes`.
 
-NVIDIA's bindings (`rooftile.devices.cuda.driver`) convert each argument anew, which takes longer
-than a small launch itself; here a launch's arguments are made once.
+NVIDIA's bindings convert each argument anew, which takes longer than a small launch itself, and to
+import them takes a process longer than all else that it does before its first result; here what a
+call is given is made once, or by whoever calls.
 """
 
 from __future__ import annotations
@@ -13,8 +14,6 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from rooftile.devices.cuda.driver import driver
-
 LEGACY_STREAM = 1
 """CU_STREAM_LEGACY: the address of CUDA's default stream where it must have one."""
 RELAXED = 2
@@ -23,7 +22,7 @@ RELAXED = 2
 
 @cache
 def library() -> Any:
-    """The driver's library, which NVIDIA's bindings have found and loaded."""
+    """The driver's library.  Raises `OSError` where there is none."""
     return ctypes.CDLL("libcuda.so.1")
 
 
@@ -36,12 +35,29 @@ def _brief() -> Any:
 def check(code: int) -> None:
     """Raise `RuntimeError` for an error of the driver, which is a fault of ours."""
     if code:
-        raise RuntimeError(f"CUDA driver call failed: {driver().CUresult(code).name}")
+        raise RuntimeError(f"CUDA driver call failed: {name_of(code)}")
+
+
+def name_of(code: int) -> str:
+    """The driver's name of an error, such as CUDA_ERROR_OUT_OF_MEMORY."""
+    name = ctypes.c_char_p()
+    library().cuGetErrorName(code, ctypes.byref(name))
+    return (name.value or b"error %d" % code).decode()
 
 
 def call(name: str, *arguments: Any) -> None:
-    """Call a function of the driver with arguments of `ctypes`.  Raises `RuntimeError`."""
+    """Call a function of the driver with arguments of `ctypes`, or integers of 32 bits.
+
+    Raises `RuntimeError`.
+    """
     check(getattr(library(), name)(*arguments))
+
+
+def answer(name: str, kind: type[Any], *arguments: Any) -> Any:
+    """What a function writes to its first argument, which is of a kind of `ctypes`; see `call`."""
+    found = kind()
+    call(name, ctypes.byref(found), *arguments)
+    return found.value
 
 
 def current_context() -> int:

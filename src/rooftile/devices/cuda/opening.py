@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+import ctypes
 
-from rooftile.devices.cuda.compile import cuda_core
 from rooftile.devices.cuda.device import CudaDevice
 from rooftile.devices.cuda.driver import kept_context
+from rooftile.devices.cuda.library import answer, call
 from rooftile.devices.cuda.waking import waking
 from rooftile.errors import DeviceMissing, InputError
 
 
-def find() -> list[Any]:
-    """Every NVIDIA GPU that the driver shows.  Raises `DeviceMissing`."""
-    core = cuda_core()
+def find() -> list[int]:
+    """The numbers of the NVIDIA GPUs that the driver shows.  Raises `DeviceMissing`."""
     try:
-        devices = list(core.Device.get_all_devices())
-    except Exception as error:
-        # No driver library, or one that refuses: both reach us as classes private to cuda-core.
+        call("cuInit", 0)
+        count = answer("cuDeviceGetCount", ctypes.c_int)
+    except (OSError, RuntimeError) as error:
+        # There is no driver library, or it refuses.
         raise DeviceMissing(
             f"a working NVIDIA driver (libcuda.so.1): {error}", "NVIDIA's driver for the GPU"
         ) from None
-    if not devices:
+    if not count:
         raise DeviceMissing(
             "an NVIDIA GPU: the driver shows none", "a GPU, or CUDA_VISIBLE_DEVICES"
         )
-    return devices
+    return list(range(count))
 
 
 def open_device(index: int = 0) -> CudaDevice:
@@ -53,17 +53,14 @@ _opened: dict[int, CudaDevice] = {}
 
 
 def _open(index: int) -> CudaDevice:
-    # The driver starts while cuda-core is imported.
-    awake = waking(index)
-    devices = find()
-    awake.join()
-    if not 0 <= index < len(devices):
-        raise InputError("device", f"cuda:{index}", f"cuda:0 to cuda:{len(devices) - 1}")
+    waking(index).join()
+    numbers = find()
+    if index not in numbers:
+        raise InputError("device", f"cuda:{index}", f"cuda:0 to cuda:{numbers[-1]}")
     try:
-        return CudaDevice(devices[index], index)
-    except Exception as error:
-        # The GPU's memory is full, or another process has the GPU for itself; the classes of these
-        # errors are private to cuda-core.
+        return CudaDevice(index)
+    except RuntimeError as error:
+        # The GPU's memory is full, or another process has the GPU for itself.
         raise DeviceMissing(
             f"GPU cuda:{index}: it does not open ({error})", "nothing; free it, or name another"
         ) from None

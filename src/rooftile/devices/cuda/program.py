@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ctypes
+import weakref
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rooftile.devices.cuda.driver import checked, driver
+from rooftile.devices.cuda.library import answer, call, library, name_of
 from rooftile.devices.gpu import Argument, Launch, Resources, check_launch
 from rooftile.devices.launches import Call
 from rooftile.errors import InputError, UnsupportedProblem
@@ -15,14 +17,20 @@ from rooftile.errors import InputError, UnsupportedProblem
 _DEFAULT_SHARED_BYTES = 48 * 1024
 """Shared memory, static and dynamic, that a kernel may have without asking."""
 _ALL_PERCENT = 100
+_THREADS, _SHARED, _LOCAL, _REGISTERS = 0, 1, 3, 4
+_MOST_SHARED, _CARVEOUT = 8, 9
+"""CUfunction_attribute of what a kernel takes and may have."""
 
 
 class CudaProgram:
     """A loaded cubin; each has constant arrays of its own."""
 
-    def __init__(self, device: Any, code: Any) -> None:
-        self._device, self._code = device, code
-        self._kernels: dict[str, Any] = {}
+    def __init__(self, device: Any, code: bytes) -> None:
+        self._device = device
+        load = answer("cuLibraryLoadData", ctypes.c_void_p, code, None, None, 0, None, None, 0)
+        self._code = ctypes.c_void_p(load)
+        weakref.finalize(self, library().cuLibraryUnload, self._code).atexit = False
+        self._kernels: dict[str, ctypes.c_void_p] = {}
         self._allowed: dict[str, int] = {}
 
     def set_constant(self, name: str, values: NDArray[np.float32]) -> None:
@@ -33,10 +41,12 @@ class CudaProgram:
 
     def constant_address(self, name: str, nbytes: int) -> int:
         """Where a constant array begins that has room for so many bytes.  Raises `InputError`."""
-        address, size = checked(driver().cuLibraryGetGlobal(int(self._code.handle), name.encode()))
-        if nbytes > size:
-            raise InputError(name, f"{nbytes} bytes", f"at most {size}")
-        return int(address)
+        address, size = ctypes.c_uint64(), ctypes.c_size_t()
+        places = ctypes.byref(address), ctypes.byref(size)
+        call("cuLibraryGetGlobal", *places, self._code, name.encode())
+        if nbytes > size.value:
+            raise InputError(name, f"{nbytes} bytes", f"at most {size.value}")
+        return address.value
 
     def launch(self, launch: Launch, *arguments: Argument) -> None:
         """See `Program.launch`."""
@@ -47,51 +57,56 @@ class CudaProgram:
         check_launch(launch, self._device.description)
         kernel = self._kernel(launch.kernel)
         self._allow_shared(launch, kernel)
-        attributes = kernel.attributes
-        if launch.threads > (most := int(attributes.max_threads_per_block)):
-            reason = f"{launch.threads} threads of {attributes.num_regs} registers, at most {most}"
+        if launch.threads > (most := self._attribute(kernel, _THREADS)):
+            registers = self._attribute(kernel, _REGISTERS)
+            reason = f"{launch.threads} threads of {registers} registers, at most {most}"
             raise UnsupportedProblem(launch.kernel, reason)
         if launch.beside:
-            attributes = driver().CUfunction_attribute
-            attribute = attributes.CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT
-            checked(driver().cuFuncSetAttribute(_function(kernel), attribute, _ALL_PERCENT))
-        return int(kernel.handle)
+            call("cuFuncSetAttribute", _function(kernel), _CARVEOUT, _ALL_PERCENT)
+        return kernel.value or 0
 
     def resources(self, launch: Launch) -> Resources:
         """See `Program.resources`."""
         kernel = self._kernel(launch.kernel)
         self._allow_shared(launch, kernel)
-        attributes = kernel.attributes
         threads, most = launch.threads, self._device.description.threads_per_unit
-        blocks = kernel.occupancy.max_active_blocks_per_multiprocessor(threads, launch.shared_bytes)
+        shared = ctypes.c_size_t(launch.shared_bytes)
+        taken = kernel, ctypes.c_int(threads), shared
+        occupancy = "cuOccupancyMaxActiveBlocksPerMultiprocessor"
+        blocks = answer(occupancy, ctypes.c_int, *taken)
         return Resources(
-            int(attributes.num_regs),
-            int(attributes.shared_size_bytes) + launch.shared_bytes,
-            int(attributes.local_size_bytes),
+            self._attribute(kernel, _REGISTERS),
+            self._attribute(kernel, _SHARED) + launch.shared_bytes,
+            self._attribute(kernel, _LOCAL),
             blocks * threads / most if most else None,
         )
 
-    def _kernel(self, name: str) -> Any:
+    def _kernel(self, name: str) -> ctypes.c_void_p:
         if name not in self._kernels:
-            self._kernels[name] = self._code.get_kernel(name)
+            found = answer("cuLibraryGetKernel", ctypes.c_void_p, self._code, name.encode())
+            self._kernels[name] = ctypes.c_void_p(found)
         return self._kernels[name]
 
-    def _allow_shared(self, launch: Launch, kernel: Any) -> None:
+    def _attribute(self, kernel: ctypes.c_void_p, number: int) -> int:
+        index = ctypes.c_int(self._device.description.index)
+        found: int = answer("cuKernelGetAttribute", ctypes.c_int, number, kernel, index)
+        return found
+
+    def _allow_shared(self, launch: Launch, kernel: ctypes.c_void_p) -> None:
         """Ask for more dynamic shared memory than the kernel may have so far."""
         asked = launch.shared_bytes
         if launch.kernel not in self._allowed:
-            static = int(kernel.attributes.shared_size_bytes)
+            static = self._attribute(kernel, _SHARED)
             self._allowed[launch.kernel] = _DEFAULT_SHARED_BYTES - static
         if asked <= self._allowed[launch.kernel]:
             return
-        cu = driver()
-        attribute = cu.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-        error, *_ = cu.cuFuncSetAttribute(_function(kernel), attribute, asked)
-        if int(error):
-            raise UnsupportedProblem(launch.kernel, f"{asked} bytes of shared memory: {error.name}")
+        error = library().cuFuncSetAttribute(_function(kernel), _MOST_SHARED, asked)
+        if error:
+            reason = f"{asked} bytes of shared memory: {name_of(error)}"
+            raise UnsupportedProblem(launch.kernel, reason)
         self._allowed[launch.kernel] = asked
 
 
-def _function(kernel: Any) -> Any:
+def _function(kernel: ctypes.c_void_p) -> ctypes.c_void_p:
     """The kernel as the functions of the driver know it that set attributes."""
-    return checked(driver().cuKernelGetFunction(int(kernel.handle)))
+    return ctypes.c_void_p(answer("cuKernelGetFunction", ctypes.c_void_p, kernel))

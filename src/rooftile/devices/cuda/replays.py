@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import ctypes
 import threading
-import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
+from rooftile.devices.cuda.graph import Graph, capture
 from rooftile.devices.cuda.launches import CudaLaunches
-from rooftile.devices.cuda.library import RELAXED, call, check, library, while_capturing
+from rooftile.devices.cuda.library import while_capturing
+from rooftile.devices.cuda.replay import Table, new_table
 
-_NON_BLOCKING = 1
+if TYPE_CHECKING:
+    from rooftile.devices.cuda.device import CudaDevice
+
 _COMES_AGAIN = 2
 """Buffers that came so often before get a graph."""
 _MOST_GRAPHS = 16
@@ -19,45 +22,17 @@ _PATIENCE = 1000
 _MOST_SEEN = 64
 
 
-class _Graph:
-    """An executable graph of the driver's."""
-
-    def __init__(self, launches: CudaLaunches, buffers: Sequence[int]) -> None:
-        """In the present context.  Raises `RuntimeError`."""
-        # Another thread may be capturing a graph of the caller's.
-        with while_capturing():
-            self._made = made = _instantiated(launches, buffers)
-        # Its arguments are Python's integers, which would be cut to 32 bits otherwise.
-        self._launch = library()["cuGraphLaunch"]
-        self._launch.argtypes = ctypes.c_void_p, ctypes.c_void_p
-        # The driver wants one thread at a time.
-        self._turn = threading.Lock()
-        # The driver frees a graph that still runs once it is done.
-        weakref.finalize(self, library().cuGraphExecDestroy, made).atexit = False
-
-    def start(self, stream: int) -> None:
-        """Launch it."""
-        with self._turn:
-            code = self._launch(self._made, stream)
-        if code:
-            check(code)
+def _graph_of(launches: CudaLaunches, buffers: Sequence[int]) -> Graph:
+    """The graph of a start, in the present context."""
+    # Another thread may be capturing a graph of the caller's.
+    with while_capturing(), capture() as (stream, made):
+        launches.start(buffers, stream)
+    return made[0]
 
 
-def _instantiated(launches: CudaLaunches, buffers: Sequence[int]) -> ctypes.c_void_p:
-    """The graph of a start."""
-    stream, graph, made = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
-    call("cuStreamCreate", ctypes.byref(stream), ctypes.c_uint(_NON_BLOCKING))
-    try:
-        call("cuStreamBeginCapture_v2", stream, ctypes.c_int(RELAXED))
-        try:
-            launches.start(buffers, stream.value or 0)
-        finally:
-            call("cuStreamEndCapture", stream, ctypes.byref(graph))
-        call("cuGraphInstantiateWithFlags", ctypes.byref(made), graph, ctypes.c_ulonglong(0))
-        call("cuGraphDestroy", graph)
-    finally:
-        call("cuStreamDestroy_v2", stream)
-    return made
+Replay = Callable[[list[int], int], bool | None]
+"""``replay(buffers, stream)`` launches the graph of these addresses, and gives True; None where it
+has not: there is no such graph, or it may not be launched by this thread on this stream now."""
 
 
 class Replays:
@@ -68,24 +43,26 @@ class Replays:
     a graph of their own, once they have come a few times.
     """
 
-    def __init__(self, launches: CudaLaunches) -> None:
-        self._launches = launches
-        self._graphs: dict[tuple[int, ...], _Graph] = {}
+    def __init__(self, launches: CudaLaunches, device: CudaDevice) -> None:
+        self._launches, self._device = launches, device
+        self.replay: Replay = _unknown
+        """Asked before anything else: most calls need no more."""
+        self._graphs: dict[tuple[int, ...], Graph] = {}
+        self._dropped = self._graphs
+        """Those of before: a thread may be launching one."""
+        self._table: Table | None = None
         self._seen: dict[tuple[int, ...], int] = {}
         self._missed = 0
         """Starts in a row that might have had a graph, and found no room for it."""
         self._making = threading.Lock()
 
     def start(self, buffers: Sequence[int], stream: int) -> None:
-        """See `CudaLaunches.start`; buffers are addresses.  The stream is not being captured."""
+        """See `CudaLaunches.start`; buffers are addresses, which `replay` did not launch.  The
+        stream is not being captured."""
         key = tuple(buffers)
-        graph = self._graphs.get(key)
-        if graph is None and self._comes_again(key):
-            graph = self._make(key)
-        if graph is None:
-            self._launches.start(buffers, stream)
-        else:
-            graph.start(stream)
+        if key not in self._graphs and self._comes_again(key):
+            self._make(key)
+        self._launches.start(buffers, stream)
 
     def _comes_again(self, key: tuple[int, ...]) -> bool:
         if len(self._seen) >= _MOST_SEEN:
@@ -93,12 +70,24 @@ class Replays:
         self._seen[key] = count = self._seen.get(key, 0) + 1
         return count > _COMES_AGAIN
 
-    def _make(self, key: tuple[int, ...]) -> _Graph | None:
+    def _make(self, key: tuple[int, ...]) -> None:
         with self._making:
-            graph = self._graphs.get(key)
-            if graph is None and self._has_room():
-                graph = self._graphs[key] = _Graph(self._launches, key)
-            return graph
+            if key in self._graphs or not self._has_room():
+                return
+            graph = self._graphs[key] = _graph_of(self._launches, key)
+            if self.replay is _unknown:
+                self._table = new_table(self._device.context, len(key), _MOST_GRAPHS)
+                self.replay = self._table.replay if self._table else self._replay
+            if self._table is not None:
+                self._table.add(key, graph.address)
+
+    def _replay(self, buffers: list[int], stream: int) -> bool | None:
+        """See `Replay`, where Python has no method of compiled code."""
+        graph = self._graphs.get(tuple(buffers))
+        if graph is None or not self._device.is_current() or self._device.is_capturing(stream):
+            return None
+        graph.start(stream)
+        return True
 
     def _has_room(self) -> bool:
         """Whether there may be one more: to make one takes as long as to launch some dozens."""
@@ -106,6 +95,12 @@ class Replays:
             self._missed += 1
             if self._missed < _PATIENCE:
                 return False
-            self._graphs.clear()
+            if self._table is not None:
+                self._table.clear()
+            self._dropped, self._graphs = self._graphs, {}
         self._missed = 0
         return True
+
+
+def _unknown(buffers: list[int], stream: int) -> None:
+    """A `Replay` while there is no graph."""

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rooftile.devices.cuda.compile import cuda_core
-from rooftile.devices.cuda.driver import address_of, checked, driver
+from rooftile.devices.cuda.driver import address_of
+from rooftile.devices.cuda.event import Event, Mark
+from rooftile.devices.cuda.graph import Stream
+from rooftile.devices.cuda.library import call, check, library
+
+_MEMORY_TYPE, _HOST = 2, 1
+"""CU_POINTER_ATTRIBUTE_MEMORY_TYPE, and what it is of page-locked memory."""
 
 
 class CudaStream:
@@ -18,14 +24,17 @@ class CudaStream:
     What a copy reads and writes must stay until the stream is known to have passed it.
     """
 
-    def __init__(self, stream: Any) -> None:
-        self._stream, self._handle = stream, stream.handle
-        self._timed = cuda_core().EventOptions(timing_enabled=True)
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+        self._on = ctypes.c_void_p(stream.address)
+        # Its arguments are Python's integers: to make others takes as long as the call.
+        self._start = library()["cuMemcpyAsync"]
+        self._start.argtypes = ctypes.c_uint64, ctypes.c_uint64, ctypes.c_size_t, ctypes.c_void_p
 
     @property
     def address(self) -> int:
         """The driver's name for it, as `CudaDevice.on` takes streams."""
-        return int(self._handle)
+        return self._stream.address
 
     def copy_in(self, array: NDArray[Any], buffer: Any, first: int = 0) -> None:
         """Start to copy a contiguous array to device memory, from a byte of that on.
@@ -33,42 +42,41 @@ class CudaStream:
         From pageable memory the driver copies through memory of its own: the call lasts until it
         has read the array.
         """
-        to = address_of(buffer) + first
-        checked(driver().cuMemcpyAsync(to, array.ctypes.data, array.nbytes, self._handle))
+        to, source = address_of(buffer) + first, array.ctypes.data
+        check(self._start(to, source, array.nbytes, self._on))
 
     def copy_out(self, buffer: Any, array: NDArray[Any]) -> None:
         """Start to copy the start of device memory into a contiguous array.
 
         Into pageable memory the call lasts until the copy is done.
         """
-        source = address_of(buffer)
-        checked(driver().cuMemcpyAsync(array.ctypes.data, source, array.nbytes, self._handle))
+        to, source = array.ctypes.data, address_of(buffer)
+        check(self._start(to, source, array.nbytes, self._on))
 
-    def mark(self) -> Any:
+    def mark(self) -> Mark:
         """A point in the work handed over so far, whose time the device notes."""
-        return self._stream.record(options=self._timed)
+        return Mark(self.address)
 
-    def after(self, mark: Any) -> None:
+    def after(self, mark: Event) -> None:
         """What is handed over from now on waits for a mark of any stream of the device."""
-        self._stream.wait(mark)
+        mark.delay(self.address)
 
     def synchronise(self) -> None:
         """Wait until everything handed over is done."""
-        self._stream.sync()
-
-
-def own_stream(device: Any) -> CudaStream:
-    """A device's own stream, which its launches go to where nobody lends it another."""
-    return CudaStream(cuda_core().Stream.from_handle(device.own_stream))
+        call("cuStreamSynchronize", self._on)
 
 
 def is_pinned(array: NDArray[Any]) -> bool:
     """Whether an array lies in page-locked host memory that CUDA knows."""
-    cu = driver()
-    kind = cu.CUpointer_attribute.CU_POINTER_ATTRIBUTE_MEMORY_TYPE
+    found, place = ctypes.c_uint(), ctypes.c_uint64(array.ctypes.data)
     # For memory that it does not know the driver gives an error, newer ones a type of 0.
-    error, found = cu.cuPointerGetAttribute(kind, array.ctypes.data)
-    return not int(error) and int(found) == int(cu.CUmemorytype.CU_MEMORYTYPE_HOST)
+    error = library().cuPointerGetAttribute(ctypes.byref(found), _MEMORY_TYPE, place)
+    return not error and found.value == _HOST
+
+
+def own_stream(device: Any) -> CudaStream:
+    """A device's own stream, which its launches go to where nobody lends it another."""
+    return CudaStream(device.own)
 
 
 def pinned(device: Any, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:

@@ -6,6 +6,7 @@ frozen.
 
 from __future__ import annotations
 
+import ctypes
 import mmap
 import os
 from dataclasses import dataclass
@@ -28,6 +29,8 @@ _MOST_GAP = 8
 """Lines that may lie between one array and the next."""
 _LARGE_PAGE = 2 * 2**20
 """Bytes of a page that a GPU's memory is shared by."""
+_HANDLE_BYTES = 64
+"""CU_IPC_HANDLE_SIZE."""
 
 
 class Arena(Protocol):
@@ -77,12 +80,15 @@ class CudaArena:
     fd = -1
 
     def __init__(self, nbytes: int, device: Any) -> None:
-        from rooftile.devices.cuda.driver import driver_call
+        from rooftile.devices.cuda.library import call
 
-        self._call, self._device = driver_call, device
+        self._device = device
         # The handle shares whole large pages, so the arena takes whole ones.
-        self._base = int(device.allocate_synchronously(-(-nbytes // _LARGE_PAGE) * _LARGE_PAGE))
-        self.handle = bytes(driver_call("cuIpcGetMemHandle", self._base).reserved)
+        self._memory = device.allocate_alone(-(-nbytes // _LARGE_PAGE) * _LARGE_PAGE)
+        self._base = int(self._memory.handle)
+        handle = (ctypes.c_ubyte * _HANDLE_BYTES)()
+        call("cuIpcGetMemHandle", ctypes.byref(handle), ctypes.c_uint64(self._base))
+        self.handle = bytes(handle)
 
     def put(self, offset: int, values: AnyArray) -> None:
         """See `Arena.put`."""
@@ -96,7 +102,7 @@ class CudaArena:
 
     def close(self) -> None:
         """See `Arena.close`."""
-        self._call("cuMemFree", self._base)
+        del self._memory
 
 
 @dataclass(frozen=True)

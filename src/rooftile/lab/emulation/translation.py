@@ -6,7 +6,8 @@ import re
 
 _NOTHING = ("fence.", "griddepcontrol.", "wgmma.fence", "wgmma.commit_group", "wgmma.wait_group",
             "cp.async.wait", "cp.async.commit", "cp.async.bulk.wait", "cp.async.bulk.commit",
-            "cp.async.bulk.prefetch.L2", "setmaxnreg", "prefetch.", "{ .reg .pred never;")  # fmt: skip
+            "cp.async.bulk.prefetch.L2", "setmaxnreg", "prefetch.",
+            "{ .reg .pred never;")  # fmt: skip
 _CALLS = {
     "cvt.rn.f16x2.f32": "cvt_f16x2", "cvt.rn.bf16x2.f32": "cvt_bf16x2",
     "cvt.f32.f16": "cvt_f32_f16",

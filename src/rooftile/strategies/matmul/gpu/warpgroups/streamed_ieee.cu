@@ -156,8 +156,8 @@ __device__ __forceinline__ void hold(const float sum[TILE_O / 2], const struct r
     UNROLL for (int r = 0; r < 2; r++) {
         struct row whole = whole_row(rows[r]);
         if (threadIdx.x % 4 != 0) continue;
-        known[row + r * NEXT_ROW] = 0x1p14f * whole.small;
-        known[ROWS + row + r * NEXT_ROW] = 0x1p-15f * whole.most;
+        known[row + r * NEXT_ROW] = missed_of_row(whole);
+        known[ROWS + row + r * NEXT_ROW] = missed_of_weight(whole);
     }
     UNROLL for (int e = 0; e < TILE_O / 2; e++) {
         int output = threadIdx.x % 4 * 2 + COLUMN_OF(e);

@@ -289,7 +289,8 @@ __device__ __forceinline__ float join_parts(const float* partial, int64 result, 
     UNROLL for (int part = 0; part < PARTS; part++) {
         float one = partial[part * results + result];
         sum += one, size += fabsf(one);
-        missed = fmaf(of_weight[part * rest], span.small, missed + of_row[part * rest]);
+        missed += of_row[part * rest];
+        if (span.small > 0.0f) missed = fmaf(of_weight[part * rest], span.small, missed);
     }
     return size >= missed * span.unit ? finite(sum) : __int_as_float(0x7fffffff);
 }

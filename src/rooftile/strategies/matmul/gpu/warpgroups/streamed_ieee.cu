@@ -4,8 +4,8 @@
 // of parts lie in memory between two kernels, stored a number at a time.  Here a block splits a part
 // of a row, which has a scale of its own, so that it reads little twice.  A block's tile has 64
 // columns of b, and GROUPS warpgroups take turns at its slices: while one splits, the other
-// multiplies.  Blocks of a cluster have a part of the terms each.  They add up their sums in shared
-// memory, and store lines.
+// multiplies.  b comes already while a is split.  Blocks of a cluster have a part of the terms each.
+// They add up their sums in shared memory, and store lines.
 // What it removes: a launch, and turns in which cores or copies pause.
 //
 // See linear/gpu/warpgroups/warpgroups_ieee.cu: x is b, as x[images][INPUTS] where it lies

@@ -15,11 +15,9 @@ from rooftile.strategies.gpu import of_launches
 
 # Where tiles of rows begin is known before the launch that this one waits for.
 KNOWN_BEFORE = {("finish_rows", "tile_rows")}
-# What they restrict they read at places that depend on their products, to mend some of these;
-# `split_both` has too many numbers at hand to begin early (its machine code for sm_90a does not).
+# What they restrict they read at places that depend on their products, to mend some of these.
 LATE = {
     ("bulk_ieee", "matmul"),
-    ("bulk_ieee", "split_both"),
     ("turned_ieee", "linear"),
     ("turned_ieee", "finish"),
 }

@@ -107,13 +107,17 @@ __device__ __forceinline__ void split_weight(float weight, struct span span, nar
     to[apart] = NARROW(weight - widened(to[0]));
 }
 
+// A row's small numbers times the largest weight, and its largest number times a small weight: what
+// these miss is a unit in the last place of so much.
+__device__ __forceinline__ float missed_of_row(struct row row) { return 0x1p14f * row.small; }
+__device__ __forceinline__ float missed_of_weight(struct row row) { return 0x1p-15f * row.most; }
+
 // A sum scaled back by its weights' unit, or NaN where it is in doubt: where what small numbers
 // miss, times the largest that they meet, may reach a unit of its last place.
 __device__ __forceinline__ float scaled_back(float sum, struct row row, struct span span)
 {
-    const float least_of_inputs = 0x1p14f, least_of_weights = 0x1p-15f;
-    float least = span.unit == 0.0f ? 0.0f : least_of_inputs * row.small;
-    least = fmaf(least_of_weights * row.most, span.small, least);
+    float least = span.unit == 0.0f ? 0.0f : missed_of_row(row);
+    least = fmaf(missed_of_weight(row), span.small, least);
     return fabsf(sum) >= least ? finite(sum) * span.unit : __int_as_float(0x7fffffff);
 }
 

@@ -31,9 +31,9 @@ __device__ __forceinline__ struct work work_of(int number, int whole)
     return work;
 }
 
-// Starts this block's copies of a slice: its share of x, to all blocks, and its own weights.
-__device__ __forceinline__ void start_slice(const tensor_map* x, const char* weights,
-                                            unsigned stage, unsigned full, int slice, int image)
+// Starts this block's copies of a slice of x: its share, to all blocks.
+__device__ __forceinline__ void start_rows(const tensor_map* x, unsigned stage, unsigned full,
+                                           int slice, int image)
 {
 #if X_ACROSS
     UNROLL for (int row = 0; row < ROWS; row += SLICE)
@@ -53,6 +53,12 @@ __device__ __forceinline__ void start_slice(const tensor_map* x, const char* wei
 #endif
     }
 #endif
+}
+
+// And of a slice of its own weights.
+__device__ __forceinline__ void start_weights(const char* weights, unsigned stage, unsigned full,
+                                              int slice)
+{
     copy_bytes(stage + ROWS * 128, weights + (size_t)slice * NUMBERS * PLANE_BYTES,
                NUMBERS * PLANE_BYTES, full);
 }
@@ -70,7 +76,8 @@ __device__ __forceinline__ void fetch(const tensor_map* x, const element* rounde
             unsigned full = FULL(barriers, turn.at);
             wait(EMPTY(barriers, turn.at, STAGES), turn.round ^ 1);
             expect_bytes(STAGE_BYTES, full);
-            start_slice(x, weights, stages + turn.at * STAGE_BYTES, full, s, work.image);
+            start_rows(x, stages + turn.at * STAGE_BYTES, full, s, work.image);
+            start_weights(weights, stages + turn.at * STAGE_BYTES, full, s);
         }
     }
 }

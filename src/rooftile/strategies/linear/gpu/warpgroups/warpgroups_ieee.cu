@@ -12,13 +12,12 @@
 // x[images][INPUTS]; weights[OUTPUTS][INPUTS]; spans[OUTPUTS], one for each output's weights;
 // numbers[output tiles][SLICES][2 numbers][INSTRUCTIONS][2][TILE_O / 8][8] pieces of 16 bytes in
 // float16, zeros around the weights; bias[OUTPUTS]; out[images][OUTPUTS]; with several parts
-// partial[PARTS][images beyond `whole`][OUTPUTS] between the kernels.
+// partial[PARTS][images beyond `whole`][OUTPUTS] between the kernels, and what these may miss.
 // Grid: clusters along x.  Block: the warpgroup that copies, then WARPGROUPS that multiply.
 
-#include "common/across.h"
-#include "linear/gpu/scaled_rows.h"
 #include "linear/gpu/warpgroups/copies.h"
 #include "linear/gpu/warpgroups/results.h"
+#include "linear/gpu/warpgroups/split_slices.h"
 
 #define RUNS (TILE_O / SUM_O)
 // Launches may overlap the end of those before.
@@ -27,9 +26,6 @@
 #else
 #define AWAIT_EARLIER()
 #endif
-
-// Both numbers of a slice of a warpgroup's images, by instruction.
-struct fragments { pair high[INSTRUCTIONS][4], low[INSTRUCTIONS][4]; };
 
 // Grid: a thread an element.
 __global__ __launch_bounds__(PACK_THREADS) void split_weights(
@@ -43,70 +39,6 @@ __global__ __launch_bounds__(PACK_THREADS) void split_weights(
     size_t given = (size_t)place.output * INPUTS + place.input;
     split_weight(inside ? weights[given] : 0.0f, spans[inside ? place.output : 0],
                  numbers + e / PLANE * 2 * PLANE + e % PLANE, PLANE);
-}
-
-__device__ __forceinline__ void load_four(unsigned place, float x[4])
-{
-    asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
-                 : "=f"(x[0]), "=f"(x[1]), "=f"(x[2]), "=f"(x[3])
-                 : "r"(place)
-                 : "memory");
-}
-
-// What a lane has of a slice: numbers of its two rows, NEXT_ROW apart, and their scales.
-struct slice { float x[2][8], scale[2]; };
-
-#if X_ACROSS
-#define NEXT_ROW 1
-__device__ __forceinline__ int row_of_lane() { return neighbours_of_lane(); }
-__device__ __forceinline__ unsigned place_of_lane() { return place_of_neighbours(row_of_lane()); }
-__device__ __forceinline__ void take_numbers(unsigned place, float x[2][8])
-{
-    UNROLL for (int k = 0; k < 8; k++)
-        asm volatile("ld.shared.v2.b32 {%0, %1}, [%2];"
-                     : "=f"(x[0][k]), "=f"(x[1][k])
-                     : "r"(fours_on(place, k))
-                     : "memory");
-}
-#else
-#define NEXT_ROW 8
-__device__ __forceinline__ int row_of_lane()
-{
-    return threadIdx.x / 32 * 16 - 64 + threadIdx.x % 32 / 4;
-}
-__device__ __forceinline__ unsigned place_of_lane()
-{
-    int lane = threadIdx.x % 32, row = threadIdx.x / 32 * 16 - 64 + lane / 4;
-    return row * 128 + ((lane % 4 * 2) ^ (row % 8)) * 16;
-}
-__device__ __forceinline__ void take_numbers(unsigned place, float x[2][8])
-{
-    // Rows eight apart are swizzled alike, and the next four are the other 16 bytes of 32.
-    UNROLL for (int r = 0; r < 2; r++)
-        UNROLL for (int half = 0; half < 2; half++)
-            load_four((place ^ half * 16) + r * 1024, x[r] + 4 * half);
-}
-#endif
-// Which row of a tile, after the lane's first, a lane's sum `e` is of.
-#define DOWN(e) ((e) / 2 % 2 * NEXT_ROW)
-
-__device__ __forceinline__ void take(unsigned place, struct slice* slice, struct row rows[2])
-{
-    take_numbers(place, slice->x);
-    UNROLL for (int r = 0; r < 2; r++) slice->scale[r] = scale_of(slice->x[r], &rows[r]);
-}
-
-// Splits a slice into both numbers, as an instruction takes them.
-__device__ __forceinline__ void split(const struct slice* slice, struct fragments* a)
-{
-    UNROLL for (int r = 0; r < 2; r++) {
-        pair high[4], low[4];
-        split_row(slice->x[r], slice->scale[r], high, low);
-        UNROLL for (int e = 0; e < 4; e++) {
-            a->high[e / 2][e % 2 * 2 + r] = high[e];
-            a->low[e / 2][e % 2 * 2 + r] = low[e];
-        }
-    }
 }
 
 // Begins the products of a run of outputs with a slice, the small ones first.
@@ -195,7 +127,7 @@ __device__ __forceinline__ void store_turned(const float sum[STRIP], float* out,
 }
 #endif
 
-// Scales a strip's sums back; those in doubt become NaN.
+// Scales a strip's sums back; those in doubt become NaN, see `join_parts` for sums of parts.
 __device__ __forceinline__ void scale_back(float sum[STRIP], const struct row rows[2],
                                            const struct span* spans, int output)
 {
@@ -207,17 +139,37 @@ __device__ __forceinline__ void scale_back(float sum[STRIP], const struct row ro
 }
 
 #if PARTS > 1
-// Stores what a part has summed up of a strip.
-__device__ __forceinline__ void store_of_part(float sum[STRIP], float* partial, int part,
-                                              int64 first, int images, int whole, int output)
+// Scales what a part has summed up of a strip back, and stores it.
+__device__ __forceinline__ void store_of_part(float sum[STRIP], const struct span* spans,
+                                              float* partial, int part, int64 first, int images,
+                                              int whole, int output)
 {
     int64 before = (int64)whole * ROWS, rest = images - before;
     partial += part * rest * OUTPUTS;
+    UNROLL for (int e = 0; e < STRIP; e++) {
+        int o = output + COLUMN_OF(e);
+        sum[e] *= spans[o < OUTPUTS ? o : 0].unit;
+    }
 #if TURNED
     store_turned(sum, partial, first - before, rest, output);
 #else
     store_part(sum, partial, first - before, rest, output);
 #endif
+}
+
+// Stores what a lane's rows of a part may miss behind the sums of all parts, as
+// [2][PARTS][images beyond `whole`].
+__device__ __forceinline__ void store_missed(const struct row rows[2], float* partial, int part,
+                                             int64 first, int images, int whole)
+{
+    int64 before = (int64)whole * ROWS, rest = images - before;
+    partial += (PARTS * OUTPUTS + part) * rest;
+    UNROLL for (int r = 0; r < 2; r++) {
+        int64 n = first - before + r * NEXT_ROW;
+        if (n >= rest) continue;
+        partial[n] = missed_of_row(rows[r]);
+        partial[PARTS * rest + n] = missed_of_weight(rows[r]);
+    }
 }
 #endif
 
@@ -267,14 +219,19 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void linear(
             UNROLL for (int r = 0; r < 2; r++) two[r] = whole_row(two[r]);
             int64 first = work.image + row_of_lane();
             int output = work.output + threadIdx.x % 4 * 2;
+#if PARTS > 1
+            if (work.part >= 0 && output == 0) store_missed(two, partial, work.part, first, images, whole);
+#endif
             ROLLED for (int e = 0; e < TILE_O / 2; e += STRIP, output += 2 * STRIP) {
-                scale_back(sum, two, spans, output);
 #if PARTS > 1
                 if (work.part >= 0)
-                    store_of_part(sum, partial, work.part, first, images, whole, output);
+                    store_of_part(sum, spans, partial, work.part, first, images, whole, output);
                 else
 #endif
+                {
+                    scale_back(sum, two, spans, output);
                     finish_strip(sum, x, weights, bias, out, first, images, output);
+                }
                 next_strip(sum);
             }
         }
@@ -321,9 +278,27 @@ __device__ __forceinline__ void mend_together(const float* x, const float* weigh
     }
 }
 
+// The sum of a result's parts.  In doubt, and NaN, is one where what small numbers miss may reach a
+// unit in the last place of all parts: float32 loses as much when it adds them.  One part may well be
+// zero, where its weights are.
+__device__ __forceinline__ float join_parts(const float* partial, int64 result, int64 results,
+                                            int64 image, int64 rest, struct span span)
+{
+    const float *of_row = partial + PARTS * results + image, *of_weight = of_row + PARTS * rest;
+    float sum = 0.0f, size = 0.0f, missed = 0.0f;
+    UNROLL for (int part = 0; part < PARTS; part++) {
+        float one = partial[part * results + result];
+        sum += one, size += fabsf(one);
+        missed += of_row[part * rest];
+        if (span.small > 0.0f) missed = fmaf(of_weight[part * rest], span.small, missed);
+    }
+    return size >= missed * span.unit ? finite(sum) : __int_as_float(0x7fffffff);
+}
+
 // Adds the parts' sums.  Grid: x over the results of images that have parts.
 __global__ __launch_bounds__(PACK_THREADS) void finish(const float* __restrict__ x,
                                                        const float* __restrict__ weights,
+                                                       const struct span* __restrict__ spans,
                                                        const float* __restrict__ partial,
                                                        const float* __restrict__ bias,
                                                        float* __restrict__ out, int images,
@@ -335,7 +310,7 @@ __global__ __launch_bounds__(PACK_THREADS) void finish(const float* __restrict__
     int n = before + (TURNED ? e % rest : e / OUTPUTS), output = TURNED ? e / rest : e % OUTPUTS;
     float sum = 0.0f;
     if (e < results) {
-        sum = finite(sum_of_parts(partial, e, results));
+        sum = join_parts(partial, e, results, n - before, rest, spans[output]);
         out[place_of_result(n, output)] = activate(sum + BIAS(bias[output]));
     }
     mend_together(x, weights, bias, out, n, output, sum != sum);

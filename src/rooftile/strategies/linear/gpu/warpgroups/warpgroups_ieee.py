@@ -55,8 +55,11 @@ class WarpgroupsIeee(Warpgroups):
         return CORES["fp16"]
 
     def workspace(self, problem: Linear, config: Config) -> dict[str, int]:
-        """Both numbers of each weight, a span for each output, and every part's sums."""
+        """Both numbers of each weight, a span for each output, every part's sums and what each
+        part's rows may miss."""
         arrays = super().workspace(problem, config)
+        if "partial" in arrays:
+            arrays["partial"] += arrays["partial"] // problem.outputs * 2
         return {"numbers": arrays.pop("rounded"), "spans": 2 * problem.outputs, **arrays}
 
     def preparation(self, problem: Linear, config: Config) -> tuple[Step, ...]:
@@ -73,7 +76,7 @@ class WarpgroupsIeee(Warpgroups):
 
     def steps(self, problem: Linear, config: Config) -> tuple[Step, ...]:
         """As for the others; results in doubt are computed from `x` and `weights`."""
-        return self._steps(problem, config, ("spans", "numbers"), ("x", "weights"))
+        return self._steps(problem, config, ("numbers",), ("x", "weights", "spans"))
 
 
 STRATEGY = WarpgroupsIeee()

@@ -54,7 +54,7 @@ class Bulk(GpuMatmul):
         Tunable("COLUMN_BLOCKS", (1, 2), 1),
         Tunable("PARTS", (1, 2, 4), 1),
         # Clusters' tiles across that are taken together, so that what all read stays in the cache.
-        Tunable("GROUP", (4, 8, 16), 16),
+        Tunable("GROUP", (4, 8, 16), 8),
     )
 
     def why_not(self, problem: Matmul) -> str | None:

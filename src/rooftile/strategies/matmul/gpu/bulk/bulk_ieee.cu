@@ -1,9 +1,9 @@
 // Rung 32, bulk_ieee: float32 as two numbers of scaled float16, both matrices split before.
 //
 // In warpgroups_ieee and turned_ieee every tile splits its rows anew, in registers, while the cores
-// wait; only one of the matrices is split once.  Here one launch splits both, as they lie, and the
-// product is that of bulk_fp16 with stages of four planes, high and low numbers of both matrices:
-// three products stand for one.  Low numbers are scaled by 2^11 more than high ones, so hardly any
+// wait; only one of the matrices is split once.  Here one launch splits both, with terms beside each
+// other, and the product is that of bulk_fp16 with stages of four planes, high and low numbers of both
+// matrices: three products stand for one.  Low numbers are scaled by 2^11 more than high ones, so hardly any
 // is too small for float16, and products with them have sums of their own.  Cores cut sums off, so
 // the sum of a slice's high numbers, which is short, is added to the total in float32, while the
 // other warpgroup's products go on; what is cut off sums with low numbers is too little to count.
@@ -64,6 +64,13 @@ __device__ __forceinline__ void accumulate(float total[SUMS], struct work work, 
     UNROLL for (int e = 0; e < SUMS; e++) total[e] = fmaf(with_low[e], 0x1p-11f, total[e]);
 }
 
+// Waits for the launch that splits.  The next one begins when this one is over: its blocks would crowd
+// on the few multiprocessors that have none of these.
+__device__ __forceinline__ void await_split()
+{
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+
 #if CLUSTER > 1
 __cluster_dims__(CLUSTER, 1, 1)
 #endif
@@ -76,8 +83,12 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void matmul(
 {
     extern __shared__ __align__(1024) char shared[];
     unsigned stages = (unsigned)__cvta_generic_to_shared(shared);
+    if (threadIdx.x == 0) {
+        ask_for(&left_high), ask_for(&right_high);
+        ask_for(&left_low), ask_for(&right_low);
+    }
     unsigned barriers = set_up(stages);
-    await_earlier();
+    await_split();
     int slices = (inner + SLICE - 1) / SLICE;
     if (threadIdx.x < 128) {
 #if CONSUMER_REGISTERS
@@ -85,16 +96,23 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void matmul(
 #endif
         const struct matrices numbers[] = {{&left_high, &right_high}, {&left_low, &right_low}};
         if (threadIdx.x == 0) fetch(numbers, stages, barriers, slices, down, across);
+        __syncwarp();
+        leave_cluster();
     } else {
 #if CONSUMER_REGISTERS
         MORE_REGISTERS(CONSUMER_REGISTERS);
 #endif
         struct turn turn = {0, 0};
+        struct spans* all = (struct spans*)(shared + STAGES * (STAGE_BYTES + 16));
+        struct spans* spans = all + threadIdx.x / 128 - 1;
         for (int number = FIRST_NUMBER; number < down * across; number += CLUSTERS) {
             struct work work = work_of(number, down, across, slices);
+            ask_for_spans(spans, spans_a, spans_b, work, rows, columns);
             float sum[SUMS];
             accumulate(sum, work, stages, barriers, &turn);
-            scale_back(sum, work, spans_a, spans_b, rows, columns);
+            if (number + CLUSTERS >= down * across) leave_cluster();
+            await_spans();
+            scale_back(sum, spans);
             store(sum, out, work, rows, columns);
             bool sure = true;
             UNROLL for (int e = 0; e < SUMS; e++) sure = sure && sum[e] == sum[e];
@@ -102,5 +120,5 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void matmul(
         }
     }
     // No block ends while another may still tell it of a stage.
-    meet_cluster();
+    await_cluster();
 }

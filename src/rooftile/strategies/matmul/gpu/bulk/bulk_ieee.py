@@ -7,6 +7,7 @@ Tensor Cores while surpassing the FP32 theoretical peak performance", IJHPCA 36 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product as combinations
 from typing import ClassVar
 
@@ -20,15 +21,19 @@ from rooftile.strategies.common.warpgroups import too_short
 from rooftile.strategies.gpu import Config, Step, Tunable
 from rooftile.strategies.matmul.gpu._base import few_terms
 from rooftile.strategies.matmul.gpu.bulk._base import SHARED_WAYS, Bulk
-from rooftile.strategies.matmul.gpu.bulk._tile import Tile
+from rooftile.strategies.matmul.gpu.bulk._tile import Side, Tile
 
 _NUMBERS, _PRODUCTS = 2, 3
 """Of an element, and that stand for one."""
-_SPLIT_THREADS, _PLACES = 512, 16
-"""Of a block that splits, and the rows or columns that it splits."""
+_SPLIT_THREADS, _FEWER_THREADS, _FEW_TERMS = 512, 256, 2048
+"""Of a block that splits; fewer where it reads most of its terms once."""
 _MOST_FEW, _LEAST_COLUMNS = 256, 256
 """With so few rows, or fewer columns, to split the other matrix before takes more than it saves."""
 _COLUMNS = (64, 72, 80, 96, 128)
+_SPAN = 8
+"""Bytes of what is known of a row or column."""
+_PIECE = 8
+"""float16 of 16 bytes, in which the copy engine counts lines."""
 
 
 class _SplitTile(Tile):
@@ -36,6 +41,16 @@ class _SplitTile(Tile):
 
     numbers = _NUMBERS
     products = _PRODUCTS
+
+    @property
+    def sides(self) -> tuple[Side, Side]:
+        """Both matrices as they are split: in lines of terms, which are whole 16 bytes."""
+        left, right = super().sides
+        return self._split(left), self._split(right)
+
+    def _split(self, side: Side) -> Side:
+        shape = (side.places, _pitch(self.problem))
+        return replace(side, array=replace(side.array, shape=shape), lies_across=False)
 
     @property
     def storing(self) -> str:
@@ -46,6 +61,11 @@ class _SplitTile(Tile):
     def held(self) -> int:
         """Registers that a thread wants."""
         return super().held + self.columns
+
+    @property
+    def _buffers(self) -> int:
+        """What is known of each warpgroup's rows and columns."""
+        return self.config["WARPGROUPS"] * _SPAN * (64 + self.columns)
 
 
 class BulkIeee(Bulk):
@@ -60,7 +80,7 @@ class BulkIeee(Bulk):
         Tunable("SWAPPED", (0, 1), 0),
         Tunable("ROW_BLOCKS", (1, 2, 4), 2),
         Tunable("COLUMN_BLOCKS", (1, 2), 1),
-        Tunable("GROUP", (4, 8, 16), 16),
+        Tunable("GROUP", (4, 8, 16), 8),
     )
     summary = "Hopper's warpgroups, both matrices split in two numbers of scaled float16 before"
 
@@ -76,23 +96,23 @@ class BulkIeee(Bulk):
 
     def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:
         """See `Bulk.macros`; and the threads that split."""
-        return {**super().macros(problem, config), "SPLIT_THREADS": _SPLIT_THREADS}
+        return {**super().macros(problem, config), "SPLIT_THREADS": _split_threads(problem)}
 
     def workspace(self, problem: Matmul, config: Config) -> dict[str, int]:
         """Both numbers of each element, and a span of each row of a and column of b."""
-        a, b = problem.arrays[:2]
-        numbers = {
-            f"{number}_{array.name}": array.size // 2
-            for array in (a, b)
-            for number in ("high", "low")
-        }
-        return {**numbers, "spans_a": 2 * problem.rows, "spans_b": 2 * problem.columns}
+        rooms = {}
+        for name, places in (("a", problem.rows), ("b", problem.columns)):
+            numbers = places * _pitch(problem) // 2
+            rooms |= {f"high_{name}": numbers, f"low_{name}": numbers, f"spans_{name}": 2 * places}
+        return rooms
 
     def steps(self, problem: Matmul, config: Config) -> tuple[Step, ...]:
         """Split both matrices, then multiply."""
         sizes = (problem.rows, problem.inner, problem.columns)
-        runs = blocks(problem.rows, _PLACES) + blocks(problem.columns, _PLACES)
-        launch = Launch("split_both", (runs, 1, 1), (_SPLIT_THREADS, 1, 1), overlaps=True)
+        threads = _split_threads(problem)
+        # A warp a row, or a column.
+        runs = blocks(32 * problem.rows, threads) + blocks(32 * problem.columns, threads)
+        launch = Launch("split_both", (runs, 1, 1), (threads, 1, 1), overlaps=True)
         numbers = ("high_a", "low_a", "high_b", "low_b")
         split = Step(launch, ("a", "b", *numbers, "spans_a", "spans_b", *sizes))
         tile = self._tile(problem, config)
@@ -120,6 +140,15 @@ class BulkIeee(Bulk):
             for down, across in SHARED_WAYS:
                 tile = {"TILE_C": columns, "SWAPPED": swapped}
                 yield {**tile, "WARPGROUPS": 2, "ROW_BLOCKS": down, "COLUMN_BLOCKS": across}
+
+
+def _split_threads(problem: Matmul) -> int:
+    return _FEWER_THREADS if problem.inner < _FEW_TERMS else _SPLIT_THREADS
+
+
+def _pitch(problem: Matmul) -> int:
+    """Numbers of a line: whole 16 bytes, which the copy engine wants."""
+    return blocks(problem.inner, _PIECE) * _PIECE
 
 
 STRATEGY = BulkIeee()

@@ -27,16 +27,51 @@ __device__ __forceinline__ float scaled_back(float sum, struct span row, struct 
     return finite(sum) * 0x1p-28f * fminf(row.unit, column.unit) * fmaxf(row.unit, column.unit);
 }
 
-__device__ __forceinline__ void scale_back(float sum[SUMS], struct work work,
-                                           const struct span* of_rows,
-                                           const struct span* of_columns, int rows, int columns)
+// What is known of a warpgroup's rows of a tile, and of its columns.
+struct spans { struct span rows[64], columns[TILE_C]; };
+
+// The threads of a warpgroup meet.
+__device__ __forceinline__ void meet_group()
 {
-    UNROLL for (int e = 0; e < SUMS; e++) {
-        struct place place = place_of_sum(work, e);
-        // Results beyond the last have no spans of their own; they are not stored.
-        sum[e] = scaled_back(sum[e], of_rows[min(place.i, rows - 1)],
-                             of_columns[min(place.j, columns - 1)]);
-    }
+    asm volatile("bar.sync %0, %1;" ::"r"(threadIdx.x / 128), "n"(128) : "memory");
+}
+
+__device__ __forceinline__ void copy_span(struct span* to, const struct span* from)
+{
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(
+                     (unsigned)__cvta_generic_to_shared(to)),
+                 "l"(from), "r"(8)
+                 : "memory");
+}
+
+// Asks for spans, which come to shared memory while the warpgroup multiplies.
+__device__ __forceinline__ void ask_for_spans(struct spans* spans, const struct span* of_a,
+                                              const struct span* of_b, struct work work, int rows,
+                                              int columns)
+{
+    int thread = threadIdx.x % 128, first = work.row + (threadIdx.x / 128 - 1) * 64;
+    const struct span *of_rows = SWAPPED ? of_b : of_a, *of_columns = SWAPPED ? of_a : of_b;
+    int most = SWAPPED ? columns : rows, most_across = SWAPPED ? rows : columns;
+    // Those of the tile before have been read.
+    meet_group();
+    // Results beyond the last have no spans of their own; they are not stored.
+    if (thread < 64) copy_span(spans->rows + thread, of_rows + min(first + thread, most - 1));
+    if (thread < TILE_C)
+        copy_span(spans->columns + thread, of_columns + min(work.column + thread, most_across - 1));
+}
+
+__device__ __forceinline__ void await_spans()
+{
+    asm volatile("cp.async.wait_all;" ::: "memory");
+    meet_group();
+}
+
+__device__ __forceinline__ void scale_back(float sum[SUMS], const struct spans* spans)
+{
+    int row = row_of_lane() - (threadIdx.x / 128 - 1) * 64, column = threadIdx.x % 4 * 2;
+    struct span two[2] = {spans->rows[row], spans->rows[row + NEXT_ROW]};
+    UNROLL for (int e = 0; e < SUMS; e++)
+        sum[e] = scaled_back(sum[e], two[e / 2 % 2], spans->columns[column + COLUMN_OF(e)]);
 }
 
 // Computes results from their definition.  Each lane brings one that is in doubt, or none; all

@@ -4,115 +4,63 @@
 // of parts lie in memory between two kernels, stored a number at a time.  Here a block splits a part
 // of a row, which has a scale of its own, so that it reads little twice.  A block's tile has 64
 // columns of b, and GROUPS warpgroups take turns at its slices: while one splits, the other
-// multiplies.  Blocks of a cluster have a part of the terms each.  They add up their sums in shared
-// memory, and store lines.
+// multiplies.  b comes already while a is split.  Blocks of a cluster have a part of the terms each.
+// They add up their sums in shared memory, and store lines.
 // What it removes: a launch, and turns in which cores or copies pause.
 //
 // See linear/gpu/warpgroups/warpgroups_ieee.cu: x is b, as x[images][INPUTS] where it lies
 // transposed, else X_ACROSS; weights are a; out[OUTPUTS][images].
 
 #include "linear/gpu/warpgroups/warpgroups_ieee.cu"
+#include "matmul/gpu/warpgroups/split_parts.h"
 
-#define GROUPS 2
-#define WARPS (PACK_THREADS / 32)
-// Pieces of eight numbers, of which a part of a row has so many.
-#define PART_PIECES (4 * PART_SLICES)
 // Sums of a warpgroup in shared memory, as lines of out.
 #define PITCH (ROWS + 4)
 #define HELD_SUMS (TILE_O * PITCH)
-// Behind those of all warpgroups lies what is known of their columns of b.
-#define KNOWN (GROUPS * HELD_SUMS)
-// Then the places of results in doubt; and behind the stages and their barriers, what is known of a
-// part's rows of a.
-#define DOUBTS_AT (4 * (KNOWN + GROUPS * 2 * ROWS))
+// Behind those of all warpgroups lie the places of results in doubt; and behind the stages and their
+// barriers what is known of all parts' rows of a, and of all parts' and warpgroups' columns of b.
+#define DOUBTS_AT (4 * GROUPS * HELD_SUMS)
 #define SPANS_AT (STAGES * (STAGE_BYTES + 16))
+#define KNOWN_AT (SPANS_AT + 8 * TILE_O * PARTS)
 
-// Four numbers of a row of weights, zeros around them.
-__device__ __forceinline__ float4 four_of_weights(const float* weights, int output, int input)
-{
-    bool inside = output < OUTPUTS && input < INPUTS;
-    return inside ? *(const float4*)(weights + (size_t)output * INPUTS + input)
-                  : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-}
-
-// Eight numbers of a part's row which stages hold as one piece, in its order: those of four lanes,
-// two each.
-__device__ __forceinline__ void take_piece(const float* weights, int output, int slice, int piece,
-                                           float held[8])
-{
-#if X_ACROSS
-    // A lane takes every fourth.
-    UNROLL for (int i = 0; i < 2; i++) {
-        float4 four = four_of_weights(weights, output, slice * SLICE + piece * 8 + 4 * i);
-        held[i] = four.x, held[2 + i] = four.y, held[4 + i] = four.z, held[6 + i] = four.w;
-    }
-#else
-    // A lane takes eight neighbours, and a piece has two of them.
-    UNROLL for (int lane = 0; lane < 4; lane++) {
-        float4 four = four_of_weights(weights, output, slice * SLICE + lane * 8 + piece / 2 * 4);
-        held[2 * lane] = piece % 2 ? four.z : four.x;
-        held[2 * lane + 1] = piece % 2 ? four.w : four.y;
-    }
-#endif
-}
-
-// What all warps of the block give.
-__device__ __forceinline__ float of_warps(float value, bool greatest)
-{
-    __shared__ float joined[WARPS];
-    UNROLL for (int apart = 1; apart < 32; apart *= 2) {
-        float other = __shfl_xor_sync(~0u, value, apart);
-        value = greatest ? fmaxf(value, other) : value + other;
-    }
-    __syncthreads();
-    if (threadIdx.x % 32 == 0) joined[threadIdx.x / 32] = value;
-    __syncthreads();
-    value = joined[0];
-    UNROLL for (int warp = 1; warp < WARPS; warp++)
-        value = greatest ? fmaxf(value, joined[warp]) : value + joined[warp];
-    return value;
-}
-
-// Measures a part of a row of weights, splits it and lays it.  Grid: a block a part of a row, the
-// padded rows too.
-__global__ __launch_bounds__(PACK_THREADS) void split_parts(const float* weights,
-                                                            struct span* __restrict__ spans,
-                                                            element* __restrict__ numbers)
-{
-    await_earlier();
-    int output = blockIdx.x / PARTS, part = blockIdx.x % PARTS;
-    float most = 0.0f, small = 0.0f;
-    UNROLL_BY(4) for (int p = threadIdx.x; p < PART_PIECES; p += PACK_THREADS) {
-        float held[8];
-        take_piece(weights, output, part * PART_SLICES + p / 4, p % 4, held);
-        UNROLL for (int e = 0; e < 8; e++) most = fmaxf(most, fabsf(held[e]));
-    }
-    most = of_warps(most, true);
-    float scale = scale_to(most);
-    struct span span = {most == 0.0f ? 0.0f : over(14, scale), 0.0f};
-    UNROLL_BY(4) for (int p = threadIdx.x; p < PART_PIECES; p += PACK_THREADS) {
-        int slice = part * PART_SLICES + p / 4;
-        if (slice >= SLICES) break;
-        float held[8];
-        __align__(16) narrow both[2][8];
-        take_piece(weights, output, slice, p % 4, held);
-        UNROLL for (int e = 0; e < 8; e++) {
-            small += is_small(held[e], scale) ? 1.0f : 0.0f;
-            split_weight(held[e], span, both[0] + e, 8);
-        }
-        narrow* to = numbers + (size_t)slice * 2 * PLANE + (p % 4 * TILE_O + output) * 8;
-        *(uint4*)to = *(uint4*)both[0];
-        *(uint4*)(to + PLANE) = *(uint4*)both[1];
-    }
-    span.small = of_warps(small, false);
-    if (threadIdx.x == 0 && output < OUTPUTS) spans[part * OUTPUTS + output] = span;
-}
-
-// Waits for the launch that splits.  The next one begins when this one is over: its blocks would crowd
-// on the few multiprocessors that have none of these.
+// Waits for the launch that splits.
 __device__ __forceinline__ void await_split()
 {
     asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+
+// Lets the next launch begin, once all blocks have said so.  Earlier, its blocks would crowd on the few
+// multiprocessors that have none of these.
+__device__ __forceinline__ void let_next_begin()
+{
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+
+// One thread brings a part's slices.  Those of b need not wait for the launch that splits a: as many
+// as there are stages come meanwhile.
+__device__ __forceinline__ void fetch_part(const tensor_map* rows, const element* numbers,
+                                           unsigned stages, unsigned barriers, struct work work)
+{
+    const char* weights = (const char*)numbers;
+    int ahead = min(work.slice + STAGES, work.end);
+    ROLLED for (int s = work.slice; s < ahead; s++) {
+        int at = s - work.slice;
+        expect_bytes(STAGE_BYTES, FULL(barriers, at));
+        start_rows(rows, stages + at * STAGE_BYTES, FULL(barriers, at), s, work.image);
+    }
+    await_split();
+    ROLLED for (int s = work.slice; s < ahead; s++) {
+        int at = s - work.slice;
+        start_weights(weights, stages + at * STAGE_BYTES, FULL(barriers, at), s);
+    }
+    struct turn turn = {0, 1};
+    ROLLED for (int s = ahead; s < work.end; s++, advance(&turn, STAGES)) {
+        unsigned stage = stages + turn.at * STAGE_BYTES, full = FULL(barriers, turn.at);
+        wait(EMPTY(barriers, turn.at, STAGES), turn.round ^ 1);
+        expect_bytes(STAGE_BYTES, full);
+        start_rows(rows, stage, full, s, work.image);
+        start_weights(weights, stage, full, s);
+    }
 }
 
 // A warpgroup sums up every GROUPS-th slice.  The next one is taken while products are on their way.
@@ -145,19 +93,36 @@ __device__ __forceinline__ void take_turns(float total[TILE_O / 2], struct row r
     }
 }
 
-// Holds a warpgroup's sums, scaled back, as lines of out; and for each column what its small numbers
-// may miss, and a small number of a that meets it, see `scaled_back`.
+// Stores a number at the same place of all blocks of the cluster.
+__device__ __forceinline__ void tell_all(float* place, float value)
+{
+#if PARTS > 1
+    UNROLL for (int part = 0; part < PARTS; part++)
+        asm volatile("{ .reg .b32 there; mapa.shared::cluster.u32 there, %0, %1; "
+                     "st.shared::cluster.f32 [there], %2; }" ::"r"(
+                         (unsigned)__cvta_generic_to_shared(place)),
+                     "r"(part), "f"(value)
+                     : "memory");
+#else
+    *place = value;
+#endif
+}
+
+// What small numbers of a part's and warpgroup's columns of b may miss, and a small number of a that
+// meets these: see `scaled_back`.
+struct known { float small[ROWS], most[ROWS]; };
+
+// Holds a warpgroup's sums, scaled back, as lines of out; and tells what is known of its columns.
 __device__ __forceinline__ void hold(const float sum[TILE_O / 2], const struct row rows[2],
-                                     const struct span* spans, float* held)
+                                     const struct span* spans, float* held, struct known* known)
 {
     int group = threadIdx.x / 128 - 1, row = row_of_lane() - group * ROWS;
-    float* known = held + KNOWN + group * 2 * ROWS;
-    held += group * HELD_SUMS;
+    held += group * HELD_SUMS, known += group;
     UNROLL for (int r = 0; r < 2; r++) {
         struct row whole = whole_row(rows[r]);
         if (threadIdx.x % 4 != 0) continue;
-        known[row + r * NEXT_ROW] = 0x1p14f * whole.small;
-        known[ROWS + row + r * NEXT_ROW] = 0x1p-15f * whole.most;
+        tell_all(known->small + row + r * NEXT_ROW, missed_of_row(whole));
+        tell_all(known->most + row + r * NEXT_ROW, missed_of_weight(whole));
     }
     UNROLL for (int e = 0; e < TILE_O / 2; e++) {
         int output = threadIdx.x % 4 * 2 + COLUMN_OF(e);
@@ -171,36 +136,43 @@ __device__ __forceinline__ void meet_groups()
     asm volatile("bar.sync %0, %1;" ::"n"(1), "n"(128 * GROUPS) : "memory");
 }
 
-// Four neighbours that a part's block holds.
-__device__ __forceinline__ void four_of_part(const float* held, int part, float four[4])
+__device__ __forceinline__ void four_here(const float* held, float four[4])
 {
-#if PARTS > 1
-    asm volatile("{ .reg .b32 there; mapa.shared::cluster.u32 there, %4, %5; "
-                 "ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [there]; }"
-                 : "=f"(four[0]), "=f"(four[1]), "=f"(four[2]), "=f"(four[3])
-                 : "r"((unsigned)__cvta_generic_to_shared(held)), "r"(part)
-                 : "memory");
-#else
-    UNROLL for (int e = 0; e < 4; e++) four[e] = held[e];
-#endif
+    float4 all = *(const float4*)held;
+    four[0] = all.x, four[1] = all.y, four[2] = all.z, four[3] = all.w;
 }
 
-// Four neighbours of the sums over all parts and warpgroups.  In doubt, and NaN, are those where what
-// small numbers miss may reach a unit in the last place of these sums: float32 loses as much when it
-// adds them.
-__device__ __forceinline__ void join(const float* held, const struct span* spans, int output,
-                                     int row, float sum[4])
+// Four neighbours that the block of the part `beyond` this one holds.
+__device__ __forceinline__ void four_of_part(const float* held, int part, int beyond, float four[4])
+{
+#if PARTS > 1
+    if (beyond > 0)
+        asm volatile("{ .reg .b32 there; mapa.shared::cluster.u32 there, %4, %5; "
+                     "ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [there]; }"
+                     : "=f"(four[0]), "=f"(four[1]), "=f"(four[2]), "=f"(four[3])
+                     : "r"((unsigned)__cvta_generic_to_shared(held)), "r"((part + beyond) % PARTS)
+                     : "memory");
+    else
+#endif
+        four_here(held, four);
+}
+
+// Four neighbours of the sums over all parts, this block's first, and warpgroups.  In doubt, and
+// NaN, are those where what small numbers miss may reach a unit in the last place of these sums:
+// float32 loses as much when it adds them.
+__device__ __forceinline__ void join(const float* held, const struct span* spans,
+                                     const struct known* known, int part, int output, int row,
+                                     float sum[4])
 {
     float size[4], missing[4];
     UNROLL for (int e = 0; e < 4; e++) sum[e] = size[e] = missing[e] = 0.0f;
     UNROLL for (int p = 0; p < PARTS * GROUPS; p++) {
-        int part = p / GROUPS, group = p % GROUPS;
-        const float* known = held + KNOWN + group * 2 * ROWS + row;
+        int of = (part + p / GROUPS) % PARTS, group = p % GROUPS;
         float one[4], small[4], most[4];
-        four_of_part(held + group * HELD_SUMS + output * PITCH + row, part, one);
-        four_of_part(known, part, small);
-        four_of_part(known + ROWS, part, most);
-        struct span span = spans[part * OUTPUTS + (output < OUTPUTS ? output : 0)];
+        four_of_part(held + group * HELD_SUMS + output * PITCH + row, part, p / GROUPS, one);
+        four_here(known[of * GROUPS + group].small + row, small);
+        four_here(known[of * GROUPS + group].most + row, most);
+        struct span span = spans[of * OUTPUTS + (output < OUTPUTS ? output : 0)];
         UNROLL for (int e = 0; e < 4; e++) {
             sum[e] += one[e], size[e] += fabsf(one[e]);
             missing[e] = fmaf(span.unit, fmaf(most[e], span.small, small[e]), missing[e]);
@@ -213,21 +185,44 @@ __device__ __forceinline__ void join(const float* held, const struct span* spans
 // Results in doubt, as output * ROWS + row of the tile.
 struct doubts { int count, places[TILE_O * ROWS]; };
 
+// Fours of a thread that are joined at a time.
+#define AT_ONCE 2
+
+// Stores four neighbours of a line of out, and notes which are in doubt.
+__device__ __forceinline__ void store_four(const float sum[4], float* out, int first, int output,
+                                           int row, struct doubts* doubts)
+{
+    int n = first + row;
+    if (output >= OUTPUTS || n >= IMAGES) return;
+    float* to = out + place_of_result(n, output);
+#if IMAGES % 4 == 0
+    *(float4*)to = make_float4(sum[0], sum[1], sum[2], sum[3]);
+#endif
+    UNROLL for (int e = 0; e < 4; e++) {
+        if (n + e >= IMAGES) return;
+        if (IMAGES % 4 != 0) to[e] = sum[e];
+        if (sum[e] != sum[e])
+            doubts->places[atomicAdd(&doubts->count, 1)] = output * ROWS + row + e;
+    }
+}
+
 // Joins this block's share of the tile.
 __device__ __forceinline__ void store_share(const float* held, const struct span* spans,
-                                            float* out, int first, int part,
-                                            struct doubts* doubts)
+                                            const struct known* known, float* out, int first,
+                                            int part, struct doubts* doubts)
 {
-    const int fours = TILE_O * ROWS / 4;
+    const int fours = TILE_O * ROWS / 4, apart = 128 * GROUPS;
     int end = (part + 1) * fours / PARTS;
-    ROLLED for (int f = part * fours / PARTS + threadIdx.x - 128; f < end; f += 128 * GROUPS) {
-        int output = f / (ROWS / 4), row = f % (ROWS / 4) * 4;
-        float sum[4];
-        join(held, spans, output, row, sum);
-        UNROLL for (int e = 0; e < 4; e++) {
-            if (output >= OUTPUTS || first + row + e >= IMAGES) continue;
-            out[place_of_result(first + row + e, output)] = sum[e];
-            if (sum[e] != sum[e]) doubts->places[atomicAdd(&doubts->count, 1)] = 4 * f + e;
+    ROLLED for (int f = part * fours / PARTS + threadIdx.x - 128; f < end; f += AT_ONCE * apart) {
+        float sum[AT_ONCE][4];
+        UNROLL for (int n = 0; n < AT_ONCE; n++) {
+            int four = min(f + n * apart, end - 1);
+            join(held, spans, known, part, four / (ROWS / 4), four % (ROWS / 4) * 4, sum[n]);
+        }
+        UNROLL for (int n = 0; n < AT_ONCE; n++) {
+            int four = f + n * apart;
+            if (four < end)
+                store_four(sum[n], out, first, four / (ROWS / 4), four % (ROWS / 4) * 4, doubts);
         }
     }
 }
@@ -262,7 +257,7 @@ __device__ __forceinline__ void mend_all(const float* x, const float* weights, f
 #if PARTS > 1
 __cluster_dims__(PARTS, 1, 1)
 #endif
-__global__ __launch_bounds__(128 * (GROUPS + 1), 1) void product(
+__global__ __launch_bounds__(128 * (GROUPS + 1) + THREADS_BESIDE, 1) void product(
     const __grid_constant__ tensor_map rows, const float* x, const float* weights,
     const struct span* spans, const element* numbers, float* out)
 {
@@ -270,32 +265,34 @@ __global__ __launch_bounds__(128 * (GROUPS + 1), 1) void product(
     unsigned stages = (unsigned)__cvta_generic_to_shared(shared);
     if (threadIdx.x == 0) ask_for(&rows);
     unsigned barriers = set_up(stages);
-    await_split();
     struct work work = work_of(blockIdx.x, 0);
     int part = blockIdx.x % PARTS;
     if (threadIdx.x < 128) {
         FEWER_REGISTERS(24);
-        if (threadIdx.x == 0) fetch(&rows, numbers, stages, barriers, 0, gridDim.x);
+        if (threadIdx.x == 0) fetch_part(&rows, numbers, stages, barriers, work);
         __syncwarp();
         meet_all();
     } else {
         MORE_REGISTERS(CONSUMER_REGISTERS);
-        struct span* of_part = (struct span*)(shared + SPANS_AT);
+        struct span* of_parts = (struct span*)(shared + SPANS_AT);
+        struct known* known = (struct known*)(shared + KNOWN_AT);
         struct doubts* doubts = (struct doubts*)(shared + DOUBTS_AT);
         int thread = threadIdx.x - 128;
-        if (thread < OUTPUTS) of_part[thread] = spans[part * OUTPUTS + thread];
+        await_split();
+        if (thread < PARTS * OUTPUTS) of_parts[thread] = spans[thread];
         float sum[TILE_O / 2];
         struct row two[2];
         take_turns(sum, two, work, stages, barriers);
+        let_next_begin();
         // All products have been made before stages are written over.
         meet_groups();
         if (thread == 0) doubts->count = 0;
-        hold(sum, two, of_part, (float*)shared);
+        hold(sum, two, of_parts + part * OUTPUTS, (float*)shared, known + part * GROUPS);
         meet_all();
-        store_share((const float*)shared, spans, out, work.image, part, doubts);
+        store_share((const float*)shared, of_parts, known, out, work.image, part, doubts);
         meet_groups();
         mend_all(x, weights, out, work.image, doubts);
     }
     // No block ends while another may still read its sums.
-    meet_all();
+    meet_to_end();
 }

@@ -31,6 +31,9 @@ counts lines."""
 _GROUPS, _COPIERS, _COPIER_REGISTERS = 2, 128, 24
 """Warpgroups that multiply, and threads of the one that copies."""
 _MOST_STAGES, _MOST_REGISTERS = 16, 240
+_THREADS_BESIDE, _BYTES_BESIDE = 128, 4096
+"""Threads of the product whose registers, and shared memory, are left for a block that splits: so
+the launches begin beside each other."""
 _LAYER = WarpgroupsIeee()
 _OF_LAYER = {"WARPGROUPS": 1, "CLUSTER": 1, "BLOCKS": 1, "SUM_O": 64}
 
@@ -56,19 +59,25 @@ class _Shares:
     @property
     def stages(self) -> int:
         """How many fit; barriers take 16 bytes each."""
-        room = self.machine.shared_room(1) - 8 * self.config["TILE_O"]
+        room = self.machine.shared_room(1) - _BYTES_BESIDE - self._known
         return min(_MOST_STAGES, room // (self.stage + 16))
 
     @property
     def shared_bytes(self) -> int:
-        """Of a block: stages with their barriers, and a span for each row."""
-        return self.stages * (self.stage + 16) + 8 * self.config["TILE_O"]
+        """Of a block: stages with their barriers, and what is known of rows and columns."""
+        return self.stages * (self.stage + 16) + self._known
+
+    @property
+    def _known(self) -> int:
+        """Bytes: two numbers of each part of a row of a, and of each part's and warpgroup's columns
+        of b."""
+        return 8 * self.config["PARTS"] * (self.config["TILE_O"] + _GROUPS * _TILE)
 
     @property
     def registers(self) -> int:
         """Of a thread that multiplies: what those that copy give up is shared out."""
         threads = 128 * _GROUPS
-        each = self.machine.register_room(_COPIERS + threads)
+        each = self.machine.register_room(_COPIERS + threads + _THREADS_BESIDE)
         rest = each * (_COPIERS + threads) - _COPIER_REGISTERS * _COPIERS
         return min(_MOST_REGISTERS, rest // threads // 8 * 8)
 
@@ -141,6 +150,8 @@ class StreamedIeee(GpuMatmul):
             **_LAYER.on(self.machine).macros(_turned(problem), {**config, **_OF_LAYER}),
             "STAGES": shares.stages,
             "CONSUMER_REGISTERS": shares.registers,
+            "THREADS_BESIDE": _THREADS_BESIDE,
+            "GROUPS": _GROUPS,
             "UNBIASED": 1,
             "OVERLAPS": 1,
             "TURNED": 1,
@@ -159,7 +170,7 @@ class StreamedIeee(GpuMatmul):
         """Split and lay a, then multiply."""
         shares, parts = self._shares(problem, config), config["PARTS"]
         grid = (config["TILE_O"] * parts, 1, 1)
-        split = Launch("split_parts", grid, (THREADS, 1, 1), overlaps=True)
+        split = Launch("split_parts", grid, (THREADS, 1, 1), overlaps=True, beside=True)
         grid, block = (shares.blocks, 1, 1), (_COPIERS + 128 * _GROUPS, 1, 1)
         launch = Launch("product", grid, block, shares.shared_bytes, overlaps=True)
         box = (_TILE, _SLICE) if problem.transpose_b else (_SLICE, _SLICE)

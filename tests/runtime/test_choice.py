@@ -205,7 +205,7 @@ def test_a_pool_is_folded_by_warpgroups_for_many_maps(
         assert dispatch.choose(problem, precision, "cuda").name == expected
     # Few images: every block would load all weights, in two parts, for little work.
     if many == "pool_folded_wgmma_ieee":
-        few_images = problem.with_batch(128)
+        few_images = problem.with_batch(32)
         assert dispatch.choose(few_images, precision, "cuda").name == "direct_tile"
 
 

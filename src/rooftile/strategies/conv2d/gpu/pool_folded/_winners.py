@@ -18,7 +18,7 @@ from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_wgmma_tf32 import Po
 from rooftile.strategies.gpu import Config
 
 _MOST_BLOCKS = 5
-_FEW_IMAGES = 32
+_FEW_IMAGES = 16
 
 
 class NarrowWinners(Winners, NarrowFolded):

@@ -169,6 +169,13 @@ def test_wrong_scales_are_caught(wrong, tmp_path):
     assert not off(rung, tmp_path) < 2.0**-11
 
 
+@pytest.mark.parametrize(("images", "bands"), [(64, 1), (512, 1), (1024, 2), (8192, 4)])
+def test_many_images_of_float16_have_several_bands_a_block(images, bands):
+    problem = Conv2d(images, 1, 86, 86, 4, (7, 7), activation="relu", pool=Pool.of("max", 2))
+    rung = RUNGS["pool_folded_tf32_in_fp16"]
+    assert rung.config(problem)["BLOCK_BANDS"] == bands
+
+
 def test_a_later_one_of_equals_is_noticed(tmp_path):
     rung = copy.copy(RUNGS["pool_folded_fp16"])
     text = rung.whole_text

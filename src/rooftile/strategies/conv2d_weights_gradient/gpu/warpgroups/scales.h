@@ -78,11 +78,8 @@ __device__ __forceinline__ uint2 largest(struct ranges own, uint2 of_warps[WARPS
     unsigned gradient = __reduce_max_sync(~0u, __float_as_uint(own.gradients.most));
     if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = make_uint2(pixel, gradient);
     asm volatile("bar.sync %0, %1;" ::"n"(2), "n"(THREADS) : "memory");
-    uint2 most = of_warps[0];
-    UNROLL for (int warp = 1; warp < WARPS; warp++) {
-        uint2 one = of_warps[warp];
-        most = make_uint2(max(most.x, one.x), max(most.y, one.y));
-    }
+    uint2 most = of_warps[threadIdx.x % WARPS];
+    most.x = __reduce_max_sync(~0u, most.x), most.y = __reduce_max_sync(~0u, most.y);
     return most;
 }
 

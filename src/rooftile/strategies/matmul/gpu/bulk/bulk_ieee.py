@@ -100,7 +100,7 @@ class BulkIeee(Bulk):
 
     def workspace(self, problem: Matmul, config: Config) -> dict[str, int]:
         """Both numbers of each element, and a span of each row of a and column of b."""
-        rooms = {}
+        rooms = dict[str, int]()
         for name, places in (("a", problem.rows), ("b", problem.columns)):
             numbers = places * _pitch(problem) // 2
             rooms |= {f"high_{name}": numbers, f"low_{name}": numbers, f"spans_{name}": 2 * places}

@@ -265,6 +265,8 @@ __global__ __launch_bounds__(128 * (GROUPS + 1) + THREADS_BESIDE, 1) void produc
     unsigned stages = (unsigned)__cvta_generic_to_shared(shared);
     if (threadIdx.x == 0) ask_for(&rows);
     unsigned barriers = set_up(stages);
+    // All blocks of the cluster are there before any of them tells others what it knows.
+    meet_all();
     struct work work = work_of(blockIdx.x, 0);
     int part = blockIdx.x % PARTS;
     if (threadIdx.x < 128) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import threading
 from dataclasses import replace
@@ -11,6 +12,7 @@ import pytest
 
 import rooftile
 from rooftile.devices import cuda
+from rooftile.devices.cuda import library
 from rooftile.errors import InputError
 from rooftile.lab.judge.expected import Expected
 from rooftile.lab.judge.verify import assert_close
@@ -24,6 +26,8 @@ pytestmark = pytest.mark.gpu
 PROBLEM = Conv2d(3, 2, 40, 44, 6, (3, 3), padding=(1, 1), activation="relu", pool=Pool.of("max", 2))
 ONE_CHANNEL = Conv2d(64, 1, 86, 86, 4, (7, 7), activation="relu", pool=Pool.of("max", 2))
 GENERATOR = np.random.default_rng(0)
+USED_MEMORY = 7
+"""CU_MEMPOOL_ATTR_USED_MEM_CURRENT."""
 
 
 @pytest.fixture(autouse=True)
@@ -219,14 +223,18 @@ def test_torch_from_threads_that_have_no_gpu_yet(torch):
 
 def test_memory_is_given_back_in_a_thread_that_has_no_gpu(device):
     def used():
-        return device._device.memory_resource.attributes.used_mem_current
+        number = ctypes.c_int(device.description.index)
+        pool = ctypes.c_void_p(library.answer("cuDeviceGetMemPool", ctypes.c_void_p, number))
+        found = ctypes.c_uint64()
+        library.call("cuMemPoolGetAttribute", pool, USED_MEMORY, ctypes.byref(found))
+        return found.value
 
-    def call():
+    def convolve():
         for name in ("im2col_register", "constant", "im2col"):
             conv(PROBLEM, *arrays, strategy=name, device="cuda")
 
     def in_a_thread():
-        thread = threading.Thread(target=call)
+        thread = threading.Thread(target=convolve)
         thread.start()
         thread.join()
         gc.collect()

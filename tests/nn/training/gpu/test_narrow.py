@@ -20,6 +20,7 @@ from rooftile.nn.training.options import TrainingOptions
 from rooftile.ops import Conv2d, Pool
 from rooftile.strategies.conv2d.gpu.direct_tile import _winners as direct_tile
 from rooftile.strategies.conv2d_input_gradient.gpu.warpgroups._base import Warpgroups
+from rooftile.strategies.conv2d_weights_gradient.gpu.turned._base import Turned
 
 
 def gradients_of(network, count, precision, device):
@@ -39,9 +40,11 @@ def gradients_of(network, count, precision, device):
 
 @pytest.fixture
 def alike(monkeypatch):
-    """The same rungs whatever lies in fewer bits: one takes gradients only where 8 bits say what
-    relu cut, and adds them up in an order of its own."""
+    """The same rungs and the same blocks whatever lies in fewer bits: one rung takes gradients only
+    where 8 bits say what relu cut, and adds them up in an order of its own; of another there is
+    room for more blocks beside each other, and so for other sums of blocks."""
     monkeypatch.setattr(Warpgroups, "pays_from", 10**9)
+    monkeypatch.setattr(Turned, "wishes", ())
 
 
 @pytest.fixture

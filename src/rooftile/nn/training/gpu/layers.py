@@ -31,7 +31,6 @@ from rooftile.strategies.conv2d.gpu.pool_folded import _winners as pool_folded
 from rooftile.strategies.conv2d_weights_gradient.gpu.turned import _in_float16 as turned
 from rooftile.strategies.gpu import PLACES, GpuStrategy, of_launches
 from rooftile.strategies.machine import Machine
-from rooftile.strategies.matmul.gpu.mma import mma_ieee
 
 _WINNERS = (*pool_folded.WINNERS, *direct_tile.WINNERS)
 """What keeps the winners of a max-pool: the fastest first, and last what takes every precision."""
@@ -40,10 +39,6 @@ _FEW = 2**23
 """Products of a linear layer up to which its gradients are one launch, not matrix products."""
 _MANY_WEIGHTS, _FEW_IMAGES = 2**20, 128
 """Of a linear layer that is a product of matrices forward, too."""
-_STEADY = mma_ieee.STRATEGY
-"""What computes that one where it can: its time does not depend on numbers.  ReLU leaves runs of
-zeros, where `turned_ieee` doubted a part's sum of zero.  That is mended: of `mnist8`'s images it
-takes 0.018 ms on an H100, with or without such runs, where this one takes 0.021."""
 
 
 class Stage(Protocol):
@@ -116,11 +111,7 @@ class LinearStage:
             work.run(p, self.x, self.y, parameters=self.parameters)
             return
         product = Matmul(p.batch, p.inputs, p.outputs, transpose_b=True)
-        gpu = work.gpu.description
-        rungs = (_STEADY,) if gpu.kind in _STEADY.devices else ()
-        rung, _ = first_of(rungs, product, work.precision, gpu.device)
-        steady = None if rung is None else of_launches(rung)
-        work.run(product, self.x, self.parameters[0], self.y, strategy=steady)
+        work.run(product, self.x, self.parameters[0], self.y)
         work.call(biased, work.gpu, p, self.y, self.parameters[1])
 
     def backward(self, dz: Any, gradients: Sequence[Any], dx: Any, before: str) -> None:

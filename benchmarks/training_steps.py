@@ -228,8 +228,8 @@ def row(name: str, batch: int, precision: str, *, peer: bool) -> dict[str, Any]:
         mine, other = off(network, held, step, some, labels)
         ours.append(mine)
         theirs.append(other)
-    # Where nothing is rounded, one batch may hold a sum so near to zero that float32 cannot tell its
-    # sign.
+    # Where nothing is rounded, one batch may hold a sum so near to zero that float32 cannot tell
+    # its sign.
     wrong = statistics.median(ours) if precision == "ieee" else _rms(ours)
     most = _TOLERANCE + _ROUNDED * _rms(theirs)
     found: dict[str, Any] = {"network": name, "batch": batch, "precision": precision}

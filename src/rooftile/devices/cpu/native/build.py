@@ -143,7 +143,7 @@ def _announce(directory: Path) -> None:
     writable = os.access(directory, os.W_OK | os.X_OK)
     kept = "keeps them in" if writable else "cannot keep them in"
     logging.getLogger("rooftile").warning(
-        "rooftile compiles its CPU kernels when they are first used, and %s %s; "
+        "rooftile compiles code for this CPU when it is first used, and %s %s; "
         "ROOFTILE_QUIET=1 or logging's level of 'rooftile' leave this line out",
         kept,
         directory,

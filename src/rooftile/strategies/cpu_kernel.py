@@ -19,6 +19,7 @@ UNITS, X, _NX, WEIGHTS, _NWEIGHTS, _BIAS, _NBIAS, OUT, _NOUT = map(
     ("units", "x", "nx", "weights", "nweights", "bias", "nbias", "out", "nout"),
 )
 
+_FEW_WEIGHTS = 2**13
 
 Pack = Callable[[Float32, Float32, int], None]
 """``pack(weights, packed, threads)`` fills a flat array with the weights in the order that a kernel
@@ -46,6 +47,12 @@ class Packing:
     def row(self, weights: int, packed: Float32) -> list[int]:
         """The rest of the row for so many weights, whose address, at `X`, is 0 yet."""
         return [self.units, 0, weights, *cpu.places((packed, self.sizes))]
+
+    def fill(self, weights: Float32, packed: Float32, threads: int) -> None:
+        """Pack weights that lie so."""
+        # A few are packed before the other cores could be told of it.
+        count = threads if weights.size > _FEW_WEIGHTS else 1
+        self.spread((weights, packed), self.sizes, self.units, count)
 
 
 @dataclass(frozen=True)

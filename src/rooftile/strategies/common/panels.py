@@ -19,7 +19,6 @@ from rooftile.ops import Float32
 from rooftile.strategies.common.transposition import emit_columns
 from rooftile.strategies.cpu_kernel import Packing
 
-_FEW_WEIGHTS = 2**13
 ROW = 64
 """Outputs that are read together where they lie beside each other: some cache lines, none of which
 is wanted again when it has gone."""
@@ -47,9 +46,7 @@ def pack(weights: Float32, packed: Float32, step: int, lanes: int, threads: int)
     by_columns = weights.flags.f_contiguous and not weights.flags.c_contiguous
     given = weights.T if by_columns else np.ascontiguousarray(weights)
     packing = packing_of(outputs, inputs, step, lanes, "columns" if by_columns else "rows")
-    # A few are packed before the other cores could be told of it.
-    count = threads if weights.size > _FEW_WEIGHTS else 1
-    packing.spread((given, packed), packing.sizes, packing.units, count)
+    packing.fill(given, packed, threads)
 
 
 def packing_of(outputs: int, inputs: int, step: int, lanes: int, lie: Lie = "rows") -> Packing:

@@ -35,7 +35,6 @@ _UNITS = 16
 """So many units are work for some cores; an image with fewer tiles has its maps in parts."""
 _LEAST_MAPS = 48
 """Of a part; fewer would not pay for filling panels."""
-_FEW_WEIGHTS = 2**13
 
 
 class Pointwise(CpuStrategy):
@@ -93,10 +92,7 @@ def _pack(weights: Float32, into: Float32, step: int, threads: int) -> None:
     """Weave the weights."""
     maps = weights.shape[0]
     packing = _packing_of(maps, weights.size // maps, step)
-    # A few are packed before the other cores could be told of it.
-    count = threads if weights.size > _FEW_WEIGHTS else 1
-    given = np.ascontiguousarray(weights)
-    packing.spread((given, into), packing.sizes, packing.units, count)
+    packing.fill(np.ascontiguousarray(weights), into, threads)
 
 
 def _packing_of(maps: int, channels: int, step: int) -> Packing:

@@ -10,6 +10,7 @@ from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.rounded import rounding
 from rooftile.strategies.conv2d.gpu.pool_folded._base import PoolFolded
+from rooftile.strategies.conv2d.gpu.pool_folded._float import BANDS
 from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
     GROUP_MAPS,
     bands_of,
@@ -30,8 +31,6 @@ _WORTH = 26 * 1024
 """Bytes of a band in float32 up to which it grows."""
 _LEAST_ROWS = 4
 """Of a band of few images: each brings rows of the image that the next one brings too."""
-_BANDS = (40, 20, 16, 10, 8, 4, 2, 1)
-"""Rows of results that a band may have."""
 
 
 class WarpgroupsFolded(PoolFolded):
@@ -50,7 +49,7 @@ class WarpgroupsFolded(PoolFolded):
     numbers = 1
     """How many numbers of 16 bits stand for one."""
     tunables: ClassVar[tuple[Tunable, ...]] = (
-        Tunable("BAND_ROWS", _BANDS, 1),
+        Tunable("BAND_ROWS", BANDS, 1),
         Tunable("LEAST_BLOCKS", (1, 2), 1),
         Tunable("SEGMENTS", (1, 2, 4, 5, 10), 1),
         Tunable("WARPS", (4, 8, 12), 4),
@@ -61,7 +60,7 @@ class WarpgroupsFolded(PoolFolded):
         config = {tunable.name: tunable.default for tunable in self.tunables}
         shapes = [
             {"BAND_ROWS": rows, "SEGMENTS": segments}
-            for rows in _BANDS
+            for rows in BANDS
             if rows <= problem.output_size[0]
             for segments in whole_segments(problem, {"BAND_ROWS": rows}, self._halves(problem))
         ]
@@ -131,7 +130,7 @@ class WarpgroupsFolded(PoolFolded):
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
         """The macros of all, and how bands lie in shared memory."""
         narrow = _narrow(config)
-        lie = {"X_NARROW": int(narrow), "ELEMENT_BYTES": 2 if narrow else 4, "OWN_BANDS": 1}
+        lie = {"X_NARROW": int(narrow), "ELEMENT_BYTES": 2 if narrow else 4, "OWNBANDS": 1}
         lie |= {"BUFFERS": 2, "NUMBERS": 1, "SUMMED": 1}
         return {**lie, **super().macros(problem, config), **self._tile(problem, config)}
 

@@ -130,7 +130,7 @@ class WarpgroupsFolded(PoolFolded):
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
         """The macros of all, and how bands lie in shared memory."""
         narrow = _narrow(config)
-        lie = {"X_NARROW": int(narrow), "ELEMENT_BYTES": 2 if narrow else 4, "OWNBANDS": 1}
+        lie = {"X_NARROW": int(narrow), "ELEMENT_BYTES": 2 if narrow else 4, "OWN_BANDS": 1}
         lie |= {"BUFFERS": 2, "NUMBERS": 1, "SUMMED": 1}
         return {**lie, **super().macros(problem, config), **self._tile(problem, config)}
 

@@ -1,13 +1,18 @@
-"""What rungs say of their kernels names kernels that they launch."""
+"""What rungs say of their kernels and to their texts names what is there."""
 
 from __future__ import annotations
 
+import functools
+import itertools
 import math
+import re
 
 import pytest
 
-from rooftile.ops import Conv2d, Pool, Pool2d, Softmax, named
+from rooftile.devices.gpu import prelude
+from rooftile.ops import Conv2d, Pool, Pool2d, Softmax, named, names, operations
 from rooftile.strategies import ladder
+from rooftile.strategies.gpu import GpuStrategy
 
 PROBLEMS = {
     "conv2d": (
@@ -38,3 +43,29 @@ def test_models_and_sums_are_of_kernels_that_are_launched(rung):
         assert not models or set(models) == kernels
         if models:
             assert sum(a.stores for a in models.values()) >= math.prod(problem.output_shape)
+
+
+@functools.cache
+def gpu_rungs():
+    """Of every operation, in both languages."""
+    pairs = itertools.product(operations(), ("cuda", "opencl"))
+    rungs = itertools.chain.from_iterable(ladder(*pair) for pair in pairs)
+    return [rung for rung in rungs if isinstance(rung, GpuStrategy)]
+
+
+@functools.cache
+def words():
+    """All that texts read."""
+    texts = [prelude(), *(rung.whole_text for rung in gpu_rungs())]
+    return set().union(*(re.findall(r"\w+", text) for text in texts))
+
+
+@pytest.mark.parametrize("operation", operations())
+def test_a_macro_is_one_that_some_text_reads(operation):
+    """A macro under another name would be none: to a text, what nobody has named is zero."""
+    problems = [named(operation, name) for name in names(operation)]
+    for rung in gpu_rungs():
+        taken = [p for p in problems if rung.operation == operation and rung.why_not(p) is None]
+        for problem in taken[:1]:
+            macros = {name.split("(")[0] for name in rung.macros(problem, rung.config(problem))}
+            assert macros - {tunable.name for tunable in rung.tunables} <= words(), rung.name

@@ -194,6 +194,23 @@ def test_a_literal_count_of_lanes_is_stored_and_no_more():
         assert row == [-1, *range(n), *[-1] * (room - 1 - n)]
 
 
+@pytest.mark.parametrize("passes", ["all", "simplify"])
+def test_loops_over_vectors_stay_where_a_text_spells_them_out(passes):
+    lanes = vector.lanes()
+    text = f"""def kernel(x, out, sizes, begin, end):
+    for j in range(0, sizes[0], {lanes}):
+        store(out, j, load(x, j))
+    for j in range(sizes[0], sizes[1], {lanes}):
+        store(out, j, splat(float32(0.0)))
+"""
+    kernel = source("test", text, passes=passes)
+    machine = build.assembly(kernel.text(("float32", "float32"), False), passes)
+    assert ("memcpy" in machine, "memset" in machine) == (passes == "all",) * 2
+    out = np.full(4 * lanes, 7, np.float32)
+    run(kernel, np.ones(4 * lanes, np.float32), out, sizes=(2 * lanes, 3 * lanes))
+    np.testing.assert_array_equal(out, np.repeat([1, 1, 0, 7], lanes))
+
+
 @pytest.mark.parametrize(("first", "last"), [(0, 3), (2, 5), (-4, 2), (5, 5), (6, 2), (3, 99)])
 def test_lanes_between_two_are_stored(first, last):
     lanes = vector.lanes()

@@ -1,4 +1,4 @@
-"""`map_vectors`: bands, shares of the channels, masks that are written out or not."""
+"""`map_vectors`: bands, chunks of channels, masks that are written out or not."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ PIXELS = Conv2d(2, 5000, 3, 5, 20, (1, 1))
 
 
 @pytest.mark.parametrize("problem", [DEEP, PIXELS], ids=["deep", "pixels"])
-def test_long_sums_are_made_share_by_share(problem):
-    block = map_vectors._choose(problem)
-    share = map_vectors._share(problem, block)
-    assert share % map_vectors._chunk(problem) == 0
-    assert 0 < share < problem.channels
+def test_long_sums_are_made_chunk_by_chunk(problem):
+    chunk = map_vectors._chunk(problem)
+    assert 0 < chunk < problem.channels
+    assert problem.channels % chunk
     verify(problem, RUNG, neighbours=False).raise_if_wrong()
 
 
-def test_the_bits_do_not_depend_on_the_shares(monkeypatch):
+def test_the_bits_do_not_depend_on_the_bands(monkeypatch):
     x, *parameters = random_inputs(DEEP, 0)
-    found = []
-    for near in (1, 4 * 1024, 10**9):
-        monkeypatch.setattr(map_vectors, "_NEAR_VECTORS", near)
+    found, bands = [], set()
+    for staged in (1, 10**9):
+        monkeypatch.setattr(map_vectors, "_STAGED_VECTORS", staged)
         map_vectors._kernel.cache_clear()
+        bands.add(map_vectors._bands(DEEP, map_vectors._choose(DEEP), 10**9))
         out = np.full(DEEP.output_shape, np.nan, np.float32)
         RUNG.bind(DEEP, parameters, cpu.open_device(2))(x, out)
         found.append(out)
     map_vectors._kernel.cache_clear()
-    np.testing.assert_array_equal(found[0], found[1])
-    np.testing.assert_array_equal(found[0], found[2])
+    assert len(bands) == 2
+    np.testing.assert_array_equal(*found)
 
 
 @pytest.mark.parametrize("wide", [1, 3, 7, 8, 11])

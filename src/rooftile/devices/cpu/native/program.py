@@ -98,7 +98,8 @@ class Native:
         from rooftile.devices.cpu.native.vector import lanes
 
         held = [HELD_AS.get(dtype, dtype) for dtype in dtypes]
-        return kernel_text(Module(self._lanes or lanes()), self, held, scratch)
+        module = Module(self._lanes or lanes(), spelled_out=self.passes == "simplify")
+        return kernel_text(module, self, held, scratch)
 
 
 def native(function: Callable[..., Any], flags: str = "") -> Native:

@@ -36,8 +36,11 @@ class Translated:
 class Module:
     """Functions that are translated together, each once for the types that it is called with."""
 
-    def __init__(self, lanes: int) -> None:
+    def __init__(self, lanes: int, *, spelled_out: bool = False) -> None:
         self.lanes = lanes
+        self.spelled_out = spelled_out
+        """Whether loops are over vectors, and stay: LLVM would call libc where one copies or fills
+        memory, which takes longer than the few vectors of a row."""
         self._functions: dict[tuple[Any, tuple[Type, ...]], Translated] = {}
         self._texts: list[str] = []
         self._declared: dict[str, str] = {}
@@ -90,15 +93,17 @@ class Statements(Expressions):
         else:
             self.write("unreachable")
         head = f"define internal {self._result.llvm} @{name}({', '.join(parameters)})"
-        head += f"{self._mark()} {{"
+        head += f"{self._marks()} {{"
         return self._result, "\n".join([head, "start:", *self._locals, *self._lines, "}\n"])
 
-    def _mark(self) -> str:
-        """A function that is marked `apart` stays one, which LLVM compiles by itself."""
+    def _marks(self) -> str:
+        """What LLVM is told of it: marked `apart` it stays a function, compiled by itself."""
         marks = [ast.unparse(mark) for mark in self._tree.decorator_list]
         if marks not in ([], ["apart"]):
             raise KernelError(f"{self._tree.name}: @{marks[0]} is no mark of a function")
-        return " noinline" if marks else ""
+        words = ["noinline"] if marks else []
+        words += ['"no-builtins"'] if self._module.spelled_out else []
+        return "".join(f" {word}" for word in words)
 
     # What expressions ask for
 

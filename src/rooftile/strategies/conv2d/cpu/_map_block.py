@@ -100,8 +100,8 @@ def emit_block(to: Writer, block: MapBlock) -> None:
     to.line("@apart")
     with to.block(
         "def block(x, at, column, plane, pitch, channels, tall, wide, down, weights, w, next,"
-        " coming, pace, limit, bias, b, valid, out, o, ahead, area, columns, code, scratch, chunk,"
-        " start, stop, totals):"
+        " coming, pace, limit, bias, b, valid, out, o, ahead, area, columns, code, scratch, start,"
+        " stop, totals):"
     ):
         if block.runs_on:
             _emit_addresses(to, block)
@@ -109,7 +109,7 @@ def emit_block(to: Writer, block: MapBlock) -> None:
         if block.chunked:
             _emit_chunks(to, block, sums)
         else:
-            _emit_taps(to, block, "0", "channels")
+            _emit_taps(to, block)
         if block.pooled:
             size = block.vectors * lanes
             for v in range(block.vectors):
@@ -180,32 +180,31 @@ def _emit_bias(to: Writer, block: MapBlock) -> None:
 
 
 def _emit_chunks(to: Writer, block: MapBlock, sums: list[str]) -> None:
-    """Write the sum of the sums of chunks of channels, from ``start`` on; the results are made of
-    the last ones' totals."""
+    """Write the sum of the sums of chunks of channels, of which this is one; the results are made
+    of the last one's totals."""
     places = [f"totals + {k * block.lanes}" for k in range(len(sums))]
     with to.block("if start == 0:"):
         to.line(*(f"store(scratch, {at}, {a})" for at, a in zip(places, sums, strict=True)))
-    with to.block("for first in range(start, stop, chunk):"):
-        to.line(*(f"{a} = splat(float32(0.0))" for a in sums))
-        _emit_taps(to, block, "first", "min(stop, first + chunk)")
-        for at, a in zip(places, sums, strict=True):
-            to.line(f"{a} = add(load(scratch, {at}), {a})", f"store(scratch, {at}, {a})")
+    to.line(*(f"{a} = splat(float32(0.0))" for a in sums))
+    _emit_taps(to, block)
+    for at, a in zip(places, sums, strict=True):
+        to.line(f"{a} = add(load(scratch, {at}), {a})", f"store(scratch, {at}, {a})")
     with to.block("if stop < channels:"):
         to.line("return")
 
 
-def _emit_taps(to: Writer, block: MapBlock, begin: str, end: str) -> None:
-    """Write the sum over the taps of some channels.
+def _emit_taps(to: Writer, block: MapBlock) -> None:
+    """Write the sum over the taps of the channels from ``start`` on.
 
     Inputs of the next channel, too far away for the processor to see them coming, are brought near
     meanwhile, and what is wanted next.
     """
-    with to.block(f"for few in range({begin}, {end}, {FEW}):"):
+    with to.block(f"for few in range(start, stop, {FEW}):"):
         to.line(f"near = coming + (few - start) // {FEW} * pace")
         with to.block("for k in range(near, min(near + pace, limit), 16):"):
             to.line("prefetch2(next, k)")
         with (
-            to.block(f"for c in range(few, min({end}, few + {FEW})):"),
+            to.block(f"for c in range(few, min(stop, few + {FEW})):"),
             to.block("for y in range(tall):"),
         ):
             to.line("line, row = c * plane + y * pitch, (c * tall + y) * wide")

@@ -11,12 +11,12 @@ from rooftile.strategies.conv2d.cpu._map_block import FEW, MapBlock, emit_block,
 
 SIZES = (
     "channels", "height", "width", "maps", "tall", "wide", "down", "above", "left", "rows",
-    "columns", "bands", "code", "chunk", "share", "kept",
+    "columns", "bands", "code", "chunk", "kept",
 )  # fmt: skip
 """What the kernel is told: the image, the mask, its vertical stride, the padding, the result's rows
-and columns, how many bands of rows an image has, the activation's code, the channels that are
-summed in one go, those that all blocks of a band sum before they go on to the next ones, and where
-in scratch their sums wait."""
+and columns, how many bands of rows an image has, the activation's code, the channels that all
+blocks of a band sum in one go before they go on to the next ones, and where in scratch their sums
+wait."""
 
 
 def generate(block: MapBlock) -> str:
@@ -125,8 +125,8 @@ def _emit_blocks(to: Writer, block: MapBlock) -> None:
         "pace = (limit - coming + turns - 1) // turns * 16",
         f"sums = kept + {block.size * lanes if block.chunked else 0} * count",
     )
-    with to.block("for start in range(0, channels, share):"):
-        to.line("stop, totals = min(channels, start + share), kept")
+    with to.block("for start in range(0, channels, chunk):"):
+        to.line("stop, totals = min(channels, start + chunk), kept")
         if block.runs_on:
             _emit_run(to, block)
         else:
@@ -180,7 +180,7 @@ def _emit_call(to: Writer, block: MapBlock, column: str, ahead: str, columns: st
     to.line(
         f"block({source}, at, {column}, plane, pitch, channels, tall, wide, down, weights,"
         f" m * terms, next, coming, pace, limit, bias, m, maps - m, out, o, {ahead},"
-        f" rows * columns, {columns}, code, scratch, chunk, start, stop, totals)",
+        f" rows * columns, {columns}, code, scratch, start, stop, totals)",
         f"coming += pace * ((stop - start + {FEW - 1}) // {FEW})",
         f"totals += {block.size * block.lanes}",
     )

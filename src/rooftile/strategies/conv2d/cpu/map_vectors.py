@@ -29,8 +29,6 @@ from rooftile.strategies.cpu import CpuKernel, CpuStrategy
 _STAGED_VECTORS = 6 * 1024
 """Vectors of staged input that a band may take: a part of the second-level cache, which is 1 MiB
 or more where vectors have 16 lanes."""
-_NEAR_VECTORS = 4 * 1024
-"""Vectors of weights that stay in the second-level cache while a band's blocks read them again."""
 _BANDS, _UNITS = 8, 64
 """An image has so many bands, if it has as many blocks of rows, or fewer with many groups of maps
 or many images: so many units are work for some cores, and each band reads all weights again."""
@@ -174,8 +172,8 @@ def _blocks_of(block: MapBlock, rows: int, columns: int) -> int:
 
 
 def _bands(p: Conv2d, block: MapBlock, images: int = 1) -> int:
-    """Bands of an image, the fewest whose staged rows fit, a share of the channels at a time, and
-    that make work enough of so many images."""
+    """Bands of an image, the fewest whose staged rows fit, as many channels at a time as are summed
+    in one go, and that make work enough of so many images."""
     rows, columns = p.output_size
     # A band has a whole block.
     outputs = columns * math.prod(block.window)
@@ -185,7 +183,7 @@ def _bands(p: Conv2d, block: MapBlock, images: int = 1) -> int:
     # Rows that bands share are staged for each of them.
     distinct = rows * block.window[0] * p.stride[0] // p.mask[0]
     least = max(1, min(steps, _BANDS, -(-_UNITS // (groups * images)), distinct))
-    share = _share(p, block) / p.channels
+    share = min(1.0, _chunk(p) / p.channels)
     fitting = (n for n in range(least, steps) if share * _staged(p, block, n) <= most)
     return next(fitting, steps) if block.staged else least
 
@@ -201,15 +199,6 @@ def _staged(p: Conv2d, block: MapBlock, bands: int) -> int:
     high, wide = block.window
     deep = (_rows_of_band(p, block, bands) * high - 1) * p.stride[0] + p.mask[0]
     return p.channels * deep * ((p.output_size[1] * wide - 1) * p.stride[1] + p.mask[1])
-
-
-def _share(p: Conv2d, block: MapBlock) -> int:
-    """Channels, whole chunks of them, whose weights stay near for all blocks of a band."""
-    if not block.chunked:
-        return p.channels
-    chunk = _chunk(p)
-    vectors = block.vectors * chunk * math.prod(p.mask)
-    return max(1, _NEAR_VECTORS // vectors) * chunk
 
 
 @cache
@@ -238,7 +227,7 @@ def _kernel(p: Conv2d, images: int) -> CpuKernel:
         scratch=staged + kept * block.lanes,
         sizes=(
             p.channels, p.height, p.width, p.maps, *p.mask, p.stride[0], *p.padding,
-            *p.output_size, bands, ACTIVATION_CODES[p.activation], _chunk(p), _share(p, block),
+            *p.output_size, bands, ACTIVATION_CODES[p.activation], min(p.channels, _chunk(p)),
             staged,
         ),
     )  # fmt: skip

@@ -128,7 +128,7 @@ def _kernel(tall: int, wide: int, pooled: bool, lanes: int) -> Native:
                 to.line("plane = (n * maps + m) * rows * columns")
                 emit_collection(to, lanes, pooled, "n * image", spend)
             to.line(spend, "held = 0")
-    return source("conv2d_weights_gradient", to.text(), lanes=lanes)
+    return source("conv2d_weights_gradient", to.text(), lanes=lanes, passes="simplify")
 
 
 def _emit_spend(to: Writer, tall: int, wide: int, lanes: int) -> None:

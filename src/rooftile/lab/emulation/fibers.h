@@ -93,21 +93,23 @@ UNSEEN static void meet(barrier& at)
     wait(at, parity);
 }
 
-static void (*run_kernel)(const void*);
-static const void* kernel_of_fibers;
+// What each thread does, on something that it is given.
+struct task { void (*run)(const void*); const void* on; };
+
+static task task_of_fibers;
 UNSEEN static void whole_turn()
 {
-    run_kernel(kernel_of_fibers);
+    task_of_fibers.run(task_of_fibers.on);
     turn->done = true, unfinished--;
     next_turn();
 }
 
-// Runs `kernel` in a fiber for each thread of `block`.
-template <class Kernel> UNSEEN static void run_fibers(dim3 block, const Kernel& kernel)
+// Runs a task in a fiber for each thread of `block`.
+UNSEEN static void run_fibers(dim3 block, task given)
 {
     const size_t stack = 1 << 18, page = 1 << 12;
     fiber_count = unfinished = block.x * block.y * block.z;
-    run_kernel = [](const void* kernel) { (*(const Kernel*)kernel)(); }, kernel_of_fibers = &kernel;
+    task_of_fibers = given;
     launcher_known_as = __tsan_get_current_fiber();
     char* stacks = (char*)mmap(nullptr, fiber_count * stack, PROT_READ | PROT_WRITE,
                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -238,10 +238,24 @@ UNSEEN static void unwrite(char* begin, char* end)
     for (; begin + sizeof UNWRITTEN <= end; begin += sizeof UNWRITTEN) *(volatile unsigned*)begin = UNWRITTEN;
 }
 
-// A launch.
-template <class Kernel> static void launch(dim3 grid, dim3 block, size_t shared_bytes, Kernel kernel)
+static task kernel_of_blocks;
+static void all_blocks(const void*)
 {
-    gridDim = grid, blockDim = block;
+    for (unsigned b = 0; b < gridDim.x * gridDim.y * gridDim.z; b++) {
+        if (thread_of() == 0) {
+            blockIdx = {b % gridDim.x, b / gridDim.x % gridDim.y, b / gridDim.x / gridDim.y};
+            unwrite(dynamic_shared, dynamic_shared + dynamic_bytes);
+            unwrite(__start_shared, __stop_shared);
+        }
+        __syncthreads();
+        kernel_of_blocks.run(kernel_of_blocks.on);
+        __syncthreads();
+    }
+}
+
+static void launch_task(dim3 grid, dim3 block, size_t shared_bytes, task kernel)
+{
+    gridDim = grid, blockDim = block, kernel_of_blocks = kernel;
     int threads = block.x * block.y * block.z;
     // Of just these bytes, as a sanitizer watches what lies behind them.
     void* memory;
@@ -254,19 +268,14 @@ template <class Kernel> static void launch(dim3 grid, dim3 block, size_t shared_
     }
     for (auto& barrier : named_barriers) barrier = {128, 128};
     memset(shared_barriers, 0, sizeof shared_barriers);
-    run_fibers(block, [&] {
-        for (unsigned b = 0; b < grid.x * grid.y * grid.z; b++) {
-            if (thread_of() == 0) {
-                blockIdx = {b % grid.x, b / grid.x % grid.y, b / grid.x / grid.y};
-                unwrite(dynamic_shared, dynamic_shared + dynamic_bytes);
-                unwrite(__start_shared, __stop_shared);
-            }
-            __syncthreads();
-            kernel();
-            __syncthreads();
-        }
-    });
+    run_fibers(block, {all_blocks});
     free(memory);
+}
+
+// A launch.  Of a program with several, each adds no more than its kernel's call.
+template <class Kernel> static void launch(dim3 grid, dim3 block, size_t shared_bytes, const Kernel& kernel)
+{
+    launch_task(grid, block, shared_bytes, {[](const void* on) { (*(const Kernel*)on)(); }, &kernel});
 }
 
 // What a file holds.

@@ -241,9 +241,11 @@ UNSEEN static void unwrite(char* begin, char* end)
 static task kernel_of_blocks;
 static void all_blocks(const void*)
 {
-    for (unsigned b = 0; b < gridDim.x * gridDim.y * gridDim.z; b++) {
+    // Of its own, since the next launch waits for nobody who reads after the last barrier.
+    const dim3 grid = gridDim;
+    for (unsigned b = 0; b < grid.x * grid.y * grid.z; b++) {
         if (thread_of() == 0) {
-            blockIdx = {b % gridDim.x, b / gridDim.x % gridDim.y, b / gridDim.x / gridDim.y};
+            blockIdx = {b % grid.x, b / grid.x % grid.y, b / grid.x / grid.y};
             unwrite(dynamic_shared, dynamic_shared + dynamic_bytes);
             unwrite(__start_shared, __stop_shared);
         }

@@ -150,8 +150,9 @@ def source(
 
     ``stem`` names it in the cache; ``flags`` as of `native`; ``lanes`` is the width of vectors, by
     default the processor's.  A text that spells its vectors and unrolled loops out needs fewer of
-    LLVM's ``passes``: "simplify" takes a third of the time of all, and "variables", for one that
-    calls nothing in them and whose addresses are short, a tenth.
+    LLVM's ``passes``: "simplify" takes a third of the time of all and leaves loops over vectors as
+    they are, and "variables", for one that calls nothing in them and whose addresses are short,
+    takes a tenth.
     """
     given = dict(using or {})
     words = [

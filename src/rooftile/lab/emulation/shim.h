@@ -238,9 +238,10 @@ UNSEEN static void unwrite(char* begin, char* end)
     for (; begin + sizeof UNWRITTEN <= end; begin += sizeof UNWRITTEN) *(volatile unsigned*)begin = UNWRITTEN;
 }
 
-static task kernel_of_blocks;
-static void all_blocks(const void*)
+// A kernel, which is a task, for one block after another.
+static void all_blocks(const void* on)
 {
+    const task kernel = *(const task*)on;
     // Of its own, since the next launch waits for nobody who reads after the last barrier.
     const dim3 grid = gridDim;
     for (unsigned b = 0; b < grid.x * grid.y * grid.z; b++) {
@@ -250,14 +251,14 @@ static void all_blocks(const void*)
             unwrite(__start_shared, __stop_shared);
         }
         __syncthreads();
-        kernel_of_blocks.run(kernel_of_blocks.on);
+        kernel.run(kernel.on);
         __syncthreads();
     }
 }
 
 static void launch_task(dim3 grid, dim3 block, size_t shared_bytes, task kernel)
 {
-    gridDim = grid, blockDim = block, kernel_of_blocks = kernel;
+    gridDim = grid, blockDim = block;
     int threads = block.x * block.y * block.z;
     // Of just these bytes, as a sanitizer watches what lies behind them.
     void* memory;
@@ -270,7 +271,7 @@ static void launch_task(dim3 grid, dim3 block, size_t shared_bytes, task kernel)
     }
     for (auto& barrier : named_barriers) barrier = {128, 128};
     memset(shared_barriers, 0, sizeof shared_barriers);
-    run_fibers(block, {all_blocks});
+    run_fibers(block, {all_blocks, &kernel});
     free(memory);
 }
 

@@ -91,7 +91,7 @@ def _flat(p: Conv2d) -> Conv2d:
 
 def _chunk(p: Conv2d) -> int:
     """Channels that are summed in one go: long sums round worse."""
-    return max(1, SUMMED // math.prod(p.mask))
+    return min(p.channels, max(1, SUMMED // math.prod(p.mask)))
 
 
 def _blocks(p: Conv2d) -> Iterator[MapBlock]:
@@ -183,7 +183,7 @@ def _bands(p: Conv2d, block: MapBlock, images: int = 1) -> int:
     # Rows that bands share are staged for each of them.
     distinct = rows * block.window[0] * p.stride[0] // p.mask[0]
     least = max(1, min(steps, _BANDS, -(-_UNITS // (groups * images)), distinct))
-    share = min(1.0, _chunk(p) / p.channels)
+    share = _chunk(p) / p.channels
     fitting = (n for n in range(least, steps) if share * _staged(p, block, n) <= most)
     return next(fitting, steps) if block.staged else least
 
@@ -227,8 +227,7 @@ def _kernel(p: Conv2d, images: int) -> CpuKernel:
         scratch=staged + kept * block.lanes,
         sizes=(
             p.channels, p.height, p.width, p.maps, *p.mask, p.stride[0], *p.padding,
-            *p.output_size, bands, ACTIVATION_CODES[p.activation], min(p.channels, _chunk(p)),
-            staged,
+            *p.output_size, bands, ACTIVATION_CODES[p.activation], _chunk(p), staged,
         ),
     )  # fmt: skip
 

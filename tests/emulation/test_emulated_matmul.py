@@ -193,6 +193,16 @@ def test_tf32_of_either_order(layout, swapped, sizes, tmp_path):
         assert verdict.passed, verdict
 
 
+@pytest.mark.parametrize(("sizes", "swapped"), [((44, 72, 136), 1), ((136, 72, 44), 0)])
+def test_the_smaller_of_two_matrices_in_lines_of_terms_is_turned(sizes, swapped, tmp_path):
+    rung, problem = strategy("matmul", "bulk_tf32", "cuda"), Matmul(*sizes, transpose_a=True)
+    config = {**ALONE, "WARPGROUPS": 1, "TILE_C": 64, "SWAPPED": swapped}
+    (turn, _), smaller = rung.steps(problem, rung.config(problem, config)), "ab"[1 - swapped]
+    assert turn.arguments[:2] == (smaller, "turned")
+    verdict = judged(rung, problem, tmp_path, config, finite=True)
+    assert verdict.passed, verdict
+
+
 @pytest.mark.parametrize(
     ("layout", "sizes"), [(LAYOUTS[0], (24, 136, 200)), (LAYOUTS[1], (24, 136, 202))]
 )

@@ -276,7 +276,7 @@ HALF = {"typestr": "<f2"}
         (512, ({}, HALF), {}, "bulk_fp16"),
         (512, ({}, {}), {"strategy": "bulk_fp16"}, "bulk_fp16"),
         (512, ({}, {}), {"precision": "ieee"}, "bulk_ieee"),
-        # Lines of both that are terms, which the rung does not take.
+        # Lines of both that are terms, of which the rung turns one before.
         (512, ({}, {}), {"transpose_a": True}, "bulk_fp16"),
         (512, ({}, {}), {"on": "sm_80"}, "mma_fp16"),
     ],

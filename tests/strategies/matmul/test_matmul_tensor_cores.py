@@ -149,9 +149,14 @@ def test_what_clusters_cannot_be():
     assert "by fours" in reason("bulk_fp16", SWAPPED=1, TILE_C=72, ROW_BLOCKS=4)
     assert "boxes of 64" in reason("bulk_fp16", SWAPPED=0, TILE_C=80)
     assert "to be columns" in reason("bulk_tf32", SWAPPED=0)
-    assert "the other way" in strategy("matmul", "bulk_tf32", "cuda").why_not(
-        Matmul(64, 64, 64, True, False)
-    )
+
+
+def test_what_is_turned_needs_whole_lines():
+    why_not = strategy("matmul", "bulk_tf32", "cuda").why_not
+    assert why_not(Matmul(65, 64, 68, True, False)) is None
+    assert "a has lines of 66" in why_not(Matmul(65, 66, 68, True, False))
+    assert "b has lines of 66" in why_not(Matmul(68, 66, 64, True, False))
+    assert "a has lines of 65" in why_not(Matmul(65, 64, 68, True, True))
 
 
 def test_little_is_not_split():

@@ -5,7 +5,7 @@ Source: NVIDIA, "Parallel Thread Execution ISA", on ``wgmma`` and bulk copies.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import product as combinations
 from typing import ClassVar
 
@@ -63,8 +63,6 @@ class Bulk(GpuMatmul):
         for array in problem.arrays[:2]:
             if array.shape[1] % whole:
                 return f"{array.name} has lines of {array.shape[1]}: it takes multiples of {whole}"
-        if self.cores.bytes == 4 and problem.transpose_a and not problem.transpose_b:
-            return "lines of both matrices are terms: one of them must lie the other way"
         if problem.inner > MOST_SUMMED:
             return f"{problem.inner} products summed by the cores, at most {MOST_SUMMED}"
         return super().why_not(problem)
@@ -133,13 +131,21 @@ class Bulk(GpuMatmul):
         return {"narrow_a": a.size // 2, "narrow_b": b.size // 2}
 
     def steps(self, problem: Matmul, config: Config) -> tuple[Step, ...]:
-        """Round both matrices to 16 bits, where that is wanted, then multiply."""
+        """What both matrices need before, then the product."""
         tile = self._tile(problem, config)
-        given = self._as_given(config)
-        left, right = tile.maps("" if given else "narrow_", rounded=self.cores.bytes == 4)
+        before, names = self._before(problem, config)
+        left, right = tile.maps(names, rounded=self.cores.bytes == 4)
         sizes = (problem.rows, problem.inner, problem.columns)
-        multiply = Step(tile.launch, (left, right, "out", *sizes, *tile.clusters))
-        return (multiply,) if given else (_rounding(problem), multiply)
+        return (*before, Step(tile.launch, (left, right, "out", *sizes, *tile.clusters)))
+
+    def _before(
+        self, problem: Matmul, config: Config
+    ) -> tuple[tuple[Step, ...], Mapping[str, str]]:
+        """Round both matrices to 16 bits, unless they come so; and the arrays that then stand for
+        them."""
+        if self._as_given(config):
+            return (), {}
+        return (_rounding(problem),), {"a": "narrow_a", "b": "narrow_b"}
 
     def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:
         """See `_of_product`; where both matrices are rounded before, that too."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -139,9 +140,9 @@ class Tile:
             return most
         return next(count for count in range(most, 0, -8) if self.columns % count == 0)
 
-    def maps(self, prefix: str, rounded: bool) -> list[TensorMap]:
+    def maps(self, names: Mapping[str, str], rounded: bool) -> list[TensorMap]:
         """What a block brings at a time of both matrices: a share of the places or, where lines are
-        terms, of the terms."""
+        terms, of the terms.  ``names`` are those of arrays that stand for a or b."""
         line, size, found = _LINE // self.element_bytes, self.element_bytes, []
         shares = (
             (self.rows, self.config["COLUMN_BLOCKS"]),
@@ -150,7 +151,9 @@ class Tile:
         for side, (places, count) in zip(self.sides, shares, strict=True):
             box = (line // count, line) if side.lies_across else (places // count, line)
             array = side.array
-            found.append(TensorMap(prefix + array.name, array.shape, box, size, rounded))
+            found.append(
+                TensorMap(names.get(array.name, array.name), array.shape, box, size, rounded)
+            )
         return found
 
     @property

@@ -4,7 +4,8 @@
 // registers; that takes more of the cache's and of shared memory's bandwidth than the products leave.
 // Here the copy engine brings boxes of both matrices, swizzled.  Products of 16 bits read either order
 // from shared memory: of a matrix whose lines are terms, a box has all terms of a slice for 64 rows or
-// columns.
+// columns.  Of numbers of 32 bits, which they read in one order alone, the left matrix passes through
+// registers where its lines are terms; where those of both are, the smaller one TURNS before.
 // A product may be SWAPPED: the left matrix is b, turned, and the right one a, turned; nothing but
 // names is turned for that.  So the few rows of a become a tile's columns, which may be few.
 // Blocks of a cluster share what they bring: ROW_BLOCKS below each other have the same columns,
@@ -27,6 +28,9 @@
 #include "matmul/gpu/bulk/slices.h"
 #include "matmul/gpu/bulk/products.h"
 #include "matmul/gpu/bulk/results.h"
+#if TURNS
+#include "matmul/gpu/turn.h"
+#endif
 
 #if !X_NARROW && CORES != TF32
 // Rounds eight neighbours of a, or of b where a ends.  Grid: x over eights of both.

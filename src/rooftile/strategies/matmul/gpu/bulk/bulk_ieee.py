@@ -116,7 +116,8 @@ class BulkIeee(Bulk):
         numbers = ("high_a", "low_a", "high_b", "low_b")
         split = Step(launch, ("a", "b", *numbers, "spans_a", "spans_b", *sizes))
         tile = self._tile(problem, config)
-        high, low = tile.maps("high_", rounded=False), tile.maps("low_", rounded=False)
+        high = tile.maps({"a": "high_a", "b": "high_b"}, rounded=False)
+        low = tile.maps({"a": "low_a", "b": "low_b"}, rounded=False)
         arrays = ("a", "b", "spans_a", "spans_b", "out")
         return split, Step(tile.launch, (*high, *low, *arrays, *sizes, *tile.clusters))
 

@@ -2,16 +2,77 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
+from rooftile.analysis.accesses import Accesses
+from rooftile.ops import Array
+from rooftile.ops.matmul import Matmul
+from rooftile.strategies.gpu import Config, Step
+from rooftile.strategies.matmul.gpu._turn import turning, turning_accesses
 from rooftile.strategies.matmul.gpu.bulk._base import Bulk
+from rooftile.strategies.matmul.gpu.bulk._tile import Tile
 
 
 class BulkTf32(Bulk):
-    """Both matrices rounded to TF32, sums in float32."""
+    """Both matrices rounded to TF32, sums in float32.
+
+    The cores take one matrix at most whose lines are terms; of two the smaller one is turned
+    before.
+    """
 
     name = "bulk_tf32"
     order = 30
     precision = "tf32"
     summary = "Hopper's warpgroups, both matrices as they lie, rounded by the copy engine"
+
+    def why_not(self, problem: Matmul) -> str | None:
+        """See `Bulk.why_not`."""
+        return super().why_not(_read(problem))
+
+    def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:
+        """See `Bulk.macros`; and whether a matrix is turned before."""
+        return {**super().macros(problem, config), "TURNS": int(_turned(problem) is not None)}
+
+    def workspace(self, problem: Matmul, config: Config) -> dict[str, int]:
+        """The turned matrix."""
+        name = _turned(problem)
+        return {} if name is None else {"turned": _named(problem, name).size}
+
+    def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:
+        """See `Bulk.accesses`; and what turns a matrix."""
+        found, name = super().accesses(problem, config), _turned(problem)
+        return found if name is None else {"turn": turning_accesses(_named(problem, name)), **found}
+
+    def _before(
+        self, problem: Matmul, config: Config
+    ) -> tuple[tuple[Step, ...], Mapping[str, str]]:
+        name = _turned(problem)
+        if name is None:
+            return (), {}
+        return (turning(_named(problem, name), "turned"),), {name: "turned"}
+
+    def _tile(self, problem: Matmul, config: Config) -> Tile:
+        return super()._tile(_read(problem), config)
+
+
+def _turned(problem: Matmul) -> str | None:
+    """The matrix that is turned before, if any."""
+    if not problem.transpose_a or problem.transpose_b:
+        return None
+    return "a" if problem.rows <= problem.columns else "b"
+
+
+def _read(problem: Matmul) -> Matmul:
+    """The problem as the product finds its matrices."""
+    name = _turned(problem)
+    if name is None:
+        return problem
+    return replace(problem, **({"transpose_a": False} if name == "a" else {"transpose_b": True}))
+
+
+def _named(problem: Matmul, name: str) -> Array:
+    return next(array for array in problem.arrays if array.name == name)
 
 
 STRATEGY = BulkTf32()

@@ -7,24 +7,22 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rooftile.analysis.accesses import WARP, Accesses, row_loads, row_stores
+from rooftile.analysis.accesses import Accesses
 from rooftile.devices.gpu import Launch, TensorMap
 from rooftile.ops import Linear
 from rooftile.ops.matmul import Matmul
-from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.product_accesses import laid
 from rooftile.strategies.gpu import Config, Step
 from rooftile.strategies.linear.gpu.warpgroups._base import THREADS
 from rooftile.strategies.linear.gpu.warpgroups._base import Warpgroups as LinearWarpgroups
 from rooftile.strategies.matmul.gpu._base import GpuMatmul
+from rooftile.strategies.matmul.gpu._turn import turning, turning_accesses
 
 _LEAST_ROWS, _LEAST_PRODUCTS = 256, 2**24
 """With about so many rows, and products in all, to lay b begins to save more than it takes: at
 256^3 on an H200 a copy of b and linear's warpgroups took 6 us at fp16, mma 16."""
 _SLICE = 32
 """Terms of a slice: 128 bytes of float32."""
-_TURNED = 32
-"""Sides of the tiles in which a is turned."""
 
 
 class Warpgroups(GpuMatmul):
@@ -76,7 +74,7 @@ class Warpgroups(GpuMatmul):
         named = {**names, "bias": np.uint64(0)}
         product = self._placed.steps(as_layer(problem), config)
         return (
-            *(_turning(problem) if problem.transpose_a else ()),
+            *((turning(problem.arrays[0], "turned"),) if problem.transpose_a else ()),
             *laying,
             *(replace(step, arguments=_renamed(step.arguments, named)) for step in product),
         )
@@ -89,9 +87,7 @@ class Warpgroups(GpuMatmul):
         found = {**self._placed.accesses(as_layer(problem), config)}
         found["lay"] = laid(b, numbers * made, cores.bytes)
         if problem.transpose_a:
-            rows, inner = problem.rows, problem.inner
-            held = Accesses(shared_reads=rows * inner / WARP)
-            found["turn"] = row_loads(rows, inner) + row_stores(inner, rows) + held
+            found["turn"] = turning_accesses(problem.arrays[0])
         return found
 
     def laying(self, problem: Matmul, lay: Launch) -> tuple[Step, ...]:
@@ -113,12 +109,6 @@ def few_products(problem: Matmul) -> str | None:
 def as_layer(problem: Matmul) -> Linear:
     """The layer that multiplies so: a is its input, b its weights."""
     return Linear(problem.rows, problem.inner, problem.columns)
-
-
-def _turning(problem: Matmul) -> tuple[Step, ...]:
-    tiles = blocks(problem.rows, _TURNED) * blocks(problem.inner, _TURNED)
-    launch = Launch("turn", (tiles, 1, 1), (_TURNED, 8, 1))
-    return (Step(launch, ("a", "turned", problem.rows)),)
 
 
 def _renamed(arguments: tuple[Any, ...], names: dict[str, Any]) -> tuple[Any, ...]:

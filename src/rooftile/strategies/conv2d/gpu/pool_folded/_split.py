@@ -14,7 +14,7 @@ from rooftile.strategies.conv2d.gpu.pool_folded._base import PoolFolded
 from rooftile.strategies.conv2d.gpu.pool_folded._layout import GROUP_MAPS, groups_of
 from rooftile.strategies.gpu import Config, Step, Tunable
 
-_MEASURE_THREADS, _SPLIT_THREADS = 32, 256
+_SPLIT_THREADS = 256
 
 
 class ScaledFolded(PoolFolded):
@@ -33,25 +33,20 @@ class ScaledFolded(PoolFolded):
         """The macros of the folded pool and of the scales."""
         of = split_macros if self.numbers == 2 else rounded_macros
         scales = of(problem.reduction) | {"NUMBERS": self.numbers, "SCALED": 1}
-        return super().macros(problem, config) | scales | {"MEASURE_THREADS": _MEASURE_THREADS}
+        return super().macros(problem, config) | scales | {"SPLIT_THREADS": _SPLIT_THREADS}
 
     def workspace(self, problem: Conv2d, config: Config) -> dict[str, int]:
-        """What the kernel reads of the weights, and the span of each map's."""
+        """What the kernel reads of the weights."""
         behind = GROUP_MAPS * groups_of(problem) + 1 + _given(problem)
         folded = self._folded_count(problem, config) * self.numbers // 2
-        return {self.prepared: folded + behind, "spans": 2 * problem.maps}
+        return {self.prepared: folded + behind}
 
     def preparation(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
-        """Finds the span of each map's weights, then scales and rounds, or splits, them."""
-        measure = Launch("measure_weights", (problem.maps, 1, 1), (_MEASURE_THREADS, 1, 1))
+        """Scales and rounds, or splits, each map's weights."""
         count = self._folded_count(problem, config) + _given(problem)
-        split = Launch(
-            "split_weights", (blocks(count, _SPLIT_THREADS), 1, 1), (_SPLIT_THREADS, 1, 1)
-        )
-        return (
-            Step(measure, ("weights", "spans")),
-            Step(split, ("weights", "spans", self.prepared, count)),
-        )
+        grid = (blocks(count, _SPLIT_THREADS) + 1, 1, 1)
+        launch = Launch("split_weights", grid, (_SPLIT_THREADS, 1, 1), overlaps=True)
+        return (Step(launch, ("weights", self.prepared, count)),)
 
 
 class SplitFolded(ScaledFolded):

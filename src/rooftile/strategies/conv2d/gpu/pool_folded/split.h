@@ -3,7 +3,7 @@
 //
 // For rungs 24 and 25, pool_folded_wgmma_tf32 and _ieee, weights[ALL_SLABS][2 rows][MAP_GROUPS][2][8 columns][8 deep],
 // for rung 45, pool_folded_ieee, weights[MAP_GROUPS][SLABS][2][2 rows][32 lanes][2]; behind them the
-// given weights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH]; spans[MAPS], one for each map's weights;
+// given weights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH];
 // split[ALL_SLABS][2 rows][NUMBERS][MAP_GROUPS][2][8 columns][8 deep] or
 // split[MAP_GROUPS][SLABS][NUMBERS][2][2 rows][32 lanes][2] in float16, behind them the
 // exponents[4 MAP_GROUPS] that scale results back, the least result that small weights leave no
@@ -11,6 +11,7 @@
 
 #pragma once
 
+#include "common/overlapping.h"
 #include "common/scaled.h"
 #include "conv2d/gpu/pool_folded/sizes.h"
 
@@ -34,56 +35,73 @@
 #define GIVEN_WEIGHT(weight) (weight)
 #endif
 
-// Finds the span of each map's weights.  Grid: a block a map.
-__global__ void measure_weights(const GLOBAL float* weights, GLOBAL struct range* spans)
+// Threads of a block that find the span of a map's weights, and how many maps a block has.
+#define SPANNING 32
+#define SPANNED (SPLIT_THREADS / SPANNING)
+
+// Finds the spans of SPANNED maps' weights, each thread's map being one of them: that of the first
+// ones is spans[0], that of the next ones spans[SPANNING], and so on.
+__device__ __forceinline__ void find_spans(const GLOBAL float* weights, int map,
+                                           SHARED struct range* spans)
 {
-    __shared__ struct range ranges[MEASURE_THREADS];
-    const GLOBAL float* filter = weights + FOLDED_WEIGHTS + blockIdx.x * FILTER_SIZE;
+    // Maps beyond the last have no weights of their own; their folded ones are zeros.
+    const GLOBAL float* filter = weights + FOLDED_WEIGHTS + (map < MAPS ? map : 0) * FILTER_SIZE;
+    int thread = threadIdx.x;
     struct range range = {0, ~0u};
-    for (int e = threadIdx.x; e < FILTER_SIZE; e += MEASURE_THREADS)
+    UNROLL_BY(8) for (int e = thread % SPANNING; e < FILTER_SIZE; e += SPANNING)
         widen(&range, __float_as_uint(GIVEN_WEIGHT(filter[e])));
-    ranges[threadIdx.x] = range;
+    spans[thread] = range;
+    for (int apart = SPANNING / 2; apart > 0; apart /= 2) {
+        __syncthreads();
+        if (thread % SPANNING >= apart) continue;
+        struct range other = spans[thread + apart];
+        join(&range, other.most, other.before);
+        spans[thread] = range;
+    }
     __syncthreads();
-    if (threadIdx.x > 0) return;
-    for (int e = 1; e < MEASURE_THREADS; e++) join(&range, ranges[e].most, ranges[e].before);
-    spans[blockIdx.x] = range;
 }
 
-// The least result that the small weights of any map leave no doubt of.
-__device__ __forceinline__ float least_result(const GLOBAL struct range* spans)
+// Stores what scales results back, and the least result that the small weights of any map leave no
+// doubt of.  A block does.
+__device__ __forceinline__ void tell_scales(const GLOBAL float* weights, GLOBAL float* told,
+                                            SHARED struct range* spans)
 {
     float least = 0.0f;
-    for (int m = 0; m < MAPS; m++) {
-        struct range span = spans[m];
-        bool zeros = span.before == ~0u;
-        if (!zeros && __uint_as_float(span.before + 1) * power(scale_of(span)) < LEAST)
-            least = LEAST_RESULT;
+    for (int first = 0; first < 4 * MAP_GROUPS; first += SPANNED) {
+        find_spans(weights, first + threadIdx.x / SPANNING, spans);
+        for (int m = 0; m < SPANNED && threadIdx.x == 0; m++) {
+            struct range span = spans[m * SPANNING];
+            bool zeros = span.before == ~0u;
+            if (!zeros && __uint_as_float(span.before + 1) * power(scale_of(span)) < LEAST)
+                least = LEAST_RESULT;
+            if (first + m < 4 * MAP_GROUPS) told[first + m] = -scale_of(span);
+        }
+        __syncthreads();
     }
-    return least;
+    if (threadIdx.x == 0) told[4 * MAP_GROUPS] = least;
 }
 
-// Splits the weights.  Grid: a thread a weight, those given among them.
-__global__ void split_weights(const GLOBAL float* weights, const GLOBAL struct range* spans,
-                              GLOBAL float* split, int count)
+// Splits the weights.  Grid: a thread a weight, those given among them, and a block behind them.
+__global__ void split_weights(const GLOBAL float* weights, GLOBAL float* split, int count)
 {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < FOLDED_WEIGHTS) {
-        int at = i % TOGETHER, map = GROUP_OF(i) * 4 + at / 16 % 4;
-        // Maps beyond the last have no span of their own; their weights are zeros.
-        struct range span = spans[map < MAPS ? map : 0];
+    __shared__ struct range spans[SPLIT_THREADS];
+    LET_NEXT_BEGIN();
+    AWAIT_EARLIER();
+    int thread = threadIdx.x, begin = blockIdx.x * SPLIT_THREADS, i = begin + thread;
+    if (blockIdx.x == gridDim.x - 1) {
+        tell_scales(weights, split + FOLDED, spans);
+    } else if (begin < FOLDED_WEIGHTS) {
+        // Folded weights of a group of maps are 128 or more, 16 of each map in turn.
+        int of_four = thread / SPANNING;
+        find_spans(weights, GROUP_OF(begin + of_four / 4 * 128) * 4 + of_four % 4, spans);
+        struct range span = spans[(thread / 128 * 4 + thread / 16 % 4) * SPANNING];
         float weight = GIVEN_WEIGHT(weights[i]) * power(scale_of(span));
         GLOBAL narrow* numbers =
-            (GLOBAL narrow*)split + i / TOGETHER * (NUMBERS * TOGETHER) + at;
+            (GLOBAL narrow*)split + i / TOGETHER * (NUMBERS * TOGETHER) + i % TOGETHER;
         narrow high = NARROW(weight);
         numbers[0] = high;
         if (NUMBERS == 2) numbers[TOGETHER] = NARROW(low(weight, widened(high)));
     } else if (i < count) {
-        int behind = i - FOLDED_WEIGHTS;
-        split[FOLDED + 4 * MAP_GROUPS + 1 + behind] = GIVEN_WEIGHT(weights[i]);
+        split[FOLDED + 4 * MAP_GROUPS + 1 + i - FOLDED_WEIGHTS] = GIVEN_WEIGHT(weights[i]);
     }
-    if (i < 4 * MAP_GROUPS) {
-        struct range span = spans[i < MAPS ? i : 0];
-        split[FOLDED + i] = -scale_of(span);
-    }
-    if (i == 0) split[FOLDED + 4 * MAP_GROUPS] = least_result(spans);
 }

@@ -159,6 +159,14 @@ def test_what_is_turned_needs_whole_lines():
     assert "a has lines of 65" in why_not(Matmul(65, 64, 68, True, True))
 
 
+def test_few_results_of_many_terms_are_for_more_parts_than_a_cluster_has():
+    rung = strategy("matmul", "bulk_tf32", "cuda")
+    assert "more than 65536" in rung.why_slow(Matmul(32, 8192, 1024, transpose_a=True))
+    assert rung.why_slow(Matmul(128, 8192, 784, transpose_a=True)) is None
+    assert rung.why_slow(Matmul(32, 1024, 1024, transpose_a=True)) is None
+    assert rung.why_slow(Matmul(32, 8192, 1024)) is None
+
+
 def test_little_is_not_split():
     for name in ("warpgroups_ieee", "mma_ieee"):
         rung = strategy("matmul", name, "cuda")

@@ -68,6 +68,24 @@ __device__ __forceinline__ void four_by_four(const SHARED float* from, int count
     }
 }
 
+// Stores what of four neighbouring sums from an output on are of a line: results, or a part's sums.
+__device__ __forceinline__ void store_four(GLOBAL float* line, int output, const float* sum,
+                                           const GLOBAL float* bias)
+{
+    float made[4];
+    UNROLL for (int o = 0; o < 4; o++) {
+        float shift = PARTS > 1 || output + o >= OUTPUTS ? 0.0f : bias[output + o];
+        made[o] = PARTS > 1 ? sum[o] : activate(sum[o] + shift);
+    }
+#if OUTPUTS % 4 == 0
+    if (output < OUTPUTS)
+        *(GLOBAL float4*)(line + output) = make_float4(made[0], made[1], made[2], made[3]);
+#else
+    UNROLL for (int o = 0; o < 4; o++)
+        if (output + o < OUTPUTS) line[output + o] = made[o];
+#endif
+}
+
 __global__ void RESIDENT_BOUNDS(THREADS, 512 / THREADS)
 linear(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weights,
        const GLOBAL float* __restrict__ bias, GLOBAL float* __restrict__ out, int images)
@@ -117,11 +135,8 @@ linear(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weig
         int64 n = first_image + b / 4 * THREADS_B * 4 + ty * 4 + b % 4;
         if (n >= images) continue;
         GLOBAL float* line = out + ((size_t)blockIdx.y * images + n) * OUTPUTS;
-        UNROLL for (int o = 0; o < RESULTS_O; o++) {
-            int output = first_output + o / 4 * THREADS_O * 4 + tx * 4 + o % 4;
-            if (output < OUTPUTS)
-                line[output] = PARTS > 1 ? sum[b][o] : activate(sum[b][o] + bias[output]);
-        }
+        UNROLL for (int o = 0; o < RESULTS_O; o += 4)
+            store_four(line, first_output + o * THREADS_O + tx * 4, sum[b] + o, bias);
     }
 }
 

@@ -3,11 +3,11 @@
 // In `two_by_two` a value from shared memory serves two multiply-adds.  Here a thread keeps
 // RESULTS_R x RESULTS_C results in registers, so that a value serves RESULTS_C or RESULTS_R of
 // them.  Four neighbours in memory come by one load, whichever way a matrix lies: neighbours along
-// the terms are turned on their way into shared memory, others stored as they come.  While a tile
-// is multiplied, the next is on its way.
+// the terms are turned on their way into shared memory, others stored as they come.  Four
+// neighbouring results leave by one store.  While a tile is multiplied, the next is on its way.
 // What it removes: most reads of shared memory.
 //
-// a, b, out: see matmul.h.  A_VECTORS and B_VECTORS: whether rows begin on 16 bytes.
+// a, b, out: see matmul.h.  A_VECTORS, B_VECTORS, OUT_VECTORS: whether lines begin on 16 bytes.
 // Grid: x over tiles of results, along a row of tiles first.  Block: THREADS, warps of 4 x 8.
 
 #define THREADS_R (TILE_R / RESULTS_R)
@@ -16,6 +16,17 @@
 #define LOADERS THREADS
 
 #include "matmul/gpu/fours.h"
+
+// Stores what of four neighbours in a line of out lies there.
+__device__ __forceinline__ void store_four(GLOBAL float* to, const float* sum, int there)
+{
+#if OUT_VECTORS
+    if (there > 0) *(GLOBAL float4*)to = make_float4(sum[0], sum[1], sum[2], sum[3]);
+#else
+    UNROLL for (int c = 0; c < 4; c++)
+        if (c < there) to[c] = sum[c];
+#endif
+}
 
 __global__ void RESIDENT_BOUNDS(THREADS, 512 / THREADS)
 matmul(const GLOBAL given* __restrict__ a, const GLOBAL given* __restrict__ b,
@@ -64,9 +75,9 @@ matmul(const GLOBAL given* __restrict__ a, const GLOBAL given* __restrict__ b,
     UNROLL for (int r = 0; r < RESULTS_R; r++) {
         int i = first_row + r / 4 * THREADS_R * 4 + ty * 4 + r % 4;
         if (i >= rows) continue;
-        UNROLL for (int c = 0; c < RESULTS_C; c++) {
-            int j = first_column + c / 4 * THREADS_C * 4 + tx * 4 + c % 4;
-            if (j < columns) out[(int64)i * columns + j] = sum[r][c];
+        UNROLL for (int c = 0; c < RESULTS_C; c += 4) {
+            int j = first_column + c * THREADS_C + tx * 4;
+            store_four(out + (int64)i * columns + j, sum[r] + c, columns - j);
         }
     }
 }

@@ -56,7 +56,8 @@ class RegisterTile(TiledMatmul):
 
     def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:
         """And which matrices have rows of whole 16 bytes."""
-        return {**super().macros(problem, config), **vectors(problem)}
+        whole = {**vectors(problem), "OUT_VECTORS": int(problem.columns % 4 == 0)}
+        return {**super().macros(problem, config), **whole}
 
     def tile(self, config: Config) -> tuple[int, int]:
         """See `TiledMatmul.tile`."""

@@ -10,7 +10,7 @@ import pytest
 from rooftile.nn import Network, Pixels, architecture
 from rooftile.nn.data import FASHION
 from rooftile.nn.layers import ConvLayer, LinearLayer
-from rooftile.nn.training.gpu import layers, narrow, step
+from rooftile.nn.training.gpu import layers, linear_layer, narrow, step
 from rooftile.nn.training.gpu.batches import Batches
 from rooftile.nn.training.gpu.epochs import rates_of
 from rooftile.nn.training.gpu.launches import Work
@@ -85,6 +85,26 @@ def test_images_lie_in_float16_at_tf32(count, cuda_device, asked, monkeypatch):
     assert asked == ["fp16", ""]
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize(("precision", "unit"), [("bf16", 2.0**-8), ("fp16", 2.0**-11)])
+@pytest.mark.parametrize("count", [64, 1100])
+def test_features_of_a_large_layer_lie_in_16_bits(count, precision, unit, cuda_device, monkeypatch):
+    """Its products round them anyway; of the gradients that come back the first layer has sums."""
+    network, told = architecture("mnist8").initialise(0), []
+    settle = narrow._narrow_features
+
+    def noted(stage, below):
+        settle(stage, below)
+        told.append((stage.x_lies, stage.dx_lies, below.y_lies))
+
+    monkeypatch.setattr(narrow, "_narrow_features", noted)
+    found = gradients_of(network, count, precision, cuda_device)
+    assert told == [({"X_NARROW": 1}, {"OUT_NARROW": 1}, {"OUT_NARROW": 1})]
+    monkeypatch.setattr(narrow, "_narrow_features", lambda stage, below: None)
+    for key, right in gradients_of(network, count, precision, cuda_device).items():
+        assert np.linalg.norm(found[key] - right) <= unit * np.linalg.norm(right), key
+
+
 @pytest.mark.parametrize(
     ("pixels", "precision", "format"),
     [
@@ -142,7 +162,7 @@ def test_winners_told_in_8_bits_change_no_bit(count, activation, device, monkeyp
 @pytest.mark.parametrize("few", [0, 2**23])
 def test_nor_do_they_below_linear_layers(few, device, monkeypatch):
     """That are products of matrices, or one launch."""
-    monkeypatch.setattr(layers, "_FEW", few)
+    monkeypatch.setattr(linear_layer, "_FEW", few)
     monkeypatch.setattr(step, "are_small", lambda *problems: False)
     told = assert_told_alike(
         winners(LinearLayer("linear", 12), LAST), 7, "ieee", device, monkeypatch
@@ -153,7 +173,7 @@ def test_nor_do_they_below_linear_layers(few, device, monkeypatch):
 @pytest.mark.parametrize(("activation", "times"), [("relu", 0), ("tanh", 1)])
 def test_no_launch_takes_the_derivative_that_places_tell(activation, times, device, monkeypatch):
     """Behind a linear layer, or by reading a convolution's input."""
-    monkeypatch.setattr(layers, "_FEW", 0)
+    monkeypatch.setattr(linear_layer, "_FEW", 0)
     monkeypatch.setattr(step, "are_small", lambda *problems: False)
     network = winners(LinearLayer("linear", 12), LAST, activation=activation)
     options = TrainingOptions(batch=7, optimiser="sgd", shift=0)

@@ -13,7 +13,7 @@ from rooftile.nn.data import FASHION, ImageSet
 from rooftile.nn.layers import ConvLayer, LinearLayer
 from rooftile.nn.tensors import read_tensors
 from rooftile.nn.training import outputs, train, with_record
-from rooftile.nn.training.gpu import epochs, layers
+from rooftile.nn.training.gpu import epochs, linear_layer
 from rooftile.nn.training.gpu.epochs import DeviceSteps, Given, rates_of, variation_of
 from rooftile.nn.training.gpu.forward import Outputs
 from rooftile.nn.training.gpu.resident import Resident
@@ -89,7 +89,7 @@ def test_steps_are_those_of_the_cpu(rule, device):
 
 @pytest.mark.parametrize("limit", ["_FEW", "_MANY_WEIGHTS"])
 def test_large_layers_are_matrix_products(device, monkeypatch, limit):
-    monkeypatch.setattr(layers, limit, 0)
+    monkeypatch.setattr(linear_layer, limit, 0)
     options = TrainingOptions(epochs=1, batch=21, optimiser="sgd", shift=0)
     losses, gradients, *_ = of_a_device(device, options, 1)
     expected, right_ones, *_ = of_the_cpu(options, 1)

@@ -12,11 +12,12 @@ from gradient_rungs import EveryGpuRung
 from winner_positions import right_with_cuts, without_cuts
 
 from rooftile.lab.judge.verify import verify
-from rooftile.ops import Pool
+from rooftile.ops import FORMATS, Pool
 from rooftile.ops.conv2d_weights_gradient import NAMED, Conv2dWeightsGradient
 from rooftile.runtime import choice
 from rooftile.runtime.choice import choose
 from rooftile.strategies import strategy
+from rooftile.strategies.conv2d_weights_gradient.gpu import _lane_columns_narrow
 from rooftile.strategies.machine import preset
 
 POOL = Pool.of("max", 2)
@@ -58,13 +59,31 @@ class TestRungs(EveryGpuRung):
     ("before", "after"),
     [
         ("window[(r + p) % MASK_HEIGHT]", "window[p]"),
-        ("BEFORE_ACTIVATION(next[r][m], value[r][m])", "next[r][m]"),
+        ("BEFORE_ACTIVATION(WIDE_GRADIENT(next[r][m]), WIDE_VALUE(value[r][m]))", "next[r][m]"),
         ("begin + PART_ROWS < ROWS", "begin + PART_ROWS > ROWS"),
     ],
 )
 def test_wrong_walks_down_columns_are_caught(before, after, opencl_device):
     wrong = changed("conv2d_weights_gradient", "lane_columns", before, after)
     assert not verify(ACTIVATED, wrong, device=opencl_device).passed
+
+
+@pytest.mark.parametrize("activation", ["none", "relu"])
+@pytest.mark.parametrize("rung", _lane_columns_narrow.RUNGS, ids=lambda rung: rung.name)
+def test_columns_of_gradients_and_values_in_16_bits(rung, activation, opencl_device):
+    """The bits that the same sums of these numbers have in float32; nothing else is rounded."""
+    problem, made = dataclasses.replace(ACTIVATED, activation=activation), []
+    held = rung.held(problem, rung.config(problem))
+    narrow = {array.name for array in held if array.dtype == FORMATS[rung.narrow].dtype}
+    assert narrow == {array.name for array in problem.input_arrays} - {"x"}
+    inputs = zip(problem.random(3), held, strict=False)
+    given = [values.astype(array.numpy).astype(np.float32) for values, array in inputs]
+    for one in (rung, strategy("conv2d_weights_gradient", "lane_columns", "cuda")):
+        outputs = [np.full(array.shape, np.nan, np.float32) for array in problem.output_arrays]
+        one.bind(problem, (), opencl_device)(*given, *outputs)
+        made.append(outputs)
+    for found, right in zip(*made, strict=True):
+        np.testing.assert_array_equal(found, right)
 
 
 def test_the_same_bits_in_every_run_and_few_partial_sums(opencl_device):

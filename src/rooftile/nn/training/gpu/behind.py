@@ -12,8 +12,9 @@ import numpy as np
 from rooftile.devices.gpu import Launch
 from rooftile.devices.launches import Call
 from rooftile.errors import UnsupportedProblem
+from rooftile.nn.training.gpu.derivative import times_derivative
 from rooftile.nn.training.gpu.launches import Work
-from rooftile.nn.training.gpu.layers import Stage, times_derivative
+from rooftile.nn.training.gpu.layers import Stage
 from rooftile.ops import Softmax
 from rooftile.ops.activation_gradient import ActivationGradient
 from rooftile.ops.softmax_gradient import SoftmaxGradient

@@ -16,8 +16,9 @@ from rooftile.devices import cpu
 from rooftile.devices.gpu import GpuDevice
 from rooftile.devices.launches import Call
 from rooftile.ops import Precision, Problem
-from rooftile.runtime.choice import decide
+from rooftile.runtime.choice import decide, first_of
 from rooftile.strategies.gpu import Config, GpuStrategy, of_launches
+from rooftile.strategies.machine import Machine
 from rooftile.strategies.packing import Packed
 
 T = TypeVar("T")
@@ -180,6 +181,20 @@ class Work:
         """What computes an operation."""
         choice = decide(problem, self.precision, self.gpu.description.device)
         return of_launches(choice.strategy), choice.config or {}
+
+    def first_of(
+        self, rungs: Sequence[GpuStrategy], problem: Problem, bits: str
+    ) -> GpuStrategy | None:
+        """The first of some strategies that pays, of those whose 16 bits are a precision's."""
+        found = [rung for rung in rungs if rung.narrow == bits]
+        rung, _ = first_of(found, problem, self.precision, self.gpu.description.device)
+        return None if rung is None else of_launches(rung)
+
+    def runs(self, rung: GpuStrategy, problem: Problem, flag: str) -> bool:
+        """Whether a strategy knows a flag of its config, and runs with it set."""
+        placed = rung.on(Machine.of(self.gpu.description))
+        known = flag in placed.forms
+        return known and placed.invalid(problem, placed.config(problem, {flag: 1})) is None
 
     def call(self, make: Callable[..., Call], *arguments: Any) -> None:
         """Append the launch that a function makes, whose arguments are buffers and numbers."""

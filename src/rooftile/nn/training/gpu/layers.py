@@ -14,31 +14,25 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from rooftile.errors import InputError, UnsupportedProblem
-from rooftile.nn.training.gpu.biased import biased
+from rooftile.nn.training.gpu.derivative import times_derivative
 from rooftile.nn.training.gpu.launches import Work
+from rooftile.nn.training.gpu.linear_layer import LinearStage
 from rooftile.ops import Conv2d, Linear, Pool2d, Problem
-from rooftile.ops.activation_gradient import ActivationGradient
 from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
-from rooftile.ops.linear_gradient import LinearGradient
-from rooftile.ops.matmul import Matmul
 from rooftile.ops.pool2d_gradient import Pool2dGradient
-from rooftile.ops.reduce import Reduce
 from rooftile.runtime.choice import first_of
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.conv2d.gpu.direct_tile import _winners as direct_tile
 from rooftile.strategies.conv2d.gpu.pool_folded import _winners as pool_folded
+from rooftile.strategies.conv2d_weights_gradient.gpu import _lane_columns_narrow as narrow_columns
+from rooftile.strategies.conv2d_weights_gradient.gpu import lane_columns
 from rooftile.strategies.conv2d_weights_gradient.gpu.turned import _in_float16 as turned
 from rooftile.strategies.gpu import PLACES, GpuStrategy, of_launches
-from rooftile.strategies.machine import Machine
 
 _WINNERS = (*pool_folded.WINNERS, *direct_tile.WINNERS)
 """What keeps the winners of a max-pool: the fastest first, and last what takes every precision."""
 _Sizes = tuple[int, int, int, int, int, tuple[int, int], tuple[int, int], tuple[int, int]]
-_FEW = 2**23
-"""Products of a linear layer up to which its gradients are one launch, not matrix products."""
-_MANY_WEIGHTS, _FEW_IMAGES = 2**20, 128
-"""Of a linear layer that is a product of matrices forward, too."""
 
 
 class Stage(Protocol):
@@ -91,46 +85,6 @@ def conv_stage(
     return WinnersStage(work, problem, x, parameters, of_launches(rung))
 
 
-class LinearStage:
-    """``y = activation(x w^T + b)``."""
-
-    def __init__(self, work: Work, problem: Linear, x: Any, parameters: Sequence[Any]) -> None:
-        self._work, self.problem, self.x, self.parameters = work, problem, x, parameters
-        self.y = work.floats(problem.batch * problem.outputs)
-        self.before: str = problem.activation
-
-    def forward(self) -> None:
-        """See `Stage`.
-
-        Layers lay their weights out anew in every step.  Where these are many and images few, the
-        product with weights as they lie takes less than that.
-        """
-        p, work = self.problem, self._work
-        many = p.inputs * p.outputs >= _MANY_WEIGHTS and p.batch <= _FEW_IMAGES
-        if not many or work.precision != "ieee":
-            work.run(p, self.x, self.y, parameters=self.parameters)
-            return
-        product = Matmul(p.batch, p.inputs, p.outputs, transpose_b=True)
-        work.run(product, self.x, self.parameters[0], self.y)
-        work.call(biased, work.gpu, p, self.y, self.parameters[1])
-
-    def backward(self, dz: Any, gradients: Sequence[Any], dx: Any, before: str) -> None:
-        """See `Stage`."""
-        p, work, weights = self.problem, self._work, self.parameters[0]
-        images, inputs, outputs = p.batch, p.inputs, p.outputs
-        if images * inputs * outputs <= _FEW:
-            to = work.floats(images * inputs) if dx is None else dx
-            of_all = LinearGradient(images, inputs, outputs, "none", before)  # type: ignore[arg-type]
-            work.run(of_all, self.x, dz, dz, weights, to, *gradients)
-            return
-        with work.aside(dx is not None):
-            work.run(Matmul(outputs, images, inputs, transpose_a=True), dz, self.x, gradients[0])
-            work.run(Reduce((images, outputs), 0), dz, gradients[1])
-        if dx is not None:
-            work.run(Matmul(images, outputs, inputs), dz, weights, dx)
-            times_derivative(work, before, self.x, dx, images * inputs)
-
-
 class ConvStage:
     """``y = activation(x * w + b)``."""
 
@@ -140,6 +94,8 @@ class ConvStage:
         self.before: str = problem.activation
         self.x_lies: dict[str, int] = {}
         """What configs say of x, see `rooftile.nn.training.gpu.narrow`."""
+        self.y_lies: dict[str, int] = {}
+        """And of y."""
         self.dz_lies: dict[str, int] = {}
         """And of the gradient that the stage is given, with the places of its winners."""
         self.dx_lies: dict[str, int] = {}
@@ -160,6 +116,16 @@ class ConvStage:
         """What problems of the layer's gradients begin with."""
         p = self.problem
         return p.batch, p.channels, p.height, p.width, p.maps, p.mask, p.stride, p.padding
+
+    def rounds(self, rung: GpuStrategy, problem: Problem, flag: str, to: str | None = None) -> bool:
+        """Whether a strategy, whose 16 bits are those of the precision ``to``, None for this
+        training's, runs with a flag set."""
+        wanted = self._work.precision if to is None else to
+        return rung.narrow == wanted and self.runs(rung, problem, flag)
+
+    def runs(self, rung: GpuStrategy, problem: Problem, flag: str) -> bool:
+        """See `Work.runs`."""
+        return self._work.runs(rung, problem, flag)
 
     def _back(self, dz: Sequence[Any], gradients: Sequence[Any], dx: Any, before: str) -> None:
         """The launches for gradients of all outputs, or of winners with their places."""
@@ -189,12 +155,32 @@ class FirstConvStage(ConvStage):
         super().__init__(work, problem, x, parameters)
         self.before = "none"
 
+    def forward(self) -> None:
+        """See `Stage`."""
+        given = self._x, self.y
+        self._work.run(self.problem, *given, parameters=self._parameters, narrow=self.y_lies)
+
+    @property
+    def rung(self) -> GpuStrategy:
+        """What makes y."""
+        return self._work.chosen(self.problem)[0]
+
+    @property
+    def _of_weights(self) -> Conv2dWeightsGradient:
+        """The problem of its weights' gradients."""
+        return Conv2dWeightsGradient(*self._sizes, activation=self.problem.activation)
+
+    def of_narrow(self) -> GpuStrategy | None:
+        """What makes these of y and gradients in 16 bits, if anything, as fast."""
+        if self._work.chosen(self._of_weights)[0].name != lane_columns.STRATEGY.name:
+            return None
+        return self._work.first_of(narrow_columns.RUNGS, self._of_weights, self._work.precision)
+
     def backward(self, dz: Any, gradients: Sequence[Any], dx: Any, before: str) -> None:
         """See `Stage`."""
-        p = self.problem
-        of_weights = Conv2dWeightsGradient(*self._sizes, activation=p.activation)
-        value = (self.y,) if p.activation != "none" else ()
-        self._work.run(of_weights, self._x, dz, *value, *gradients)
+        value = (self.y,) if self.problem.activation != "none" else ()
+        given = self._x, dz, *value, *gradients
+        self._work.run(self._of_weights, *given, strategy=self.weights_rung)
 
 
 class WinnersStage(ConvStage):
@@ -211,23 +197,14 @@ class WinnersStage(ConvStage):
         super().__init__(work, problem, x, parameters)
         self.rung = rung
         """What makes y."""
-        self.y_lies: dict[str, int] = {}
-        """What its config says of y."""
 
     def of_images(self, images: str) -> tuple[GpuStrategy, GpuStrategy]:
         """What makes y, and the weights' gradient, of a network's images in the 16 bits of a
         precision: rungs for them, or the stage's own."""
         weights, problem = self.of_weights
-        forward = self._first_of(pool_folded.OF_IMAGES, self.problem, images)
-        return forward or self.rung, self._first_of(turned.OF_IMAGES, problem, images) or weights
-
-    def _first_of(
-        self, rungs: Sequence[GpuStrategy], problem: Problem, images: str
-    ) -> GpuStrategy | None:
-        device = self._work.gpu.description.device
-        found = [rung for rung in rungs if rung.narrow == images]
-        rung, _ = first_of(found, problem, self._work.precision, device)
-        return None if rung is None else of_launches(rung)
+        forward = self._work.first_of(pool_folded.OF_IMAGES, self.problem, images)
+        reader = self._work.first_of(turned.OF_IMAGES, problem, images)
+        return forward or self.rung, reader or weights
 
     def tell_positions(self) -> None:
         """Tell winners by their positions, in 8 bits, which also say what relu cut: then the stage
@@ -266,18 +243,6 @@ class WinnersStage(ConvStage):
         problem = of(*self._sizes, pool, before)  # type: ignore[arg-type]
         return self._work.chosen(problem)[0], problem
 
-    def rounds(self, rung: GpuStrategy, problem: Problem, flag: str, to: str | None = None) -> bool:
-        """Whether a strategy, whose 16 bits are those of the precision ``to``, None for this
-        training's, runs with a flag set."""
-        wanted = self._work.precision if to is None else to
-        return rung.narrow == wanted and self.runs(rung, problem, flag)
-
-    def runs(self, rung: GpuStrategy, problem: Problem, flag: str) -> bool:
-        """Whether a strategy knows a flag of its config, and runs with it set."""
-        placed = rung.on(Machine.of(self._work.gpu.description))
-        known = flag in placed.forms
-        return known and placed.invalid(problem, placed.config(problem, {flag: 1})) is None
-
     def backward(self, dz: Any, gradients: Sequence[Any], dx: Any, before: str) -> None:
         """See `Stage`."""
         self._back((dz, self._where), gradients, dx, before)
@@ -308,9 +273,3 @@ class AveragedStage(ConvStage):
         self._work.run(spread, self._a, dz, self._da)
         times_derivative(self._work, p.activation, self._a, self._da, self._count)
         self._back((self._da,), gradients, dx, before)
-
-
-def times_derivative(work: Work, activation: str, y: Any, dy: Any, count: int) -> None:
-    """Append what multiplies a gradient by the derivative of an activation, in its place."""
-    if activation != "none":
-        work.run(ActivationGradient(count, activation), y, dy, dy)  # type: ignore[arg-type]

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from rooftile.nn.training.gpu.layers import Stage, WinnersStage
+from rooftile.nn.training.gpu.layers import FirstConvStage, Stage, WinnersStage
+from rooftile.nn.training.gpu.linear_layer import LinearStage
 from rooftile.ops import Problem
 from rooftile.strategies.gpu import GRADIENTS, PLACES, GpuStrategy
 
@@ -32,6 +33,8 @@ def narrow_between(row: Sequence[Stage], images: str = "") -> str:
                 _narrow_input(one, below, before)
             if isinstance(below, WinnersStage):
                 _narrow_gradient(one, below, before, lowest)
+        if isinstance(one, LinearStage) and isinstance(below, FirstConvStage):
+            _narrow_features(one, below)
         before, lowest = one.before, before
     first = row[0] if row else None
     return images if isinstance(first, WinnersStage) and first.x_lies else ""
@@ -71,6 +74,18 @@ def _narrow_gradient(one: WinnersStage, below: WinnersStage, before: str, lowest
     if hands and all(below.rounds(*reader, GRADIENTS) for reader in _gradients(below, lowest)):
         one.dx_lies["OUT_NARROW"] = 1
         below.dz_lies[GRADIENTS] = 1
+
+
+def _narrow_features(one: LinearStage, below: FirstConvStage) -> None:
+    """Have what a network's first convolution hands to a large linear layer lie in 16 bits, and the
+    gradient that comes back.  The layer's products round both of their factors; the convolution
+    reads the gradient alone, and of its results whether they are zero."""
+    if below.problem.activation not in ("none", "relu") or not one.may_be_narrow:
+        return
+    weights = below.of_narrow()
+    if weights is not None and below.rounds(below.rung, below.problem, "OUT_NARROW"):
+        one.narrow()
+        below.y_lies["OUT_NARROW"], below.weights_rung = 1, weights
 
 
 def _gradients(one: WinnersStage, before: str) -> list[tuple[GpuStrategy, Problem]]:

@@ -18,15 +18,12 @@ from typing import Any
 import numpy as np
 
 from rooftile.nn.network import Network
+from rooftile.nn.training.gpu.derivative import times_derivative
 from rooftile.nn.training.gpu.forward import stages
 from rooftile.nn.training.gpu.head import are_small, head, is_small, two_layers
 from rooftile.nn.training.gpu.launches import Start, Work
-from rooftile.nn.training.gpu.layers import (
-    ConvStage,
-    LinearStage,
-    Stage,
-    times_derivative,
-)
+from rooftile.nn.training.gpu.layers import ConvStage, Stage
+from rooftile.nn.training.gpu.linear_layer import LinearStage
 from rooftile.nn.training.gpu.linear_weights import linear_weights
 from rooftile.nn.training.gpu.narrow import narrow_between
 from rooftile.nn.training.gpu.resident import Resident
@@ -58,7 +55,11 @@ class Step:
         scores = self._loss.takes_scores
         row = list(stages(work, network, held, count, x, scores=scores))
         narrow = narrow_between([one for _, one in row], held.batches.may_lie(held.precision))
-        work.phase = "data"
+        work.phase = "backward"
+        for (work.layer, _, _), one in row:
+            if isinstance(one, LinearStage):
+                one.begin()
+        work.phase, work.layer = "data", ""
         work.call(held.batches.gather, x, targets, count, held.step, narrow)
         last = row[-1][1]
         joined = self._joined(row)

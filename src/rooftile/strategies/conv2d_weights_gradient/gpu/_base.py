@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import ClassVar
 
 from rooftile.devices.gpu import Launch
-from rooftile.ops import Array
+from rooftile.ops import FORMATS, Array
 from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies.common.convolution_gradients import gradient_macros
 from rooftile.strategies.common.fused import ACTIVATION_CODES
@@ -15,6 +16,11 @@ from rooftile.strategies.gpu import PLACES, Config, GpuStrategy, Step
 
 _FINISH = 32, 16, 1
 """Threads that share out what `finish` joins: columns, and rows of each."""
+
+
+VALUES = "Y_NARROW"
+"""Whether ``y``, behind whose activation ``dy`` stands, has the 16 bits of the strategy's
+precision."""
 
 
 class GpuWeightsGradient(GpuStrategy):
@@ -34,6 +40,8 @@ class GpuWeightsGradient(GpuStrategy):
 
     def _as_it_lies(self, array: Array, config: Config) -> Array:
         """What is made never has 16 bits."""
+        if array.name == "y":
+            return replace(array, dtype=FORMATS[self.narrow].dtype) if config.get(VALUES) else array
         return array if array.role == "output" else super()._as_it_lies(array, config)
 
 

@@ -9,11 +9,13 @@
 //
 // Sums are made by lane, then by warp, then by `finish` over these, in a fixed order.
 //
-// x[images][CHANNELS][HEIGHT][WIDTH], dy[images][MAPS][ROWS][COLUMNS], y: see gradient.h;
+// x[images][CHANNELS][HEIGHT][WIDTH]; dy[images][MAPS][ROWS][COLUMNS], in float or, with DY_NARROW, in
+// the cores' own type; y: see gradient.h;
 // partial[gridDim.x * PARTS][MAPS][COLUMNS_ALL]: a map's weights, then its bias.
 // Grid: x over images, which blocks share out; y over channels; z over groups of maps.
 // Block: WARPS warps, each with a group of GROUP_MAPS maps and a part of the rows.
 
+#include "common/gradient_number.h"
 #include "common/overlapping.h"
 #include "conv2d_weights_gradient/gpu/finish.h"
 
@@ -32,27 +34,30 @@ __device__ __forceinline__ void start_channel(const GLOBAL float* from, SHARED f
 }
 
 // Fetches the gradients of MASK_HEIGHT outputs below each other of some maps, from element `first` of
-// dy on, and the values behind their activation; zeros from row `end` on.
-__device__ __forceinline__ void fetch(const GLOBAL float* dy, Y_ARGUMENT int64 first, int row, int end,
-                                      int maps, float gradient[MASK_HEIGHT][GROUP_MAPS],
-                                      float value[MASK_HEIGHT][GROUP_MAPS])
+// dy on, and the values behind their activation; zeros from row `end` on.  (They are left as they lie:
+// to widen them would be to wait for them.)
+__device__ __forceinline__ void fetch(const GLOBAL gradient_number* dy, Y_ARGUMENT int64 first, int row,
+                                      int end, int maps,
+                                      gradient_number gradient[MASK_HEIGHT][GROUP_MAPS],
+                                      value_number value[MASK_HEIGHT][GROUP_MAPS])
 {
     UNROLL for (int r = 0; r < MASK_HEIGHT; r++)
         UNROLL for (int m = 0; m < GROUP_MAPS; m++) {
             int64 number = first + m * GRADIENTS + (row + r) * COLUMNS;
             int there = row + r < end && m < maps;
-            gradient[r][m] = there ? dy[number] : 0.0f;
-            value[r][m] = there ? VALUE(number) : 0.0f;
+            gradient[r][m] = there ? dy[number] : (gradient_number)0;
+            value[r][m] = there ? GIVEN_VALUE(number) : (value_number)0;
         }
 }
 
 // Adds what the outputs of a column from row `begin` to `end` bring, to the sums of some maps.
-__device__ __forceinline__ void walk(const GLOBAL float* dy, Y_ARGUMENT int64 first, int maps,
+__device__ __forceinline__ void walk(const GLOBAL gradient_number* dy, Y_ARGUMENT int64 first, int maps,
                                      const SHARED float* column, int begin, int end,
                                      float sum[GROUP_MAPS][SUMS])
 {
     float window[MASK_HEIGHT][MASK_WIDTH];
-    float next[MASK_HEIGHT][GROUP_MAPS], value[MASK_HEIGHT][GROUP_MAPS];
+    gradient_number next[MASK_HEIGHT][GROUP_MAPS];
+    value_number value[MASK_HEIGHT][GROUP_MAPS];
     fetch(dy, Y_GIVEN first, begin, end, maps, next, value);
     UNROLL for (int p = 0; p < MASK_HEIGHT - 1; p++)
         UNROLL for (int q = 0; q < MASK_WIDTH; q++)
@@ -63,7 +68,8 @@ __device__ __forceinline__ void walk(const GLOBAL float* dy, Y_ARGUMENT int64 fi
         float gradient[MASK_HEIGHT][GROUP_MAPS];
         UNROLL for (int r = 0; r < MASK_HEIGHT; r++)
             UNROLL for (int m = 0; m < GROUP_MAPS; m++)
-                gradient[r][m] = BEFORE_ACTIVATION(next[r][m], value[r][m]);
+                gradient[r][m] =
+                    BEFORE_ACTIVATION(WIDE_GRADIENT(next[r][m]), WIDE_VALUE(value[r][m]));
         fetch(dy, Y_GIVEN first, i + MASK_HEIGHT, end, maps, next, value);
         UNROLL for (int r = 0; r < MASK_HEIGHT; r++)
             if (i + r < end) {
@@ -82,7 +88,7 @@ __device__ __forceinline__ void walk(const GLOBAL float* dy, Y_ARGUMENT int64 fi
 }
 
 __global__ void LAUNCH_BOUNDS(THREADS)
-weights_partial(const GLOBAL float* x, const GLOBAL float* dy,
+weights_partial(const GLOBAL float* x, const GLOBAL gradient_number* dy,
                 Y_ARGUMENT GLOBAL float* __restrict__ partial, int images)
 {
     __shared__ float tile[PLANE];

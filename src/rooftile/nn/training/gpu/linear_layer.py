@@ -1,0 +1,137 @@
+"""A linear layer's forward and backward pass as launches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rooftile.nn.training.gpu.biased import biased
+from rooftile.nn.training.gpu.derivative import times_derivative
+from rooftile.nn.training.gpu.launches import Work
+from rooftile.nn.training.gpu.rounded import rounded
+from rooftile.ops import Linear, Problem
+from rooftile.ops.linear_gradient import LinearGradient
+from rooftile.ops.matmul import Matmul
+from rooftile.ops.reduce import Reduce
+from rooftile.strategies.common.grid import blocks
+
+_FEW = 2**23
+"""Products of a linear layer up to which its gradients are one launch, not matrix products."""
+_MANY_WEIGHTS, _FEW_IMAGES = 2**20, 128
+"""Of a linear layer that is a product of matrices forward, too."""
+
+
+class LinearStage:
+    """``y = activation(x w^T + b)``, see `rooftile.nn.training.gpu.layers.Stage`."""
+
+    def __init__(self, work: Work, problem: Linear, x: Any, parameters: Sequence[Any]) -> None:
+        self._work, self.problem, self.x, self.parameters = work, problem, x, parameters
+        self.y = work.floats(problem.batch * problem.outputs)
+        self.before: str = problem.activation
+        self.x_lies: dict[str, int] = {}
+        """What configs say of x, see `rooftile.nn.training.gpu.narrow`."""
+        self.dx_lies: dict[str, int] = {}
+        """And of its gradient."""
+        self._weights: Any = None
+        """The weights in 16 bits, where x lies in them."""
+
+    def begin(self) -> None:
+        """Append, aside, what is wanted of the weights alone: best before everything else."""
+        if self.x_lies:
+            p, work = self.problem, self._work
+            self._weights = self._halves(p.inputs * p.outputs)
+            given = self.parameters[0], self._weights, p.inputs * p.outputs
+            with work.aside(line=1):
+                work.call(rounded, work.gpu, work.precision, *given)
+
+    def forward(self) -> None:
+        """See `Stage`.
+
+        Layers lay their weights out anew in every step.  Where these are many and images few, the
+        product with weights as they lie takes less than that.
+        """
+        work, product = self._work, self._forward
+        if isinstance(product, Linear):
+            work.run(product, self.x, self.y, parameters=self.parameters, narrow=self.x_lies)
+            return
+        weights = self.parameters[0]
+        if self.x_lies:
+            if self._weights is None:
+                self.begin()
+            # What rounds them is aside.
+            weights = self._weights
+            work.join()
+        work.run(product, self.x, weights, self.y, narrow=self.x_lies)
+        work.call(biased, work.gpu, self.problem, self.y, self.parameters[1])
+
+    def backward(self, dz: Any, gradients: Sequence[Any], dx: Any, before: str) -> None:
+        """See `Stage`."""
+        p, work, weights = self.problem, self._work, self.parameters[0]
+        images, inputs, outputs = p.batch, p.inputs, p.outputs
+        if images * inputs * outputs <= _FEW:
+            to = work.floats(images * inputs) if dx is None else dx
+            of_all = LinearGradient(images, inputs, outputs, "none", before)  # type: ignore[arg-type]
+            work.run(of_all, self.x, dz, dz, weights, to, *gradients)
+            return
+        of_weights, of_input = self._products
+        factor = dz
+        if self.x_lies:
+            factor, weights = self._halves(images * outputs), self._weights
+            work.join()
+            work.call(rounded, work.gpu, work.precision, dz, factor, images * outputs)
+        with work.aside(dx is not None):
+            work.run(of_weights, factor, self.x, gradients[0], narrow=self.x_lies)
+            work.run(Reduce((images, outputs), 0), dz, gradients[1])
+        if dx is not None:
+            work.run(of_input, factor, weights, dx, narrow={**self.x_lies, **self.dx_lies})
+            times_derivative(work, before, self.x, dx, images * inputs)
+
+    def narrow(self) -> None:
+        """Have x lie in 16 bits, and its gradient."""
+        self.x_lies, self.dx_lies = {"X_NARROW": 1}, {"OUT_NARROW": 1}
+
+    @property
+    def may_be_narrow(self) -> bool:
+        """Whether it has many weights, all its products read x in 16 bits, and that of its gradient
+        writes these."""
+        p = self.problem
+        few = p.batch * p.inputs * p.outputs <= _FEW
+        if not self.has_many or few or p.outputs % 4:
+            return False
+        readers = p, self._as_they_lie, *self._products
+        reads = all(self._rounds(one, "X_NARROW") for one in readers)
+        return reads and self._rounds(self._products[1], "OUT_NARROW")
+
+    @property
+    def has_many(self) -> bool:
+        """Whether its weights are many: no launch takes such a layer with others."""
+        return self.problem.inputs * self.problem.outputs >= _MANY_WEIGHTS
+
+    @property
+    def _forward(self) -> Linear | Matmul:
+        """What makes y, or its products alone."""
+        p = self.problem
+        alone = self.has_many and p.batch <= _FEW_IMAGES
+        alone = alone and bool(self.x_lies or self._work.precision == "ieee")
+        return self._as_they_lie if alone else p
+
+    @property
+    def _as_they_lie(self) -> Matmul:
+        """The layer's products with weights as they lie."""
+        p = self.problem
+        return Matmul(p.batch, p.inputs, p.outputs, transpose_b=True)
+
+    @property
+    def _products(self) -> tuple[Matmul, Matmul]:
+        """The gradients of its weights and of x, as products."""
+        p = self.problem
+        of_weights = Matmul(p.outputs, p.batch, p.inputs, transpose_a=True)
+        return of_weights, Matmul(p.batch, p.outputs, p.inputs)
+
+    def _rounds(self, problem: Problem, flag: str) -> bool:
+        rung = self._work.chosen(problem)[0]
+        return rung.narrow == self._work.precision and self._work.runs(rung, problem, flag)
+
+    def _halves(self, count: int) -> Any:
+        """Memory for so many numbers of 16 bits."""
+        return self._work.floats(blocks(count, 2))

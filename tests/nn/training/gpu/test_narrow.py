@@ -89,7 +89,8 @@ def test_images_lie_in_float16_at_tf32(count, cuda_device, asked, monkeypatch):
 @pytest.mark.parametrize(("precision", "unit"), [("bf16", 2.0**-8), ("fp16", 2.0**-11)])
 @pytest.mark.parametrize("count", [64, 1100])
 def test_features_of_a_large_layer_lie_in_16_bits(count, precision, unit, cuda_device, monkeypatch):
-    """Its products round them anyway; of the gradients that come back the first layer has sums."""
+    """Its products round them anyway.  The gradients that come back are rounded once, and summed
+    with both signs: their roundings may be some units of what is left."""
     network, told = architecture("mnist8").initialise(0), []
     settle = narrow._narrow_features
 
@@ -102,7 +103,7 @@ def test_features_of_a_large_layer_lie_in_16_bits(count, precision, unit, cuda_d
     assert told == [({"X_NARROW": 1}, {"OUT_NARROW": 1}, {"OUT_NARROW": 1})]
     monkeypatch.setattr(narrow, "_narrow_features", lambda stage, below: None)
     for key, right in gradients_of(network, count, precision, cuda_device).items():
-        assert np.linalg.norm(found[key] - right) <= unit * np.linalg.norm(right), key
+        assert np.linalg.norm(found[key] - right) <= 4 * unit * np.linalg.norm(right), key
 
 
 @pytest.mark.parametrize(

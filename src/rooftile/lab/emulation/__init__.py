@@ -4,7 +4,8 @@ A text is preprocessed, its PTX instructions become calls of functions of ``shim
 operands, and the host's C++ compiler makes a program of it that loads its arrays from files.  Every
 array has just its own bytes, so that AddressSanitizer sees what lies beside them; ThreadSanitizer
 sees accesses of a block's threads that no barrier parts.  Blocks run one after another, and
-clusters of them are not emulated.
+clusters of them are not emulated.  What no kernel changes is compiled once,
+as an object that every program is linked with.
 
 - `translation`: C++ in place of what only CUDA's compiler knows;
 - `program`: the program, built and run.

@@ -25,6 +25,7 @@ Started = tuple[Launch, Sequence[Any]]
 
 _HERE = Path(__file__).parent
 _SHIM = _HERE / "shim.h"
+_OBJECT = "shim.o"
 _OPENCL = _HERE / "opencl.h"
 _COMPILER = shutil.which("g++")
 _OPTIONS = ("-std=c++20", "-w", "-fpermissive", "-fno-strict-aliasing", "-no-pie",
@@ -121,19 +122,24 @@ def _built(source: str, sanitizer: str, limit_s: float) -> Path:
 
 
 def _compiled(path: Path, header: Path, sanitizer: str, limit_s: float, source: str) -> Path:
-    options = (f"-I{header.parent}", "-include", _SHIM.name, "-x", "c++", "-")
+    own = ("-include", _SHIM.name, "-x", "c++", "-")
+    options = (f"-I{header.parent}", *own, "-x", "none", header.with_name(_OBJECT))
     return _made(path, sanitizer, options, limit_s, source)
 
 
 @functools.cache
 def shim(sanitizer: str) -> Path:
-    """The compiled shim, in a folder of the programs that are compiled with it."""
+    """The compiled shim, in a folder of the programs that are compiled with it.
+
+    Beside the header lies the object of what it declares, which programs are linked with.
+    """
     version = _done([_COMPILER, "--version"], _LIMIT_S)
-    texts = [path.read_text(encoding="utf-8") for path in sorted(_HERE.glob("*.h"))]
+    texts = [path.read_text(encoding="utf-8") for path in sorted(_HERE.glob("*.[ch]*"))]
     key = "\0".join([version, *_OPTIONS, *_SANITIZED[sanitizer], *texts])
     folder = f"{sanitizer}-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
     path = cache_directory() / "emulated" / folder / f"{_SHIM.name}.gch"
     path.parent.mkdir(parents=True, exist_ok=True)
+    _made(path.with_name(_OBJECT), sanitizer, ("-O2", "-c", _SHIM.with_suffix(".cc")), _LIMIT_S)
     return _made(path, sanitizer, ("-x", "c++-header", _SHIM), _LIMIT_S)
 
 

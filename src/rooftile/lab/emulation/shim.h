@@ -1,14 +1,17 @@
 // CUDA's words for a host: a fiber for each thread of a block, blocks one after another.
 // Instructions of tensor cores are computed as such cores do, in step of their warps.
 //
-// Few headers are included, since every kernel's text is compiled with them.
+// Few headers are included, since every kernel's text is compiled with them, and functions are
+// declared only, where they are no templates: shim.cc defines them.
 
+// Without C++17's Bessel functions and their like, half of all that would be read for a text.
+#include <cstddef>
+#undef _GLIBCXX_USE_STD_SPEC_FUNCS
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fenv.h>
 #include <initializer_list>
 #include <unistd.h>
 
@@ -29,7 +32,7 @@ template <class T> static T max(T a, T b) { return a < b ? b : a; }
 template <class T> static T min(T a, T b) { return b < a ? b : a; }
 
 struct dim3 { unsigned x, y, z; };
-static dim3 threadIdx, blockIdx, blockDim, gridDim;
+inline dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 template <class T, int n> struct alignas(n * sizeof(T)) vector2 { T x, y; };
 template <class T, int n> struct alignas(n * sizeof(T)) vector4 { T x, y, z, w; };
@@ -55,23 +58,9 @@ static unsigned __float_as_uint(float value) { return bits_of<unsigned>(value); 
 static int __float_as_int(float value) { return bits_of<int>(value); }
 static int __ffs(unsigned bits) { return __builtin_ffs(bits); }
 static int __popc(unsigned bits) { return __builtin_popcount(bits); }
-static unsigned __byte_perm(unsigned low, unsigned high, unsigned digits)
-{
-    uint64_t both = (uint64_t)high << 32 | low;
-    unsigned made = 0;
-    for (int byte = 0; byte < 4; byte++) made |= (unsigned)(both >> 8 * (digits >> 4 * byte & 7) & 0xff) << 8 * byte;
-    return made;
-}
+unsigned __byte_perm(unsigned low, unsigned high, unsigned digits);
 // As PTX has it: a digit's highest bit asks for the byte's sign, eight times.
-static void prmt(unsigned& made, unsigned low, unsigned high, unsigned digits)
-{
-    made = __byte_perm(low, high, digits);
-    for (int byte = 0; byte < 4; byte++)
-        if (digits >> 4 * byte & 8) {
-            unsigned all = 0xffu << 8 * byte, sign = made >> 8 * byte & 0x80;
-            made = sign ? made | all : made & ~all;
-        }
-}
+void prmt(unsigned& made, unsigned low, unsigned high, unsigned digits);
 static double cospi(double x) { return cos(M_PI * x); }
 static double sinpi(double x) { return sin(M_PI * x); }
 template <class T> static T __ldcs(const T* from) { return *from; }
@@ -82,65 +71,41 @@ static const int MOST_THREADS = 1024;
 
 // Threads in step.
 
-static barrier block_barrier, warp_barriers[32], named_barriers[16];
 static unsigned thread_of() { return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z); }
-static void __syncthreads() { meet(block_barrier); }
-static void __syncwarp(unsigned = ~0u) { meet(warp_barriers[thread_of() / 32]); }
+void __syncthreads();
+void __syncwarp(unsigned = ~0u);
 // So many threads meet, always as many at a barrier.
-UNSEEN static void bar_sync(int id, int threads = 128)
-{
-    barrier& state = named_barriers[id];
-    if (state.expected != threads) state = {threads, threads};
-    meet(state);
-}
+void bar_sync(int id, int threads = 128);
 
-static uint64_t exchanged[MOST_THREADS];
-// What `pick` makes of what all lanes of the warp give.
-template <class T, class Pick> static T in_warp(T given, Pick pick)
+// What a lane of the warp gives, whatever the type.
+uint64_t bits_of_lane(uint64_t given, unsigned lane);
+template <class T> static T of_lane(T given, unsigned lane)
 {
-    unsigned thread = thread_of();
-    memcpy(exchanged + thread, &given, sizeof given);
-    __syncwarp();
-    T result = pick([&](unsigned lane) {
-        T of_lane;
-        memcpy(&of_lane, exchanged + thread / 32 * 32 + lane, sizeof of_lane);
-        return of_lane;
-    });
-    __syncwarp();
-    return result;
+    uint64_t bits = 0;
+    static_assert(sizeof given <= sizeof bits);
+    memcpy(&bits, &given, sizeof given);
+    bits = bits_of_lane(bits, lane);
+    memcpy(&given, &bits, sizeof given);
+    return given;
 }
 template <class T> static T __shfl_xor_sync(unsigned, T given, int mask)
 {
-    return in_warp(given, [&](auto of) { return of(thread_of() % 32 ^ mask); });
+    return of_lane(given, thread_of() % 32 ^ mask);
 }
-template <class T> static T __shfl_sync(unsigned, T given, int lane)
-{
-    return in_warp(given, [&](auto of) { return of(lane); });
-}
+template <class T> static T __shfl_sync(unsigned, T given, int lane) { return of_lane(given, lane); }
 template <class T> static T __shfl_up_sync(unsigned, T given, unsigned by)
 {
-    return in_warp(given, [&](auto of) {
-        unsigned lane = thread_of() % 32;
-        return of(lane < by ? lane : lane - by);
-    });
+    unsigned lane = thread_of() % 32;
+    return of_lane(given, lane < by ? lane : lane - by);
 }
 template <class T> static T __shfl_down_sync(unsigned, T given, unsigned by)
 {
-    return in_warp(given, [&](auto of) {
-        unsigned lane = thread_of() % 32;
-        return of(lane + by > 31 ? lane : lane + by);
-    });
-}
-// What a warp's numbers come to, one after another.
-template <class Pick> static unsigned reduced(unsigned given, Pick pick)
-{
-    return in_warp(given, [&](auto of) {
-        unsigned all = of(0);
-        for (int lane = 1; lane < 32; lane++) all = pick(all, of(lane));
-        return all;
-    });
+    unsigned lane = thread_of() % 32;
+    return of_lane(given, lane + by > 31 ? lane : lane + by);
 }
 static unsigned either(unsigned a, unsigned b) { return a | b; }
+// What a warp's numbers come to, one after another.
+unsigned reduced(unsigned given, unsigned (*pick)(unsigned, unsigned));
 static bool __any_sync(unsigned, bool given) { return reduced(given, either); }
 static unsigned __ballot_sync(unsigned, bool given)
 {
@@ -157,15 +122,7 @@ static unsigned __reduce_min_sync(unsigned, unsigned given)
 }
 
 // Whether any thread of the block is given true.
-static int __syncthreads_or(int given)
-{
-    exchanged[thread_of()] = given;
-    __syncthreads();
-    int any = 0;
-    for (unsigned thread = 0; thread < blockDim.x * blockDim.y * blockDim.z; thread++) any |= exchanged[thread] != 0;
-    __syncthreads();
-    return any;
-}
+int __syncthreads_or(int given);
 
 // Global memory that other blocks look at: blocks run one after another.
 template <class T> static T atomicAdd(T* address, T value)
@@ -190,20 +147,12 @@ static void load_word(unsigned long long& word, const unsigned long long* from)
 {
     word = __atomic_load_n(from, __ATOMIC_RELAXED);
 }
-static void load_words(unsigned long long& low, unsigned long long& high, const unsigned long long* from)
-{
-    if ((uint64_t)from % 16) abort();
-    low = from[0], high = from[1];
-}
+void load_words(unsigned long long& low, unsigned long long& high, const unsigned long long* from);
 static void store_word(unsigned long long* to, unsigned long long word)
 {
     __atomic_store_n(to, word, __ATOMIC_RELAXED);
 }
-static void store_words(unsigned long long* to, unsigned long long low, unsigned long long high)
-{
-    if ((uint64_t)to % 16) abort();
-    to[0] = low, to[1] = high;
-}
+void store_words(unsigned long long* to, unsigned long long low, unsigned long long high);
 
 #include "shared.h"
 #include "cores.h"
@@ -224,56 +173,9 @@ struct boxed {
 };
 
 // Set by the program that ends where something is computed on memory that nobody wrote.
-static void watch_unwritten()
-{
-    watched = true;
-    feenableexcept(FE_INVALID);
-}
+void watch_unwritten();
 
-// NaN in each format, signalling in all but float16: whoever computes with it is noticed.
-static const unsigned UNWRITTEN = 0x7fa07fa0;
-extern char __start_shared[] __attribute__((weak)), __stop_shared[] __attribute__((weak));
-UNSEEN static void unwrite(char* begin, char* end)
-{
-    for (; begin + sizeof UNWRITTEN <= end; begin += sizeof UNWRITTEN) *(volatile unsigned*)begin = UNWRITTEN;
-}
-
-// A kernel, which is a task, for one block after another.
-static void all_blocks(const void* on)
-{
-    const task kernel = *(const task*)on;
-    // Of its own, since the next launch waits for nobody who reads after the last barrier.
-    const dim3 grid = gridDim;
-    for (unsigned b = 0; b < grid.x * grid.y * grid.z; b++) {
-        if (thread_of() == 0) {
-            blockIdx = {b % grid.x, b / grid.x % grid.y, b / grid.x / grid.y};
-            unwrite(dynamic_shared, dynamic_shared + dynamic_bytes);
-            unwrite(__start_shared, __stop_shared);
-        }
-        __syncthreads();
-        kernel.run(kernel.on);
-        __syncthreads();
-    }
-}
-
-static void launch_task(dim3 grid, dim3 block, size_t shared_bytes, task kernel)
-{
-    gridDim = grid, blockDim = block;
-    int threads = block.x * block.y * block.z;
-    // Of just these bytes, as a sanitizer watches what lies behind them.
-    void* memory;
-    if (posix_memalign(&memory, 1024, shared_bytes)) abort();
-    dynamic_shared = (char*)memory, dynamic_bytes = shared_bytes;
-    block_barrier = {threads, threads};
-    for (int w = 0; w < (threads + 31) / 32; w++) {
-        int lanes = min(32, threads - 32 * w);
-        warp_barriers[w] = {lanes, lanes};
-    }
-    for (auto& barrier : named_barriers) barrier = {128, 128};
-    memset(shared_barriers, 0, sizeof shared_barriers);
-    run_fibers(block, {all_blocks, &kernel});
-    free(memory);
-}
+void launch_task(dim3 grid, dim3 block, size_t shared_bytes, task kernel);
 
 // A launch.  Of a program with several, each adds no more than its kernel's call.
 template <class Kernel> static void launch(dim3 grid, dim3 block, size_t shared_bytes, const Kernel& kernel)
@@ -281,24 +183,10 @@ template <class Kernel> static void launch(dim3 grid, dim3 block, size_t shared_
     launch_task(grid, block, shared_bytes, {[](const void* on) { (*(const Kernel*)on)(); }, &kernel});
 }
 
-// What a file holds.
+// What a file holds, as long as the program runs.
 struct contents {
     char* bytes;
     size_t size;
-    contents(const char* path)
-    {
-        FILE* file = fopen(path, "rb");
-        fseek(file, 0, SEEK_END);
-        bytes = (char*)malloc(size = ftell(file));
-        rewind(file);
-        if (fread(bytes, 1, size, file) != size) abort();
-        fclose(file);
-    }
-    ~contents() { free(bytes); }
-    void keep(const char* path)
-    {
-        FILE* file = fopen(path, "wb");
-        if (fwrite(bytes, 1, size, file) != size) abort();
-        fclose(file);
-    }
+    contents(const char* path);
+    void keep(const char* path);
 };

@@ -8,12 +8,12 @@ from typing import Any
 from rooftile.nn.training.gpu.biased import biased
 from rooftile.nn.training.gpu.derivative import times_derivative
 from rooftile.nn.training.gpu.launches import Work
-from rooftile.nn.training.gpu.rounded import rounded
-from rooftile.ops import Linear, Problem
+from rooftile.ops import FORMATS, Linear, Problem
 from rooftile.ops.linear_gradient import LinearGradient
 from rooftile.ops.matmul import Matmul
 from rooftile.ops.reduce import Reduce
 from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.conversion import Form, conversion
 
 _FEW = 2**23
 """Products of a linear layer up to which its gradients are one launch, not matrix products."""
@@ -38,11 +38,9 @@ class LinearStage:
     def begin(self) -> None:
         """Append, aside, what is wanted of the weights alone: best before everything else."""
         if self.x_lies:
-            p, work = self.problem, self._work
-            self._weights = self._halves(p.inputs * p.outputs)
-            given = self.parameters[0], self._weights, p.inputs * p.outputs
-            with work.aside(line=1):
-                work.call(rounded, work.gpu, work.precision, *given)
+            with self._work.aside(line=1):
+                count = self.problem.inputs * self.problem.outputs
+                self._weights = self._rounded(self.parameters[0], count)
 
     def forward(self) -> None:
         """See `Stage`.
@@ -76,9 +74,8 @@ class LinearStage:
         of_weights, of_input = self._products
         factor = dz
         if self.x_lies:
-            factor, weights = self._halves(images * outputs), self._weights
             work.join()
-            work.call(rounded, work.gpu, work.precision, dz, factor, images * outputs)
+            factor, weights = self._rounded(dz, images * outputs), self._weights
         with work.aside(dx is not None):
             work.run(of_weights, factor, self.x, gradients[0], narrow=self.x_lies)
             work.run(Reduce((images, outputs), 0), dz, gradients[1])
@@ -132,6 +129,9 @@ class LinearStage:
         rung = self._work.chosen(problem)[0]
         return rung.narrow == self._work.precision and self._work.runs(rung, problem, flag)
 
-    def _halves(self, count: int) -> Any:
-        """Memory for so many numbers of 16 bits."""
-        return self._work.floats(blocks(count, 2))
+    def _rounded(self, given: Any, count: int) -> Any:
+        """So many numbers in 16 bits: the memory to which the next launch rounds them."""
+        work = self._work
+        to, form = work.floats(blocks(count, 2)), Form(FORMATS[work.precision].dtype)
+        work.call(conversion, work.gpu, (count,), given, Form(), to, form)
+        return to

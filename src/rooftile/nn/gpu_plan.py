@@ -49,7 +49,8 @@ class GpuPlan(Plan):
 
     Where a strategy takes the first two layers together and is faster, they are one layer of the
     plan, such as ``conv1+conv2``; naming any layer's strategy keeps them apart.  ``bound`` holds
-    what each of ``layers`` launches for float32.
+    what each of ``layers`` launches for float32.  Segments have layers of their own, which are
+    chosen for so many images.
     """
 
     def __init__(
@@ -69,12 +70,13 @@ class GpuPlan(Plan):
         super().__init__(network, batch, precision, f"{kind}:{index}", strategies)
         if not strategies:
             self.layers = _together(self.layers, precision, self.device)
-        self._gpu = lent_gpu(device)
+        self._gpu, self._asked = lent_gpu(device), strategies
         self._making = threading.Lock()
         self._bounds: dict[tuple[int, int, int], GpuBound] = {}
         self._ways: dict[str, Way] = {}
         self._room = Room(self._gpu)
         self._replays: dict[str, Callable[[], object]] = {}
+        self._streamers: dict[int, Streamer] = {}
         self._calls_in_place = CallsInPlace(self._cuda, batch, self.way)
         self.bound = self.way("float32").bound
 
@@ -139,10 +141,11 @@ class GpuPlan(Plan):
             super()._compute(images, scores)
             return
         image = images[:1].nbytes
-        segment = evenly(len(images), max(1, min(self.batch, _SEGMENT_BYTES // image)))
+        most = evenly(self.batch, max(1, min(self.batch, _SEGMENT_BYTES // image)))
+        segment = evenly(len(images), most)
         with self._gpu.on():
             staged = segment * image >= _STAGED_BYTES and not is_pinned(images)
-        self._streamer.run(images, segment, scores, self._stager if staged else None)
+        self._streamer(most).run(images, segment, scores, self._stager if staged else None)
 
     def _run(self, images: AnyArray, scores: AnyArray) -> None:
         dtype, count = images.dtype.name, len(images)
@@ -178,11 +181,22 @@ class GpuPlan(Plan):
     def _stager(self) -> Stager:
         return Stager(self._cuda)
 
-    @cached_property
-    def _streamer(self) -> Streamer:
-        results = math.prod(self.network.output_shape)
-        shape = self.network.input_shape
-        return Streamer(self._cuda, self.starter, shape, results, labels=False)
+    def _streamer(self, most: int) -> Streamer:
+        """For segments of at most so many images.
+
+        Their layers are chosen for as many: in the tiles of those for a whole batch a segment takes
+        up to 1.3 times as long, since some of the GPU's processors get none.
+        """
+        found = self._streamers.get(most)
+        if found is None:
+            network, precision, asked = self.network, self.precision, self._asked
+            plan = self
+            if most < self.batch:
+                plan = GpuPlan(network, most, precision, device=self.device, strategies=asked)
+            results = math.prod(network.output_shape)
+            found = Streamer(self._cuda, plan.starter, network.input_shape, results, labels=False)
+            self._streamers[most] = found
+        return found
 
     def way(self, dtype: str) -> Way:
         """The layers for images of a dtype; compiled when first asked for.

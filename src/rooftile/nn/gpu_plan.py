@@ -70,7 +70,7 @@ class GpuPlan(Plan):
         super().__init__(network, batch, precision, f"{kind}:{index}", strategies)
         if not strategies:
             self.layers = _together(self.layers, precision, self.device)
-        self._gpu, self._asked = lent_gpu(device), strategies
+        self._gpu, self._asked = lent_gpu(device), dict(strategies or {})
         self._making = threading.Lock()
         self._bounds: dict[tuple[int, int, int], GpuBound] = {}
         self._ways: dict[str, Way] = {}

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from rooftile.devices.gpu import Launch
+from rooftile.devices.gpu import Argument, Launch
 from rooftile.devices.launches import Call
 from rooftile.ops import Array
 
@@ -70,9 +70,14 @@ class Adapter:
 
 
 def conversion(
-    device: Any, shape: tuple[int, ...], source: str, given: Form, target: str, wanted: Form
+    device: Any,
+    shape: tuple[int, ...],
+    source: Argument,
+    given: Form,
+    target: Argument,
+    wanted: Form,
 ) -> Call:
-    """The launch that brings array ``source`` to array ``target``, both names of buffers."""
+    """The launch that brings array ``source`` to array ``target``: buffers or names of such."""
     launch, sizes = _launch(shape, given, wanted)
     formats = {"FROM": FORMATS[given.dtype], "TO": FORMATS[wanted.dtype]}
     macros = {**formats, "FROM_LAST": int(given.channels_last), **_tile(shape)}

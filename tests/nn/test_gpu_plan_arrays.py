@@ -217,13 +217,19 @@ def test_torch_copies_nothing(torch):
     assert not [name for name in names if "memcpy" in name.lower()], names
 
 
-def test_torch_temporaries_go_with_the_call(torch):
-    plan, given = plan_of(), tensor(torch, images(BATCH))
+@pytest.mark.parametrize("count", [BATCH, 2500])
+def test_torch_temporaries_are_kept_once_or_go_with_the_call(count, torch):
+    # Those of 2,500 images are more than all streams together keep.
+    plan, given = plan_of(batch=count), torch.zeros(count, 1, 86, 86, device="cuda")
     out = plan(given)
     gc.collect()
     before = torch.cuda.memory_allocated()
     plan(given, out=out)
-    assert torch.cuda.memory_allocated() == before
+    after = torch.cuda.memory_allocated()
+    assert after == before or count == BATCH
+    for _ in range(3):
+        plan(given, out=out)
+    assert torch.cuda.memory_allocated() == after
 
 
 def test_torch_refused(torch):

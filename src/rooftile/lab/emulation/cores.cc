@@ -63,14 +63,19 @@ static double left(kind kind, int warp, int row, int k)
     const unsigned* word = &fragments[32 * warp + row % 8 * 4 + at / each][row / 8 + 2 * (k / half)];
     return element(kind, word, at % each);
 }
+// What a lane has of both matrices, laid where its warp reads it.
+static void share_operands(std::initializer_list<unsigned> left, std::initializer_list<unsigned> right)
+{
+    memcpy(fragments[thread_of()], left.begin(), 4 * left.size());
+    memcpy(columns_of_b[thread_of()], right.begin(), 4 * right.size());
+    __syncwarp();
+}
 void mma_of(kind kind, float& c0, float& c1, float& c2, float& c3, unsigned a0, unsigned a1, unsigned a2,
             unsigned a3, unsigned b0, unsigned b1)
 {
     const int deep = kind == TF32 ? 8 : 16, half = deep / 2, each = kind == TF32 ? 1 : 2;
-    unsigned thread = thread_of(), warp = thread / 32, lane = thread % 32;
-    unsigned a[4] = {a0, a1, a2, a3}, b[2] = {b0, b1};
-    memcpy(fragments[thread], a, sizeof a), memcpy(columns_of_b[thread], b, sizeof b);
-    __syncwarp();
+    unsigned warp = thread_of() / 32, lane = thread_of() % 32;
+    share_operands({a0, a1, a2, a3}, {b0, b1});
     float* c[4] = {&c0, &c1, &c2, &c3};
     for (int e = 0; e < 4; e++) {
         int row = lane / 4 + e / 2 * 8, column = lane % 4 * 2 + e % 2;
@@ -87,10 +92,8 @@ void mma_of(kind kind, float& c0, float& c1, float& c2, float& c3, unsigned a0, 
 void mma_bytes(int& c0, int& c1, int& c2, int& c3, unsigned a0, unsigned a1, unsigned a2, unsigned a3,
                unsigned b0, unsigned b1)
 {
-    unsigned thread = thread_of(), warp = thread / 32, lane = thread % 32;
-    unsigned a[4] = {a0, a1, a2, a3}, b[2] = {b0, b1};
-    memcpy(fragments[thread], a, sizeof a), memcpy(columns_of_b[thread], b, sizeof b);
-    __syncwarp();
+    unsigned warp = thread_of() / 32, lane = thread_of() % 32;
+    share_operands({a0, a1, a2, a3}, {b0, b1});
     int* c[4] = {&c0, &c1, &c2, &c3};
     for (int e = 0; e < 4; e++) {
         int row = lane / 4 + e / 2 * 8, column = lane % 4 * 2 + e % 2;

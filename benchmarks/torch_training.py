@@ -133,7 +133,7 @@ def main() -> None:
     arguments = parser.parse_args()
     torch.backends.cudnn.benchmark = True
     torch.manual_seed(1)
-    options = TrainingOptions(epochs=arguments.epochs, precision=arguments.precision)
+    options = TrainingOptions(epochs=arguments.epochs, precision=arguments.precision, shift=1)
     images = load_images("train", arguments.data, arguments.limit)
     test = load_images("test", arguments.data, arguments.limit)
     network = nn.architecture(arguments.model).initialise(1)

@@ -43,7 +43,7 @@ Step = Callable[[], object]
 
 def our_step(network: nn.Network, x: Any, labels: Any) -> Step:
     """Our step."""
-    options = TrainingOptions(batch=len(x), optimiser="sgd", learning_rate=1e-4)
+    options = TrainingOptions(batch=len(x), optimizer="sgd", learning_rate=1e-4)
     parameters = {key: value.copy() for key, value in network.parameters.items()}
     rule, model = optimiser(options, parameters), Model(network, cpu.cores())
 

@@ -130,7 +130,7 @@ def our_step(
     network: nn.Network, data: Any, labels: Any, batch: int, precision: Any
 ) -> tuple[Resident, Step]:
     """Our step on resident data."""
-    options = TrainingOptions(batch=batch, optimiser="sgd", shift=0, precision=precision)
+    options = TrainingOptions(batch=batch, optimizer="sgd", shift=0, precision=precision)
     held = Resident(network, data, labels, options, open_gpu("cuda"), precision)
     held.load("parameters", network.parameters)
     rates = np.tile(np.array([1e-4, 1, 1, 0], np.float32), (len(data) // batch, 1))

@@ -1,5 +1,6 @@
 """Importing the package is free: nothing compiled, no thread, no heavy dependency."""
 
+import importlib
 import os
 import subprocess
 import sys
@@ -39,6 +40,12 @@ def test_every_public_name_exists_and_is_listed():
     for name in rooftile.__all__:
         assert getattr(rooftile, name).__doc__, name
     assert set(rooftile.__all__) <= set(dir(rooftile))
+
+
+@pytest.mark.parametrize("name", ["nn", "nn.data", "devices.cuda", "devices.opencl"])
+def test_names_that_are_imported_on_first_use_are_listed(name):
+    module = importlib.import_module(f"rooftile.{name}")
+    assert set(module.__all__) <= set(dir(module))
 
 
 def test_an_unknown_name_is_an_attribute_error():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rooftile._lazy import attribute
+from rooftile._lazy import attribute, names
 from rooftile._version import __version__
 from rooftile.errors import (
     CompileFailure,
@@ -203,4 +203,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY})
+    return names(__name__, _LAZY)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 
@@ -18,3 +18,8 @@ def attribute(module: str, places: Mapping[str, str], name: str) -> Any:
     found = getattr(importlib.import_module(places[name]), name)
     setattr(sys.modules[module], name, found)
     return found
+
+
+def names(module: str, places: Iterable[str]) -> list[str]:
+    """What ``dir`` of a module lists: its own names, and those that are imported on first use."""
+    return sorted({*vars(sys.modules[module]), *places})

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import math
+import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -270,3 +272,51 @@ def test_images_that_do_not_fit_are_refused():
     colour = Network("no pixels", (3, 6, 6), (LinearLayer("a", 2),))
     with pytest.raises(InputError, match="pixels"):
         colour.prepare(np.zeros((2, 3, 8, 8), np.uint8))
+
+
+class Tensor:
+    """What PyTorch's tensor of the CPU answers, for where PyTorch is not installed."""
+
+    is_cuda, is_cpu, layout = False, True, "strided"
+
+    def __init__(self, array, requires_grad=False):
+        self.array, self.requires_grad = array, requires_grad
+        self.dtype, self.shape = f"torch.{array.dtype}", array.shape
+
+    def detach(self):
+        return Tensor(self.array)
+
+    def resolve_neg(self):
+        return self
+
+    def numpy(self):
+        assert not self.requires_grad
+        return self.array
+
+
+@pytest.fixture
+def tensor(monkeypatch):
+    """Makes a tensor of an array."""
+    try:
+        import torch
+    except ImportError:
+        names = ("float32", "float16", "bfloat16", "float64", "int32", "int64", "uint8", "bool")
+        torch = SimpleNamespace(
+            Tensor=Tensor, strided="strided", _C=SimpleNamespace(_cuda_getCurrentRawStream=None),
+            is_grad_enabled=lambda: True, **{name: f"torch.{name}" for name in names},
+        )  # fmt: skip
+        monkeypatch.setitem(sys.modules, "torch", torch)
+        return Tensor
+    return lambda array, grad=False: torch.from_numpy(array).requires_grad_(grad)
+
+
+def test_parameters_may_be_tensors(tensor):
+    network = small().initialise(0)
+    given = {name: tensor(value, True) for name, value in network.parameters.items()}
+    taken = small().with_parameters(given)
+    for name, value in network.parameters.items():
+        np.testing.assert_array_equal(taken.parameters[name], value)
+        assert isinstance(taken.parameters[name], np.ndarray)
+    given["linear1.bias"] = tensor(np.zeros(3))
+    with pytest.raises(InputError, match=r"linear1\.bias.*float64.*float32"):
+        small().with_parameters(given)

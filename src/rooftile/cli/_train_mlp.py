@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _DEFAULTS: dict[str, Any] = {
     "batch": 1,
-    "optimiser": "sgd",
+    "optimizer": "sgd",
     "momentum": 0.0,
     "schedule": "constant",
     "learning_rate": 0.01,
@@ -164,12 +164,11 @@ def _recorded(
     scores: Scores,
 ) -> Network:
     """The network with metadata on its making."""
-    import dataclasses
     import json
 
     metadata = {
         "seed": str(options.seed),
-        "options": json.dumps(dataclasses.asdict(options), sort_keys=True),
+        "options": json.dumps(options.to_json(), sort_keys=True),
         "accuracy": f"{scores.accuracy:.6f}",
     }
     if standardise is not None:
@@ -232,7 +231,7 @@ def _result(
             {
                 "model": network.name,
                 "layers": [dataclasses.asdict(layer) for layer in network.layers],
-                "options": dataclasses.asdict(options),
+                "options": options.to_json(),
                 "losses": [progress.loss for progress in losses],
                 "accuracy": scores.accuracy,
                 "confusion": scores.confusion.tolist(),

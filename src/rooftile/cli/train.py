@@ -44,12 +44,14 @@ _OPTIONS = {
     "learning_rate": (float, "the largest; the schedule lowers it"),
     "momentum": (float, "of sgd, and of adam's mean gradient"),
     "weight_decay": (float, "share of each weight that a step takes off, times the rate"),
-    "shift": (int, "move images by up to so many pixels, at random"),
+    "shift": (int, "move images by up to so many pixels, at random; default 1"),
     "holdout": (int, "keep the last N items out, and classify them after each epoch"),
     "patience": (int, "stop after N epochs without a smaller loss on those, keep the best weights"),
     "dropout": (float, "share of each layer's outputs that a step leaves out"),
 }
 """Options of the run by their field's name: type and meaning; defaults are the library's."""
+_SHIFT = 1
+"""Pixels that images of files are moved by, unless the command line says otherwise."""
 _COUNT, _SIZE = 60_000, (28, 28)
 """Training images of Fashion-MNIST, and their pixels."""
 
@@ -63,7 +65,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--limit", type=positive, metavar="N", help="only the first N training images"
     )
-    parser.add_argument("--optimizer", metavar="sgd|adam", help="default adam")
+    parser.add_argument(
+        "--optimizer", "--optimiser", metavar="sgd|adam", help="default adam; of mlp sgd"
+    )
     parser.add_argument("--schedule", metavar="cosine|step|constant", help="default cosine")
     parser.add_argument(
         "--precision", metavar="ieee|tf32|bf16|fp16", help="of a CUDA device's layers; default ieee"
@@ -221,7 +225,7 @@ def _train(
 def _given(arguments: argparse.Namespace) -> dict[str, Any]:
     """The options that the command line sets, by their field's name."""
     given = {name: getattr(arguments, name) for name in _OPTIONS}
-    given |= {"optimiser": arguments.optimizer, "schedule": arguments.schedule}
+    given |= {"optimizer": arguments.optimizer, "schedule": arguments.schedule}
     given["precision"] = arguments.precision
     given["flip"] = arguments.flip or None
     return {name: value for name, value in given.items() if value is not None}
@@ -230,7 +234,7 @@ def _given(arguments: argparse.Namespace) -> dict[str, Any]:
 def _options(seed: int, given: dict[str, Any]) -> TrainingOptions:
     from rooftile.nn.training import TrainingOptions
 
-    return TrainingOptions(seed=seed, **given)
+    return TrainingOptions(seed=seed, **{"shift": _SHIFT, **given})
 
 
 def _command_line(arguments: argparse.Namespace) -> str:
@@ -242,7 +246,7 @@ def _command_line(arguments: argparse.Namespace) -> str:
     if arguments.device != "cpu":
         given = {"device": arguments.device, **given}
     for name, value in given.items():
-        flag = "--" + name.replace("optimiser", "optimizer").replace("_", "-")
+        flag = "--" + name.replace("_", "-")
         words += [flag] if value is True else [flag, str(value)]
     return shlex.join(words)
 
@@ -287,11 +291,9 @@ def _tell(
     told: dict[str, Any],
 ) -> None:
     """Print the JSON object."""
-    import dataclasses
-
     from rooftile.lab.records import plain
 
     what = {"model": network.name, "device": arguments.device}
-    what |= {"options": dataclasses.asdict(options), "images": len(images)}
+    what |= {"options": options.to_json(), "images": len(images)}
     where = {**_environment(), "data": images.source, "test_data": test.source}
     output.result(plain({**what, **told, "environment": where}))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rooftile._lazy import attribute
+from rooftile._lazy import attribute, names
 
 if TYPE_CHECKING:
     from rooftile.nn.data import Pixels
@@ -35,3 +35,7 @@ _PLACES = {
 
 def __getattr__(name: str) -> Any:
     return attribute(__name__, _PLACES, name)
+
+
+def __dir__() -> list[str]:
+    return names(__name__, _PLACES)

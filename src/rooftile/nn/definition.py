@@ -20,6 +20,7 @@ from rooftile.nn.written import ARCHITECTURE_KEY, written
 from rooftile.ops import Float32, Softmax
 from rooftile.ops import Layer as LayerProblem
 from rooftile.ops.problem import check_positive, check_seed
+from rooftile.runtime.arrays import library_of
 
 MODEL_KEY = "model"
 """Key of a weight file's metadata that names the model."""
@@ -57,9 +58,10 @@ class NetworkDefinition:
         self._check_input_shape()
         if self.pixels is not None:
             self.pixels.check(self.input_shape[0])
-        shapes = self.parameter_shapes
+        shapes, where = self.parameter_shapes, f"parameters of {self.name}"
         if self.parameters:
-            _check_parameters(self.parameters, shapes, where=f"parameters of {self.name}")
+            held = _checked_parameters(self.parameters, shapes, where)
+            object.__setattr__(self, "parameters", held)
 
     def _check_input_shape(self) -> None:
         names = {1: ("features",), 3: _AXES}.get(len(self.input_shape))
@@ -160,8 +162,8 @@ class NetworkDefinition:
     def with_parameters(
         self, parameters: Mapping[str, Float32], metadata: Mapping[str, str] | None = None
     ) -> Self:
-        """The same layers with other parameters.  Raises `InputError` when they do not fit."""
-        _check_parameters(parameters, self.parameter_shapes, where=f"parameters of {self.name}")
+        """The same layers with other parameters: arrays float32 of NumPy, or of PyTorch or JAX in
+        the CPU's memory.  Raises `InputError` when they do not fit."""
         return replace(self, parameters=dict(parameters), metadata=dict(metadata or {}))
 
     def initialise(self, seed: int) -> Self:
@@ -206,7 +208,7 @@ class NetworkDefinition:
         for key, tensor in tensors.items():
             if tensor.dtype == np.float16:
                 tensors[key] = tensor.astype(np.float32)
-        _check_parameters(tensors, self.parameter_shapes, where=str(path))
+        _checked_parameters(tensors, self.parameter_shapes, str(path))
         metadata.pop(ARCHITECTURE_KEY, None)  # It is what the layers say.
         return replace(self, parameters=tensors, metadata=metadata)
 
@@ -237,20 +239,40 @@ def _halved(parameters: Mapping[str, NDArray[Any]], key: str) -> NDArray[np.floa
     return parameters[key].astype(np.float16)
 
 
-def _check_parameters(
-    parameters: Mapping[str, NDArray[Any]], shapes: Mapping[str, Shape], *, where: str
-) -> None:
-    """Raise `InputError` unless there is a finite float32 array of each shape and no other."""
+def _checked_parameters(
+    parameters: Mapping[str, Any], shapes: Mapping[str, Shape], where: str
+) -> dict[str, Float32]:
+    """The parameters as NumPy's arrays.
+
+    Raises `InputError` unless there is a finite float32 array of each shape and no other.
+    """
     missing, surplus = sorted(shapes.keys() - parameters), sorted(parameters.keys() - shapes)
     if missing or surplus:
         raise InputError(
             where, f"tensors with {missing} missing and {surplus} too many", f"{list(shapes)}"
         )
+    found: dict[str, Float32] = {}
     for key, shape in shapes.items():
-        tensor = parameters[key]
+        found[key] = tensor = _on_host(f"{where}: {key}", parameters[key])
         if tensor.dtype != np.float32 or tensor.shape != shape:
             raise InputError(
                 f"{where}: {key}", f"{tensor.dtype}{list(tensor.shape)}", f"float32{list(shape)}"
             )
         if not np.isfinite(tensor).all():
             raise InputError(f"{where}: {key}", "NaN or infinity", "finite values")
+    return found
+
+
+def _on_host(name: str, given: Any) -> NDArray[Any]:
+    """A parameter as NumPy's; another library's is copied, since its owner may go on changing it.
+
+    Raises `InputError` for one on a GPU.
+    """
+    if isinstance(given, np.ndarray):
+        return given
+    # A layer's own tensor has a gradient, which is none of the values.
+    values = given.detach() if hasattr(given, "detach") else given
+    library = library_of(name, values)
+    if library.gpu(name, values) is not None:
+        raise InputError(name, f"{library.title} on a GPU", "one in the CPU's memory")
+    return np.array(library.on_host(name, values, ("float32", "float64")))

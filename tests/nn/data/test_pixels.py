@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import rooftile
+from rooftile.errors import InputError
 from rooftile.nn import ConvLayer, Network, Pixels
 from rooftile.nn.data import FASHION, prepare
 
@@ -41,3 +42,14 @@ def test_the_numbers_fit_the_networks_channels():
     with pytest.raises(rooftile.InputError, match="pixels"):
         Network("two", (2, 9, 9), layers, pixels=Pixels((0.0,) * 3, (1.0,) * 3))
     assert Network("two", (2, 9, 9), layers, pixels=Pixels()).pixels == Pixels()
+
+
+@pytest.mark.parametrize("mean", [0.3, (0.3,), [0.3], np.array([0.3]), np.float64(0.3)])
+def test_one_number_may_stand_by_itself(mean):
+    assert Pixels(mean, 0.37) == Pixels((0.3,), (0.37,))
+
+
+@pytest.mark.parametrize("mean", ["grey", None, [[0.3]], {}, ()])
+def test_what_is_no_number_is_refused_by_name(mean):
+    with pytest.raises(InputError, match="mean"):
+        Pixels(mean, 0.37)

@@ -27,7 +27,7 @@ DECK = Network(
     4,
 )
 EACH = TrainingOptions(
-    epochs=3, batch=1, loss="half_squared_error", optimiser="sgd", momentum=0.0,
+    epochs=3, batch=1, loss="half_squared_error", optimizer="sgd", momentum=0.0,
     schedule="constant", learning_rate=0.01,
 )  # fmt: skip
 BANKNOTE = Path("../shared/banknote")

@@ -25,7 +25,9 @@ SAMPLE = load_images(data=fashion.SAMPLE_DIRECTORY)
 IMAGES, LABELS = SAMPLE.images[:150], SAMPLE.labels[:150]
 WITH_NAN = NETWORK.prepare(IMAGES)
 WITH_NAN[140, 0, 3, 5] = np.nan
-OPTIONS = TrainingOptions(epochs=4, batch=32, seed=3, learning_rate=5e-3, flip=True, threads=2)
+OPTIONS = TrainingOptions(
+    epochs=4, batch=32, seed=3, learning_rate=5e-3, flip=True, shift=1, threads=2
+)
 
 
 class Stopped(Exception):
@@ -47,7 +49,7 @@ def same(one: Network, other: Network) -> bool:
 @pytest.mark.parametrize("optimiser", ["adam", "sgd"])
 def test_training_learns_images_it_has_not_seen(optimiser):
     rate = 5e-3 if optimiser == "adam" else 5e-2
-    options = TrainingOptions(epochs=6, batch=25, optimiser=optimiser, learning_rate=rate)
+    options = TrainingOptions(epochs=6, batch=25, optimizer=optimiser, learning_rate=rate)
     trained = train(NETWORK, SAMPLE.images[:700], SAMPLE.labels[:700], options)
     right = predict(trained, SAMPLE.images[700:]) == SAMPLE.labels[700:]
     assert right.mean() > 0.6
@@ -122,7 +124,7 @@ def test_parameters_that_a_network_has_are_the_start():
 @pytest.mark.parametrize("epoch", [1, 3])
 def test_a_resumed_run_ends_with_the_bits_of_one_that_never_stopped(tmp_path, optimiser, epoch):
     path = tmp_path / "run.checkpoint"
-    options = dataclasses.replace(OPTIONS, optimiser=optimiser)
+    options = dataclasses.replace(OPTIONS, optimizer=optimiser)
     whole = train(NETWORK, IMAGES, LABELS, options)
     with pytest.raises(Stopped):
         train(NETWORK, IMAGES, LABELS, options, checkpoint=path, progress=stop_after(epoch))
@@ -229,7 +231,7 @@ def test_input_that_does_not_fit_is_refused(images, labels, change, message):
 
 def test_a_last_step_that_overflows_is_an_error_and_no_checkpoint(tmp_path):
     """No loss follows the last step, which would tell."""
-    options = dataclasses.replace(OPTIONS, epochs=1, batch=None, optimiser="sgd", holdout=20)
+    options = dataclasses.replace(OPTIONS, epochs=1, batch=None, optimizer="sgd", holdout=20)
     options = dataclasses.replace(options, learning_rate=3e38)
     images, path = 1e3 * NETWORK.prepare(IMAGES), tmp_path / "run"
     with pytest.raises(InputError, match=r"learning_rate: got 3e\+38; .* not finite after epoch 1"):

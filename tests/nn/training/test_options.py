@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import dataclasses
 import math
+import pickle
 
 import pytest
 from hypothesis import given
@@ -14,7 +16,7 @@ from rooftile.nn.training import TrainingOptions
     ("name", "value"),
     [
         ("epochs", 0), ("epochs", 1.5), ("batch", 0), ("threads", 0), ("seed", -1), ("seed", "1"),
-        ("shift", -1), ("holdout", -1), ("optimiser", "lion"), ("schedule", "linear"),
+        ("shift", -1), ("holdout", -1), ("optimizer", "lion"), ("schedule", "linear"),
         ("learning_rate", 0.0), ("learning_rate", math.nan), ("learning_rate", math.inf),
         ("momentum", 1.0), ("momentum", -0.1), ("weight_decay", -1.0), ("weight_decay", math.nan),
     ],
@@ -37,3 +39,18 @@ def test_the_rates_by_hand():
     step = TrainingOptions(schedule="step", learning_rate=0.5)
     assert [step.rate(p) for p in (0.3, 0.4, 0.7)] == pytest.approx([0.5, 0.05, 0.005])
     assert TrainingOptions(schedule="constant", learning_rate=0.5).rate(1) == 0.5
+
+
+def test_the_optimizer_may_be_spelled_as_it_was():
+    options = TrainingOptions(optimiser="sgd")
+    assert options == TrainingOptions(optimizer="sgd")
+    assert options.optimiser == options.optimizer == "sgd"
+    assert dataclasses.replace(options, optimizer="adam").optimizer == "adam"
+    assert pickle.loads(pickle.dumps(options)) == options
+    assert {options.to_json()[name] for name in ("optimizer", "optimiser")} == {"sgd"}
+    with pytest.raises(InputError, match="optimiser='adam'"):
+        TrainingOptions(optimizer="sgd", optimiser="adam")
+
+
+def test_nothing_is_augmented_unless_somebody_asks():
+    assert (TrainingOptions().shift, TrainingOptions().flip) == (0, False)

@@ -97,7 +97,7 @@ def test_losses_by_hand():
 
 @pytest.mark.parametrize(
     "change",
-    [{"batch": 16, "optimiser": "sgd", "learning_rate": 0.3, "weight_decay": 1e-4},
+    [{"batch": 16, "optimizer": "sgd", "learning_rate": 0.3, "weight_decay": 1e-4},
      {"batch": None, "learning_rate": 0.05, "schedule": "constant"}],
     ids=["mini-batches", "all at once"],
 )  # fmt: skip
@@ -119,7 +119,7 @@ def test_a_regression_with_numbers_as_targets():
     wanted = x @ np.array([[1.0, 0], [0, -2], [0.5, 1]]) + 0.25
     network = Network([LinearLayer("only", 2)], 3)
     options = TrainingOptions(
-        epochs=60, batch=8, loss="half_squared_error", optimiser="sgd", momentum=0.0,
+        epochs=60, batch=8, loss="half_squared_error", optimizer="sgd", momentum=0.0,
         learning_rate=0.1,
     )  # fmt: skip
     trained = train(network, x, wanted, options)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rooftile._lazy import attribute
+from rooftile._lazy import attribute, names
 
 if TYPE_CHECKING:
     from rooftile.devices.opencl.device import OpenclDevice, find, open_device, passed_over
@@ -17,3 +17,7 @@ __all__ = ["OpenclDevice", "find", "open_device", "passed_over"]
 
 def __getattr__(name: str) -> Any:
     return attribute(__name__, dict.fromkeys(__all__, f"{__name__}.device"), name)
+
+
+def __dir__() -> list[str]:
+    return names(__name__, __all__)

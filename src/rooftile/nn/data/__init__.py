@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rooftile._lazy import attribute
+from rooftile._lazy import attribute, names
 
 if TYPE_CHECKING:
     from rooftile.nn.data.fashion import CLASSES, Split, load_images
@@ -46,3 +46,7 @@ _PLACES = {
 
 def __getattr__(name: str) -> Any:
     return attribute(__name__, _PLACES, name)
+
+
+def __dir__() -> list[str]:
+    return names(__name__, _PLACES)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rooftile.errors import InputError
 from rooftile.ops import Float32
@@ -16,19 +19,37 @@ _MOST_CHANNELS = 16
 """A GPU holds a table of `LEVELS` numbers for each in a block's shared memory."""
 
 
-@dataclass(frozen=True)
+Numbers = float | Sequence[float] | NDArray[Any]
+"""One number, or several in a row."""
+
+
+def numbers_of(name: str, given: Numbers) -> tuple[float, ...]:
+    """One number or several as a tuple.  Raises `InputError` by the argument's name."""
+    try:
+        array = np.atleast_1d(np.asarray(given, np.float64))
+    except (TypeError, ValueError):
+        array = np.empty((0, 0))
+    if array.ndim != 1:
+        raise InputError(name, repr(given), "a number, or several in a row")
+    return tuple(array.tolist())
+
+
+@dataclass(frozen=True, init=False)
 class Pixels:
     """uint8 pixels, scaled to [0, 1] and standardised: ``(pixel / 255 - mean) / deviation``.
 
     ``mean`` and ``deviation`` hold one number for all channels, or one for each channel (16 at
-    most).  In float32 that is one product and one difference, each rounded, the same to the bit on
-    every device.  Raises `InputError`.
+    most); a number by itself is taken too, and any sequence or array.  In float32 that is one
+    product and one difference, each rounded, the same to the bit on every device.  Raises
+    `InputError`.
     """
 
-    mean: tuple[float, ...] = (0.0,)
-    deviation: tuple[float, ...] = (1.0,)
+    mean: tuple[float, ...]
+    deviation: tuple[float, ...]
 
-    def __post_init__(self) -> None:
+    def __init__(self, mean: Numbers = 0.0, deviation: Numbers = 1.0) -> None:
+        for name, given in (("mean", mean), ("deviation", deviation)):
+            object.__setattr__(self, name, numbers_of(name, given))
         count = len(self.mean)
         if not 1 <= count <= _MOST_CHANNELS or not all(map(math.isfinite, self.mean)):
             raise InputError("mean", self.mean, f"1 to {_MOST_CHANNELS} finite numbers")

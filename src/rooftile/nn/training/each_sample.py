@@ -26,7 +26,7 @@ def applies(network: Network, data: Data, options: TrainingOptions) -> bool:
         isinstance(layer, LinearLayer) and layer.activation in ACTIVATIONS
         for layer in network.layers
     )
-    plain = options.optimiser == "sgd" and not (
+    plain = options.optimizer == "sgd" and not (
         options.momentum or options.weight_decay or options.dropout
     )
     each = options.batch == 1 and options.schedule == "constant"

@@ -41,7 +41,7 @@ class Optimiser(Protocol):
 
 def optimiser(options: TrainingOptions, parameters: Mapping[str, NDArray[Any]]) -> Optimiser:
     """The optimiser that the options name, with an empty memory."""
-    kind = Adam if options.optimiser == "adam" else Sgd
+    kind = Adam if options.optimizer == "adam" else Sgd
     made: Optimiser = kind(parameters, options.momentum, options.weight_decay)
     if options.precision == "fp16":
         made.state["scale"] = np.array([LOSS_SCALE, 0], np.float32)

@@ -2,19 +2,46 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, get_args
+from functools import wraps
+from typing import Any, Literal, TypeVar, get_args
 
 from rooftile.errors import InputError
 from rooftile.nn.training.losses import LossName, check_loss
 from rooftile.ops.problem import check_positive
 
-OptimiserName = Literal["adam", "sgd"]
+OptimizerName = Literal["adam", "sgd"]
+OptimiserName = OptimizerName
+"""The older spelling."""
 ScheduleName = Literal["cosine", "step", "constant"]
 TrainingPrecision = Literal["ieee", "tf32", "bf16", "fp16"]
 
 
+Options = TypeVar("Options")
+
+
+def _taking_optimiser(cls: type[Options]) -> type[Options]:
+    """The class, which also takes ``optimiser=`` for ``optimizer=``."""
+    given: Callable[..., None] = cls.__init__
+
+    @wraps(given)
+    def initialise(self: Options, *args: Any, **named: Any) -> None:
+        if "optimiser" in named:
+            older = named.pop("optimiser")
+            if named.setdefault("optimizer", older) != older:
+                found = f"{named['optimizer']!r}, and optimiser={older!r}"
+                raise InputError("optimizer", found, "one of both: they mean the same")
+        given(self, *args, **named)
+
+    # No subclass: `dataclasses.replace` and pickling go by the fields of this very class.
+    cls.__init__ = initialise  # type: ignore[assignment]
+    return cls
+
+
+@_taking_optimiser
 @dataclass(frozen=True)
 class TrainingOptions:
     """How to train.  Raises `InputError` for a value out of its range.
@@ -30,7 +57,8 @@ class TrainingOptions:
     epoch takes what is left."""
     loss: LossName = "cross_entropy"
     """What is minimised, on the average of a batch."""
-    optimiser: OptimiserName = "adam"
+    optimizer: OptimizerName = "adam"
+    """The update rule; ``optimiser=`` is taken too."""
     learning_rate: float = 2e-3
     """The largest one: the schedule lowers it."""
     momentum: float = 0.9
@@ -43,7 +71,7 @@ class TrainingOptions:
     """It decides the order of the images and how they are augmented."""
     flip: bool = False
     """Of images: mirror every second one.  Off: Fashion-MNIST's shoes all point one way."""
-    shift: int = 1
+    shift: int = 0
     """Of images: move each by at most so many of its pixels in each direction, at random."""
     holdout: int = 0
     """How many of the last items are kept out of training and classified after each epoch."""
@@ -55,7 +83,7 @@ class TrainingOptions:
     dtype: Literal["float32", "float64"] = "float32"
     """What is computed in; float64 for fully connected layers only."""
     precision: TrainingPrecision = "ieee"
-    """On a CUDA device, what layers' operands are rounded to; sums, weights and the optimiser's
+    """On a CUDA device, what layers' operands are rounded to; sums, weights and the optimizer's
     memory stay float32.  ``fp16`` scales the loss, so that small gradients keep their bits."""
     threads: int | None = None
     """Threads of the convolutions; None for all cores.  It does not change the result."""
@@ -75,9 +103,9 @@ class TrainingOptions:
             value = getattr(self, name)
             if not isinstance(value, int) or value < 0:
                 raise InputError(name, repr(value), "an integer of at least 0")
-        if self.optimiser not in get_args(OptimiserName):
-            expected = f"one of {list(get_args(OptimiserName))}"
-            raise InputError("optimiser", repr(self.optimiser), expected)
+        if self.optimizer not in get_args(OptimizerName):
+            expected = f"one of {list(get_args(OptimizerName))}"
+            raise InputError("optimizer", repr(self.optimizer), expected)
         if self.schedule not in get_args(ScheduleName):
             raise InputError("schedule", repr(self.schedule), f"one of {get_args(ScheduleName)}")
         if not (math.isfinite(self.learning_rate) and self.learning_rate > 0):
@@ -93,6 +121,15 @@ class TrainingOptions:
             raise InputError("momentum", self.momentum, "a number from 0 to below 1")
         if not (math.isfinite(self.weight_decay) and self.weight_decay >= 0):
             raise InputError("weight_decay", self.weight_decay, "a finite number of at least 0")
+
+    @property
+    def optimiser(self) -> OptimizerName:
+        """The older spelling of ``optimizer``."""
+        return self.optimizer
+
+    def to_json(self) -> dict[str, Any]:
+        """The options by name, as records keep them; ``optimiser`` is ``optimizer``."""
+        return {**dataclasses.asdict(self), "optimiser": self.optimizer}
 
     def rate(self, progress: float) -> float:
         """The learning rate when ``progress`` (0 to 1) of all steps are done."""

@@ -43,7 +43,7 @@ def with_record(
     right = found == test.labels
     counts = [count for count in _FIRST if count <= len(right)] or [len(right)]
     accuracies = {f"accuracy_{count}": f"{np.mean(right[:count]):.4f}" for count in counts}
-    settings = dataclasses.asdict(dataclasses.replace(options, threads=None))
+    settings = dataclasses.replace(options, threads=None).to_json()
     metadata = {
         "command": command,
         "trained_on": trained_on,

@@ -33,7 +33,7 @@ def network(last, outputs=3, hidden=("softmax", "softplus")):
 
 def step_of(device, net, targets, *, precision="ieee", rows=ROWS, **given):
     """A step over all rows, ready to start, and what it works on."""
-    options = TrainingOptions(epochs=4, batch=9, optimiser="sgd", shift=0, **given)
+    options = TrainingOptions(epochs=4, batch=9, optimizer="sgd", shift=0, **given)
     held = Resident(net, rows, targets, options, device, precision)
     # OpenCL rounds nothing; the loss may be scaled there all the same.
     held.precision = "ieee"

@@ -33,7 +33,7 @@ def step_of(sizes, activations, images, device):
     generator = np.random.default_rng(1)
     rows = generator.standard_normal((images, sizes[0])).astype(np.float32)
     labels = generator.integers(0, sizes[-1], images)
-    options = TrainingOptions(epochs=1, batch=images, optimiser="sgd", shift=0)
+    options = TrainingOptions(epochs=1, batch=images, optimizer="sgd", shift=0)
     held = Resident(net, rows, labels, options, device)
     held.load("parameters", net.parameters)
     held.begin_epoch(np.arange(images), np.zeros(images, np.int32), rates_of(options, 0, 1), 0)

@@ -28,7 +28,7 @@ def gradients_of(network, count, precision, device):
     generator = np.random.default_rng(4)
     images = generator.integers(0, 256, (count, 28, 28), np.uint8)
     labels = generator.integers(0, 10, count)
-    options = TrainingOptions(batch=count, optimiser="sgd", shift=0, precision=precision)
+    options = TrainingOptions(batch=count, optimizer="sgd", shift=0, precision=precision)
     held = Resident(network, images, labels, options, device, precision)
     held.load("parameters", network.parameters)
     held.begin_epoch(np.arange(count), np.zeros(count, np.int32), rates_of(options, 0, 1), 0)
@@ -177,7 +177,7 @@ def test_no_launch_takes_the_derivative_that_places_tell(activation, times, devi
     monkeypatch.setattr(linear_layer, "_FEW", 0)
     monkeypatch.setattr(step, "are_small", lambda *problems: False)
     network = winners(LinearLayer("linear", 12), LAST, activation=activation)
-    options = TrainingOptions(batch=7, optimiser="sgd", shift=0)
+    options = TrainingOptions(batch=7, optimizer="sgd", shift=0)
     images = np.zeros((7, 28, 28), np.uint8)
     held = Resident(network, images, np.zeros(7, np.int64), options, device)
     starts = [(one.name.split()[0], one.bytes) for one in Step(network, held, 7).starts]
@@ -203,7 +203,7 @@ def test_a_launch_tells_the_bytes_of_arrays_as_they_lie(device):
     conv = ConvLayer("conv", 2, 3, activation="relu", pool=Pool.of("max", 2))
     layers = conv, LinearLayer("last", 10)
     network = Network("small", (1, 12, 12), layers, pixels=FASHION).initialise(0)
-    options = TrainingOptions(batch=7, optimiser="sgd", shift=0)
+    options = TrainingOptions(batch=7, optimizer="sgd", shift=0)
     images, labels = np.zeros((7, 12, 12), np.uint8), np.zeros(7, np.int64)
     held = Resident(network, images, labels, options, device)
     moved = {one.name.split()[0]: one.bytes for one in Step(network, held, 7).starts}

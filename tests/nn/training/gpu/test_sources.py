@@ -18,7 +18,7 @@ from rooftile.nn.training.gpu.sources import Streamed, source_of
 
 IMAGES = np.random.default_rng(1).integers(0, 256, (53, 6, 7), np.uint8)
 LABELS = np.random.default_rng(2).integers(0, 3, 53)
-OPTIONS = TrainingOptions(epochs=2, batch=6, flip=True, optimiser="sgd", seed=5)
+OPTIONS = TrainingOptions(epochs=2, batch=6, flip=True, optimizer="sgd", seed=5)
 SEEN = Network(
     "small",
     (1, 6, 7),

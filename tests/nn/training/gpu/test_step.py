@@ -74,7 +74,7 @@ def of_a_device(device, options, steps):
 @pytest.mark.parametrize("rule", ["sgd", "adam"])
 def test_steps_are_those_of_the_cpu(rule, device):
     options = TrainingOptions(
-        epochs=3, batch=21, optimiser=rule, learning_rate=1e-3, weight_decay=0.1, shift=0
+        epochs=3, batch=21, optimizer=rule, learning_rate=1e-3, weight_decay=0.1, shift=0
     )
     found = of_a_device(device, options, 3)
     expected = of_the_cpu(options, 3)
@@ -90,7 +90,7 @@ def test_steps_are_those_of_the_cpu(rule, device):
 @pytest.mark.parametrize("limit", ["_FEW", "_MANY_WEIGHTS"])
 def test_large_layers_are_matrix_products(device, monkeypatch, limit):
     monkeypatch.setattr(linear_layer, limit, 0)
-    options = TrainingOptions(epochs=1, batch=21, optimiser="sgd", shift=0)
+    options = TrainingOptions(epochs=1, batch=21, optimizer="sgd", shift=0)
     losses, gradients, *_ = of_a_device(device, options, 1)
     expected, right_ones, *_ = of_the_cpu(options, 1)
     np.testing.assert_allclose(losses, expected, rtol=1e-6)
@@ -141,7 +141,7 @@ def test_batches_are_gathered_and_varied_as_on_the_cpu(dtype, flip, device):
 
 
 def test_a_step_that_is_captured_leaves_no_trace(device):
-    options = TrainingOptions(batch=21, optimiser="sgd", shift=0)
+    options = TrainingOptions(batch=21, optimizer="sgd", shift=0)
     held = Resident(NETWORK, IMAGES, LABELS, options, device)
     held.load("parameters", NETWORK.parameters)
     kept = held.kept()
@@ -196,7 +196,7 @@ def test_steps_that_are_started_together_leave_the_same_bits(device, monkeypatch
 
 
 def test_only_the_update_waits_for_the_weights_of_later_layers(device):
-    options = TrainingOptions(batch=21, optimiser="sgd", shift=0)
+    options = TrainingOptions(batch=21, optimizer="sgd", shift=0)
     held = Resident(NETWORK, IMAGES, LABELS, options, device)
     starts = Step(NETWORK, held, 21).starts
     aside = [(one.layer, one.name.split()[0]) for one in starts if one.aside]
@@ -209,7 +209,7 @@ def test_only_the_update_waits_for_the_weights_of_later_layers(device):
 
 
 def test_what_is_aside_may_begin_with_the_next_layer(device, monkeypatch):
-    options = TrainingOptions(batch=21, optimiser="sgd", shift=0)
+    options = TrainingOptions(batch=21, optimizer="sgd", shift=0)
     held = Resident(NETWORK, IMAGES, LABELS, options, device)
     held.load("parameters", NETWORK.parameters)
     rates, started = rates_of(options, 0, 1), []
@@ -282,7 +282,7 @@ def test_what_only_the_cpu_trains_is_refused(device):
 def test_training_is_that_of_the_cpu_stops_and_goes_on(rule, where, holdout, device, tmp_path):
     """Where nothing is held out, the device is beyond an epoch's end when that is reported."""
     options = TrainingOptions(
-        epochs=3, batch=8, optimiser=rule, learning_rate=1e-3, flip=True, holdout=holdout, seed=3
+        epochs=3, batch=8, optimizer=rule, learning_rate=1e-3, flip=True, holdout=holdout, seed=3
     )
     place = device.description.device
 
@@ -306,7 +306,7 @@ def test_training_is_that_of_the_cpu_stops_and_goes_on(rule, where, holdout, dev
 @pytest.mark.parametrize("optimiser", ["sgd", "adam"])
 def test_a_loss_that_is_not_finite_keeps_the_last_epoch(optimiser, device, tmp_path):
     """Here that before the first one: neither weights nor a count of later steps."""
-    options = TrainingOptions(epochs=3, batch=8, optimiser=optimiser, learning_rate=1e-3)
+    options = TrainingOptions(epochs=3, batch=8, optimizer=optimiser, learning_rate=1e-3)
     place, kept = device.description.device, tmp_path / "c"
     images = NETWORK.prepare(IMAGES)
     images[2] = 3e38
@@ -320,7 +320,7 @@ def test_a_loss_that_is_not_finite_keeps_the_last_epoch(optimiser, device, tmp_p
 
 
 def test_a_last_step_that_overflows_is_an_error(device, tmp_path):
-    options = TrainingOptions(epochs=1, batch=None, optimiser="sgd", learning_rate=3e38)
+    options = TrainingOptions(epochs=1, batch=None, optimizer="sgd", learning_rate=3e38)
     place, kept = device.description.device, tmp_path / "c"
     x = GENERATOR.normal(0, 1e3, (21, 5)).astype(np.float32)
     with pytest.raises(InputError, match=r"only\.weights is not finite after epoch 1"):
@@ -332,7 +332,7 @@ def test_a_last_step_that_overflows_is_an_error(device, tmp_path):
 @pytest.mark.parametrize(("precision", "off"), [("tf32", 0.02), ("bf16", 0.1), ("fp16", 0.02)])
 def test_rounded_steps_are_near_and_the_same_in_every_run(precision, off, cuda_device):
     """Of a gradient's norm; which winner is the largest may change with the last bits."""
-    options = TrainingOptions(epochs=1, batch=21, optimiser="sgd", shift=0)
+    options = TrainingOptions(epochs=1, batch=21, optimizer="sgd", shift=0)
     _, right, _, _ = of_the_cpu(options, 1)
     rounded = dataclasses.replace(options, precision=precision)
     found = of_a_device(cuda_device, rounded, 1)

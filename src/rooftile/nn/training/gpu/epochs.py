@@ -201,7 +201,7 @@ def rates_of(options: TrainingOptions, epoch: int, steps: int) -> NDArray[np.flo
         rate = options.rate((epoch + number / steps) / options.epochs)
         done, root = epoch * steps + number + 1, 1.0
         kept = 1 - rate * options.weight_decay
-        if options.optimiser == "adam":
+        if options.optimizer == "adam":
             rate /= 1 - options.momentum**done
             root = math.sqrt(1 - SQUARE_DECAY**done)
         made.append((rate, kept, root, epoch))

@@ -68,7 +68,7 @@ class Resident:
         self.gpu, self.precision, self.options = gpu, precision, options
         self.batches = Batches(network, data, labels, options, gpu, data_memory)
         self.layout = Layout(network.parameter_shapes)
-        self.memories = _MEMORIES[options.optimiser]
+        self.memories = _MEMORIES[options.optimizer]
         self.arrays = {
             name: gpu.upload(np.zeros(self.layout.count, np.float32))
             for name in ("parameters", "gradients", *self.memories)
@@ -184,12 +184,12 @@ class Resident:
         elements = self.layout.count
         arrays = (*self.arrays.values(), self._rates, self.step)
         if self.scaling is None:
-            return (self._over(self.options.optimiser, elements, *arrays),)
+            return (self._over(self.options.optimizer, elements, *arrays),)
         state = self.scaling, self._overflowed
         one = Launch("rescale", (1, 1, 1), (1, 1, 1), overlaps=True)
         return (
             self._over("look", elements, self.arrays["gradients"], self._overflowed),
-            self._over(self.options.optimiser, elements, *arrays, *state),
+            self._over(self.options.optimizer, elements, *arrays, *state),
             partial(self._call, one, state),
         )
 

@@ -6,11 +6,40 @@ to do instead.  A wrong result is never returned in place of an error.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import pickle
+from collections.abc import Callable, Sequence
+from typing import Any
 
 
 class RooftileError(Exception):
-    """Base of every error that rooftile raises on purpose."""
+    """Base of every error that rooftile raises on purpose.
+
+    An error can be pickled and copied, so that one process can raise it in another.  An attribute
+    that cannot be pickled itself becomes its `repr` on the way.
+    """
+
+    def __reduce__(self) -> tuple[Callable[..., RooftileError], tuple[Any, ...], dict[str, Any]]:
+        """The message is taken as it is: constructors have other arguments."""
+        held = {name: _picklable(value) for name, value in vars(self).items()}
+        return _made_again, (type(self), self.args), held
+
+
+def _made_again(kind: type[RooftileError], said: tuple[Any, ...]) -> RooftileError:
+    """An error with a message, before it has its attributes."""
+    # The `__new__` that a subclass of `MemoryError` has too: its other base refuses.
+    error: RooftileError = Exception.__new__(kind)
+    error.args = said
+    return error
+
+
+def _picklable(value: object) -> object:
+    """A value, or its `repr` where it cannot be pickled."""
+    try:
+        pickle.loads(pickle.dumps(value))
+    # Objects raise whatever they like there.
+    except Exception:
+        return repr(value)
+    return value
 
 
 class InputError(RooftileError, ValueError):

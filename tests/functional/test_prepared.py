@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import typing
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -169,3 +170,20 @@ def test_tensors_of_the_cpu():
     x = torch.from_numpy(values(3, 70))
     y = rooftile.Linear(torch.from_numpy(MATRIX))(x)
     assert torch.equal(y, torch.from_numpy(rooftile.linear(x.numpy(), MATRIX)))
+
+
+def test_a_prepared_operation_says_what_it_is():
+    conv = rooftile.Conv2d(WEIGHTS, BIAS, padding=(1, 0), activation="relu", precision="fast")
+    said = "<Conv2d of float32[5, 3, 3, 3], padding=(1, 0), activation='relu', precision='fast'>"
+    assert repr(conv) == said
+    assert repr(rooftile.Conv2d(WEIGHTS)) == "<Conv2d of float32[5, 3, 3, 3]>"
+    assert repr(rooftile.Linear(MATRIX, strategy="loops")) == (
+        "<Linear of float32[33, 70], strategy='loops'>"
+    )
+
+
+def test_the_kind_of_array_that_goes_in_comes_out_for_type_checkers_too():
+    told = typing.get_type_hints(rooftile.Conv2d.__call__)
+    assert isinstance(told["return"], typing.TypeVar)
+    assert told["x"] is told["return"]
+    assert told["out"] == told["x"] | None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -213,3 +215,14 @@ def test_channels_last_in_and_out(torch, parameters, dtype):
     pooled = rooftile.pool2d(last, "max", 2)
     assert pooled.is_contiguous(memory_format=torch.channels_last)
     assert torch.equal(pooled, rooftile.pool2d(x, "max", 2))
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+def test_a_copy_has_the_same_bits_and_parameters_of_its_own(torch, parameters, copied):
+    x, conv = values(torch, 2, 16, 12, 20), rooftile.Conv2d(*parameters, **OPTIONS)
+    expected = conv(x).clone()
+    made = copied(conv)
+    assert torch.equal(made(x), expected)
+    made.update(2 * parameters[0])
+    assert torch.equal(conv(x), expected)
+    assert not torch.equal(made(x), expected)

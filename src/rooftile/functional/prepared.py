@@ -61,6 +61,13 @@ class Conv2d(Prepared):
         places = pair("stride", stride, 1), pair("padding", padding, 0)
         self._options = (*places, activation, Pool.parse(pool), boundary)
 
+    def options(self) -> dict[str, Any]:
+        """See `Prepared.options`."""
+        names = ("stride", "padding", "activation", "pool", "boundary")
+        usual = ((1, 1), (0, 0), "none", None, "zero")
+        found = zip(names, self._options, usual, strict=True)
+        return {name: value for name, value, default in found if value != default}
+
     def problem(self, shape: tuple[int, ...]) -> Problem:
         """See `Prepared.problem`."""
         made: Conv2dProblem = conv2d_problem(shape, self.shape, *self._options)
@@ -94,6 +101,10 @@ class Linear(Prepared):
         super().__init__(weights, bias, "outputs, inputs", precision, strategy, device)
         check_fused(activation)
         self._activation: FusedActivation = activation
+
+    def options(self) -> dict[str, Any]:
+        """See `Prepared.options`."""
+        return {} if self._activation == "none" else {"activation": self._activation}
 
     def problem(self, shape: tuple[int, ...]) -> Problem:
         """See `Prepared.problem`."""

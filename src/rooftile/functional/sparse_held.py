@@ -51,6 +51,10 @@ class Held:
         self._in_rows: Self | None = None
         self._operands = Operands(shape, form, self.arrays, entries)
 
+    def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
+        """A copy has the arrays alone, NumPy's: what calls made of them stays on its device."""
+        return type(self), (self.shape, self.format, dict(self.arrays), self.nnz)
+
     @property
     def dtype(self) -> np.dtype[Any]:
         """Of the values."""

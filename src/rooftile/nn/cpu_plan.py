@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 
@@ -63,11 +64,15 @@ class CpuPlan(Plan):
         if threads is not None:
             check_positive(threads=threads)
         super().__init__(network, batch, precision, "cpu", strategies)
+        self._asked_threads = threads
         self.threads = threads or cpu.cores()
         self._steps = _steps(self.layers, batch, self.threads)
         self._numbers, self._scores = (
             _Buffer((batch, *shape)) for shape in (network.input_shape, network.output_shape)
         )
+
+    def _options(self) -> dict[str, Any]:
+        return {"threads": self._asked_threads, "strategies": self._asked}
 
     def _run(self, images: AnyArray, scores: AnyArray) -> None:
         """Images and scores of other dtypes go through buffers of float32."""

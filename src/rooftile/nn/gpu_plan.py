@@ -70,7 +70,7 @@ class GpuPlan(Plan):
         super().__init__(network, batch, precision, f"{kind}:{index}", strategies)
         if not strategies:
             self.layers = _together(self.layers, precision, self.device)
-        self._gpu, self._asked = lent_gpu(device), dict(strategies or {})
+        self._gpu = lent_gpu(device)
         self._making = threading.Lock()
         self._bounds: dict[tuple[int, int, int], GpuBound] = {}
         self._ways: dict[str, Way] = {}
@@ -79,6 +79,9 @@ class GpuPlan(Plan):
         self._streamers: dict[int, Streamer] = {}
         self._calls_in_place = CallsInPlace(self._cuda, batch, self.way)
         self.bound = self.way("float32").bound
+
+    def _options(self) -> dict[str, Any]:
+        return {"device": self.device, "strategies": self._asked}
 
     @property
     def description(self) -> Description:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -45,7 +45,8 @@ class Plan(ABC):
 
     Made by `Network.plan`: on the CPU a `rooftile.nn.cpu_plan.CpuPlan`, on a GPU a
     `rooftile.nn.gpu_plan.GpuPlan`.  Any thread may call it.  Calls with arrays in the CPU's memory
-    take turns, and work in buffers that were allocated once.
+    take turns, and work in buffers that were allocated once.  A plan can be pickled and copied: the
+    copy is made from the network and the options, so its strategies are chosen where it is made.
     """
 
     def __init__(
@@ -63,7 +64,8 @@ class Plan(ABC):
         check_positive(batch=batch)
         check_precision(precision)
         self.network, self.batch, self.precision, self.device = network, batch, precision, device
-        self.layers = _pick(network, batch, precision, device, strategies or {})
+        self._asked = dict(strategies or {})
+        self.layers = _pick(network, batch, precision, device, self._asked)
         self.dtypes = (*FLOATS, *(("uint8",) if network.pixels is not None else ()))
         """What its images may be."""
         self._turn = lock()
@@ -76,6 +78,13 @@ class Plan(ABC):
         where = f"batch {self.batch}, {self.precision}, {self.device}"
         ways = ", ".join(f"{name} {strategy}" for name, strategy in self.strategies.items())
         return f"<{type(self).__name__} of {self.network.name}: {where}; {ways}>"
+
+    def __reduce__(self) -> tuple[Callable[..., Plan], tuple[Any, ...]]:
+        return _made_again, (type(self), self.network, self.batch, self.precision, self._options())
+
+    @abstractmethod
+    def _options(self) -> dict[str, Any]:
+        """The other options that the plan was made with, by name."""
 
     def summary(self) -> str:
         """Each layer's result and strategy, as a table of text."""
@@ -171,6 +180,12 @@ class Plan(ABC):
             axes = ", ".join(map(str, wanted))
             expected = f"images of shape [N, {axes}] with N of at least 1"
             raise InputError("images", f"{dtype}{list(shape)}", expected)
+
+
+def _made_again(kind: Callable[..., Plan], *given: Any) -> Plan:
+    """A plan as another one was made."""
+    *placed, options = given
+    return kind(*placed, **options)
 
 
 def _shapes(network: NetworkDefinition) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, TypeVar
 
 from rooftile.devices.select import parse_device
 from rooftile.errors import InputError
 from rooftile.ops import Problem, check_precision
 from rooftile.runtime.arguments import Arguments
 from rooftile.runtime.choice import Choice, decide
-from rooftile.runtime.settled import OnGpu, OnHost, Settled
+from rooftile.runtime.settled import OnGpu, OnHost, Settled, settled
 
+AnyKind = TypeVar("AnyKind")
+"""The kind of array that a call is given and gives back."""
 _MOST_SHAPES = 64
 """Shapes of inputs for which a choice is kept."""
 
@@ -19,7 +21,9 @@ _MOST_SHAPES = 64
 class Prepared(ABC):
     """Any thread may call it.
 
-    The results have the bits of the function that computes the same at once.
+    The results have the bits of the function that computes the same at once.  A prepared operation
+    can be pickled and copied: the copy has parameters of its own on the same device, and chooses
+    its strategies anew.
     """
 
     axes: str
@@ -55,17 +59,46 @@ class Prepared(ABC):
     def problem(self, shape: tuple[int, ...]) -> Problem:
         """What is computed of an input of this shape.  Raises `InputError`."""
 
-    def __call__(self, x: Any, *, out: Any = None) -> Any:
+    @abstractmethod
+    def options(self) -> dict[str, Any]:
+        """The options that differ from the defaults, by name."""
+
+    def __repr__(self) -> str:
+        options = self.options()
+        precision, strategy = self._asked
+        options |= {} if precision == "ieee" else {"precision": precision}
+        options |= {} if strategy is None else {"strategy": strategy}
+        options |= {} if self._device == "cpu" else {"device": self._device}
+        shape = ", ".join(map(str, self.shape))
+        words = [f"float32[{shape}]", *(f"{name}={value!r}" for name, value in options.items())]
+        return f"<{type(self).__name__} of {', '.join(words)}>"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy begins with: options, and the parameters in the CPU's memory."""
+        made_by_calls = ("_settled", "_repeats", "_choices")
+        kept = {name: value for name, value in vars(self).items() if name not in made_by_calls}
+        return {**kept, "_parameters": self._settled.parameters()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Raises `DeviceMissing` where the parameters were on a GPU that is not there."""
+        parameters = state.pop("_parameters")
+        vars(self).update(state)
+        self._settled = settled(self._gpu, parameters)
+        self._repeats, self._choices = self._settled.repeats, {}
+
+    def __call__(self, x: AnyKind, *, out: AnyKind | None = None) -> AnyKind:
         """The result of an input, as an array of its kind; ``out`` takes it where it is given.
 
         Raises `InputError`, `UnsupportedProblem`, `OutOfMemory`, and the errors of a GPU.
         """
         try:
-            repeat = self._repeats[type(x), x.shape, x.dtype]
+            like: Any = x
+            repeat = self._repeats[type(like), like.shape, like.dtype]
         except (AttributeError, KeyError, TypeError):
             repeat = None
         if repeat is not None and (made := repeat((x,), out)) is not None:
-            return made
+            repeated: AnyKind = made
+            return repeated
         given = Arguments(x, forms=True)
         self._check_place("x", given)
         array = given.take("x", x, self.axes)
@@ -74,7 +107,8 @@ class Prepared(ABC):
         choice = self._choices.get(key)
         if choice is None:
             choice = self._choose(key, array.shape, given)
-        return self._settled.run(choice, given, array, out)
+        result: AnyKind = self._settled.run(choice, given, array, out)
+        return result
 
     def update(self, weights: Any, bias: Any = None) -> None:
         """Take new values for the parameters, in the shapes of the old ones.

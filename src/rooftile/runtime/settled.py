@@ -52,6 +52,10 @@ class Settled(ABC):
     def update(self, given: Arguments[Any], parameters: Sequence[Any]) -> None:
         """Take other values, in arrays taken by ``given``."""
 
+    @abstractmethod
+    def parameters(self) -> list[AnyArray]:
+        """Copies of the parameters in the CPU's memory."""
+
 
 class OnHost(Settled):
     """Parameters in the CPU's memory, for it or for a GPU that gets copies; calls take turns."""
@@ -97,6 +101,11 @@ class OnHost(Settled):
             for bound in self._bound.values():
                 bound.renew(taken)
 
+    def parameters(self) -> list[AnyArray]:
+        """See `Settled.parameters`."""
+        with self._turn:
+            return [array.copy() for array in self._parameters]
+
     def _note(self, given: Arguments[Any], problem: Problem, x: AnyArray, bound: Any) -> None:
         """Keep what runs the next call like this."""
         (result,) = problem.output_arrays
@@ -134,15 +143,18 @@ class OnGpu(Settled):
 
     def __init__(
         self,
-        library: Library,
+        library: Library | None,
         parameters: Sequence[CudaArray | None],
         shapes: Sequence[tuple[int, ...]],
     ) -> None:
-        """Raises `OutOfMemory`, and `UnsupportedProblem` inside a capture."""
+        """``library`` is the parameters', and None for memory of ours.
+
+        Raises `OutOfMemory`, and `UnsupportedProblem` inside a capture.
+        """
         super().__init__()
         first = next(array for array in parameters if array is not None)
         self._device = device = cuda.lent_device(first.device)
-        with device.on(library.stream(first)):
+        with device.on(library.stream(first) if library else None):
             if device.capturing():
                 instead = "it before the capture"
                 raise UnsupportedProblem("a prepared operation", _CAPTURED, instead)
@@ -226,6 +238,16 @@ class OnGpu(Settled):
             if not captured:
                 device.synchronise()
 
+    def parameters(self) -> list[AnyArray]:
+        """See `Settled.parameters`."""
+        device, copies = self._device, [np.empty(own.shape, np.float32) for own in self._own]
+        with self._turn, device.on():
+            # An update on another stream may still be writing.
+            device.synchronise()
+            for own, copy in zip(self._own, copies, strict=True):
+                device.copy_out(own.owner, copy)
+        return copies
+
     def _copy(self, parameters: Sequence[CudaArray | None]) -> None:
         device = self._device
         for array, own in zip(parameters, self._own, strict=True):
@@ -261,6 +283,19 @@ class OnGpu(Settled):
 
     def _memory(self, count: int) -> Any:
         return allocate_for_export(self._device, (count,)).owner
+
+
+def settled(gpu: int | None, parameters: Sequence[AnyArray]) -> Settled:
+    """Parameters that are copied from the CPU's memory to where they stay: a GPU, or the CPU."""
+    shapes = [array.shape for array in parameters]
+    if gpu is None:
+        return OnHost(parameters, shapes)
+    device = cuda.lent_device(gpu)
+    with device.on():
+        there = [allocate_for_export(device, shape) for shape in shapes]
+        for array, own in zip(parameters, there, strict=True):
+            device.copy_in(array, own.owner)
+    return OnGpu(None, there, shapes)
 
 
 _CAPTURED = "a graph is being captured, and its parameters are not packed yet"

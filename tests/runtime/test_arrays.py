@@ -117,6 +117,22 @@ def test_torch_shares_its_memory(torch):
     assert_close(PROBLEM, out.numpy(), X, W, np.zeros(5, np.float32))
 
 
+def test_torch_beside_numpy_is_refused_by_every_call(torch):
+    x, w = torch.from_numpy(X.copy()), torch.from_numpy(W.copy())
+    conv, y = rooftile.Conv2d(w), np.zeros((2, 5, 10, 17), np.float32)
+    for _ in range(3):
+        for call in (lambda **k: rooftile.conv2d(x, w, **k), lambda **k: conv(x, **k)):
+            call()
+            call(out=torch.from_numpy(y))
+            with pytest.raises(rooftile.InputError, match="out: got"):
+                call(out=y)
+        with pytest.raises(rooftile.InputError, match="weights: got"):
+            rooftile.conv2d(x, W)
+        rooftile.conv2d(X, W)
+        with pytest.raises(rooftile.InputError, match="out: got"):
+            rooftile.conv2d(X, W, out=torch.from_numpy(y))
+
+
 def test_torch_views(torch):
     x = torch.from_numpy(X).to(memory_format=torch.channels_last)
     weights = torch.from_numpy(np.asfortranarray(W))

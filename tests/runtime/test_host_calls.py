@@ -15,7 +15,7 @@ from rooftile.functional import dense
 from rooftile.ops import Conv2d, Linear, Softmax
 from rooftile.runtime import arrays, host_calls, results
 from rooftile.runtime.choice import decide
-from rooftile.runtime.library import NumPy
+from rooftile.runtime.library import UNSEEN, NumPy
 from rooftile.runtime.settled import OnHost
 from rooftile.strategies.cpu_kernel import LentKernel
 
@@ -217,7 +217,7 @@ class Boxes(NumPy):
         return Boxed(result)
 
     def seen_by_numpy(self, array):
-        return array if array.special else array.array
+        return UNSEEN if not isinstance(array, Boxed) or array.special else array.array
 
 
 @pytest.fixture
@@ -246,6 +246,24 @@ def test_another_librarys_arrays_are_seen_as_numpys(waiting, monkeypatch, longs)
         function(Boxed(x.array, special=True), *given[1:])
         function(*given, out=Boxed(out.array, special=True))
         assert len(longs) == 4
+
+
+@pytest.mark.parametrize("prepared", [False, True])
+def test_an_array_of_another_library_is_refused_also_by_a_repeated_call(monkeypatch, prepared):
+    monkeypatch.setitem(arrays._libraries, Boxed, Boxes())
+    x, weights, y = values(0, 3, 17), values(1, 5, 17), np.zeros((3, 5), np.float32)
+    for wrap, other in ((Boxed, lambda a: a), (lambda a: a, Boxed)):
+        given = wrap(x), wrap(weights)
+        layer = rooftile.Linear(wrap(weights))
+        call = (lambda x, _, layer=layer, **k: layer(x, **k)) if prepared else rooftile.linear
+        for _ in range(3):
+            call(*given)
+            call(*given, out=wrap(y.copy()))
+            with pytest.raises(rooftile.InputError, match="out"):
+                call(*given, out=other(y))
+            if not prepared:
+                with pytest.raises(rooftile.InputError, match="weights"):
+                    call(wrap(x), other(weights))
 
 
 def test_a_prepared_operation_sees_another_librarys_arrays_as_numpys(monkeypatch):

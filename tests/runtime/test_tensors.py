@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import rooftile
@@ -88,6 +89,14 @@ def test_a_special_tensor_goes_the_long_way(special):
     assert addresses == [None, None]
     assert one((Tensor(),), addresses)
     assert addresses == [None, 4096]
+
+
+@pytest.mark.parametrize("other", [np.zeros(3, np.float32), [1.0], None, object()], ids=repr)
+def test_what_is_no_tensor_is_not_taken_for_one(other):
+    """A call with tensors that was made before would write into an array of NumPy."""
+    seen = library().seen_by_numpy(other)
+    assert seen is not None
+    assert not isinstance(seen, np.ndarray)
 
 
 def test_a_subclass_goes_the_long_way():

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 FLOAT32 = ("float32",)
 """The dtypes that an argument may have, where nothing else is said."""
 
+UNSEEN: object = object()
+"""Stands for what is not seen as an array of NumPy."""
 Reader = Callable[[Sequence[Any], list[Any]], bool]
 """Writes the addresses of arrays to their places in a list, and leaves alone the place of one that
 is None; False where one is not as it should be."""
@@ -49,9 +51,12 @@ class Library(ABC):
         raise NotImplementedError
 
     def seen_by_numpy(self, array: Any) -> Any:
-        """An array in the CPU's memory as NumPy's, over the same memory; the array itself where
-        anything is special about it."""
-        return array
+        """An array of this library in the CPU's memory as NumPy's, over the same memory.
+
+        What else it is given, and an array that anything is special about, becomes something that
+        is no array of NumPy, so that the call goes the long way, which checks and explains.
+        """
+        return UNSEEN
 
     def on_gpu(
         self, name: str, array: Any, gpu: int, dtypes: tuple[str, ...] = FLOAT32

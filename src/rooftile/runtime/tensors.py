@@ -14,7 +14,7 @@ from rooftile.devices.cuda.array import ALIGNMENT
 from rooftile.devices.cuda.library import LEGACY_STREAM
 from rooftile.errors import InputError
 from rooftile.ops.problem import numpy_dtype
-from rooftile.runtime.library import FLOAT32, Library, Reader
+from rooftile.runtime.library import FLOAT32, UNSEEN, Library, Reader
 
 
 class Torch(Library):
@@ -72,10 +72,10 @@ class Torch(Library):
 
     def seen_by_numpy(self, array: Any) -> Any:
         try:
-            return array.numpy() if type(array) in self.kinds else array
+            return array.numpy() if type(array) in self.kinds else UNSEEN
         # It lies on a GPU, is sparse, stored negated, or has a gradient.
         except (RuntimeError, TypeError):
-            return array
+            return UNSEEN
 
     def from_host(self, result: Any) -> Any:
         if result.dtype == numpy_dtype("bfloat16"):

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from rooftile.analysis.pictures import LEGEND, Cell, Panel
+from rooftile.analysis.pictures import LEGEND, MOST_COLUMNS, MOST_ROWS, Cell, Panel
 from rooftile.errors import InputError
 from rooftile.lab.explain import drawing
 from rooftile.ops.box_blur import BoxBlur
@@ -85,11 +85,14 @@ def test_a_drawing_has_its_cells_labels_and_legend():
     assert words == ["a & b", "0", "<1>", LEGEND["core"], LEGEND["made"]]
 
 
-def test_what_cannot_be_drawn_says_so():
+def test_a_rung_without_a_picture_says_so():
     naive = of_launches(strategy("conv1d", "naive", "cuda"))
     with pytest.raises(InputError, match="picture"):
         drawing.picture(naive, Conv1d(8, 3), naive.config(Conv1d(8, 3)))
+
+
+def test_of_a_large_tile_the_first_elements_are_drawn():
     tiled = of_launches(strategy("box_blur", "tiled", "cuda"))
     large = BoxBlur(4096, 4096, 20)
-    with pytest.raises(InputError, match="smaller tile"):
-        drawing.picture(tiled, large, tiled.config(large, {"ACROSS": 64, "DOWN": 16}))
+    text = drawing.picture(tiled, large, tiled.config(large, {"ACROSS": 64, "DOWN": 16}))
+    assert f"the first {MOST_ROWS} x {MOST_COLUMNS} of " in text

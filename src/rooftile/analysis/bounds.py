@@ -21,6 +21,11 @@ MATMUL_BYTES_PER_FLOP = 4.0
 CONV_BYTES_PER_FLOP = 2.0
 """An untiled float32 convolution loads one element for them; masks come from constant memory."""
 
+STEP_CYCLES = 4
+"""Cycles from an operation of a thread to the next one that needs its result, since Volta; more on
+older GPUs.  Jia, Maggioni, Staiger, Scarpazza, "Dissecting the NVIDIA Volta GPU Architecture via
+Microbenchmarking" (2018), table 4.1."""
+
 
 @dataclass(frozen=True)
 class Bound:
@@ -118,6 +123,23 @@ def rate_gb_s(moved_bytes: float, seconds: float) -> float:
     """1e-9 bytes / time."""
     check_above_zero(moved_bytes=moved_bytes, seconds=seconds)
     return 1e-9 * moved_bytes / seconds
+
+
+def working_share(
+    blocks: int, threads: int, multiprocessors: int, lanes: int | None = None
+) -> float:
+    """The share of a GPU that a launch of ``blocks`` blocks of ``threads`` threads can use.
+
+    Of its multiprocessors min(blocks, all) have a block.  Where ``lanes`` are given, those of one
+    multiprocessor, it is the share of all lanes: a thread uses one at a time, and blocks are dealt
+    out evenly.
+    """
+    check_positive(blocks=blocks, threads=threads, multiprocessors=multiprocessors)
+    working = min(blocks, multiprocessors)
+    if lanes is None:
+        return working / multiprocessors
+    used = min(lanes * working, blocks * threads)
+    return used / (lanes * multiprocessors)
 
 
 def seconds_at(flop: float, gflops: float) -> float:

@@ -8,6 +8,9 @@ Source: PMPP, chapters 9 (atomics), 10 (reductions) and 11 (scans).
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 from rooftile.analysis.access import SECTOR_BYTES, stride_conflicts
 from rooftile.analysis.accesses import WARP, Accesses
 from rooftile.analysis.divergence import Mapping, ScanAlgorithm, reduction_step, scan_step
@@ -28,13 +31,26 @@ def through(read: float, written: float, operations: float, steps: float) -> Acc
     return Accesses(loads=read, stores=written, operations=operations, steps=steps)
 
 
+def in_turn(made: Accesses, turns: int) -> Accesses:
+    """What blocks do in ``turns`` that follow each other, from the counts of all turns together.
+
+    Their steps add up, and the warps that diverge are the same in each turn.
+    """
+    diverging = ceil_div(made.divergent_warps, turns)
+    return replace(made, steps=turns * made.steps, divergent_warps=diverging)
+
+
 def tree_depth(count: int) -> int:
     """Passes of a tree over so many values: ceil(log2(count))."""
     return max(0, count - 1).bit_length()
 
 
-def shared_tree(pairs: int, mapping: Mapping, blocks: float, words: int = 1) -> Accesses:
+def shared_tree(
+    pairs: int, mapping: Mapping, blocks: float, words: int = 1, in_warp: int = 1
+) -> Accesses:
     """A block's tree over 2 x pairs values of so many words in shared memory.
+
+    ``in_warp`` such blocks, or teams narrower than a warp, share each warp and its requests.
 
     An operation reads two values, each a request of its warp.  ``interleaved`` and ``compacted``
     read 2 x stride words apart in a pass, ``sequential`` neighbours.
@@ -52,7 +68,12 @@ def shared_tree(pairs: int, mapping: Mapping, blocks: float, words: int = 1) -> 
         found += chain(step.active_threads * blocks, 1)
         divergent |= step.divergent
         stride *= 2
-    return found + Accesses(divergent_warps=round(len(divergent) * blocks))
+    return replace(
+        found,
+        shared_reads=found.shared_reads / in_warp,
+        conflicts=found.conflicts / in_warp,
+        divergent_warps=math.ceil(len(divergent) * blocks / in_warp),
+    )
 
 
 def warp_tree(threads: int, blocks: float) -> Accesses:

@@ -48,9 +48,15 @@ class Panel:
 Panels = tuple[Panel, ...]
 
 
+MOST_ROWS, MOST_COLUMNS = 48, 64
+"""The largest panel that is still read; of a larger array its first elements are drawn."""
+
+
 def panel(title: str, size: Size2, cell: Callable[[int, int], Cell | None]) -> Panel:
-    """A panel of so many rows and columns, by what each cell is."""
-    rows, columns = size
+    """A panel of ``size`` rows and columns, by what each cell is; the first ones of a large one."""
+    rows, columns = min(size[0], MOST_ROWS), min(size[1], MOST_COLUMNS)
+    if (rows, columns) != size:
+        title = f"{title}, the first {rows} x {columns} of {size[0]:,} x {size[1]:,}"
     cells = tuple(tuple(cell(i, j) for j in range(columns)) for i in range(rows))
     return Panel(title, cells)
 

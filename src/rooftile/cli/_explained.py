@@ -171,7 +171,7 @@ def gpu_lines(found: Explanation) -> list[str]:
     ]
 
 
-def kernel_lines(kernel: KernelView) -> list[str]:
+def kernel_lines(kernel: KernelView, multiprocessors: int | None) -> list[str]:
     """A kernel's launch, occupancy, divergence and traffic."""
     grid, held, made = kernel.grid, kernel.occupancy, kernel.accesses
     times = f"{kernel.launches} launches, the first " if kernel.launches > 1 else ""
@@ -179,6 +179,9 @@ def kernel_lines(kernel: KernelView) -> list[str]:
         f"{kernel.name}: {times}{_sizes(grid.blocks)} blocks of {_sizes(grid.block)} threads: "
         f"{grid.block_count} blocks, {grid.threads} threads, {grid.warps()} warps"
     ]
+    if multiprocessors is not None and kernel.working(multiprocessors) < multiprocessors:
+        working = kernel.working(multiprocessors)
+        lines.append(f"  works on {working} of {multiprocessors} multiprocessors")
     if held is not None:
         spill = f", {kernel.spill_bytes} B of local memory" if kernel.spill_bytes else ""
         lines.append(
@@ -191,7 +194,7 @@ def kernel_lines(kernel: KernelView) -> list[str]:
             f"multiprocessor, bound by {' and '.join(held.binding)}{fill}"
         )
     if made is not None:
-        lines += _access_lines(made, grid.warps() * kernel.launches)
+        lines += _access_lines(made, kernel.divergent_share or 0.0)
     lines.append(
         f"  device memory: reads {quantity(kernel.read_bytes, 'B')}, writes "
         f"{quantity(kernel.written_bytes, 'B')}, if caches keep what blocks share"
@@ -199,12 +202,12 @@ def kernel_lines(kernel: KernelView) -> list[str]:
     return lines
 
 
-def _access_lines(made: Accesses, warps: int) -> list[str]:
+def _access_lines(made: Accesses, diverging: float) -> list[str]:
     """What a kernel's text does: guards, loads and stores, work and steps, banks, atomics."""
     shared = f", {quantity(made.shared_reads, 'passes')} of shared memory"
     atomics = f", {quantity(made.atomics, 'atomics')}"
     lines = [
-        f"  divergence: {made.divergent_warps} warps ({percent(made.divergent_warps / warps)}) at "
+        f"  divergence: {made.divergent_warps} warps ({percent(diverging)}) at "
         "the guards of the result",
         f"  L1: {quantity(made.loads, 'elements')} loaded ({quantity(32 * made.load_sectors, 'B')} "
         f"in sectors), {quantity(made.stores, 'elements')} stored"
@@ -243,7 +246,7 @@ def bound_lines(found: Explanation) -> list[str]:
     if found.input_loads is not None and found.adds_per_load is not None:
         lines.append(
             f"reuse: L1 is asked for {found.input_loads:.3g} times the elements of inputs and "
-            f"parameters; each serves {found.adds_per_load:.3g} multiply-adds"
+            f"parameters; each serves {_uses(found, found.adds_per_load)}"
         )
     if found.uncached_ms is not None:
         lines.append(_uncached_line(found, found.uncached_ms))
@@ -254,6 +257,13 @@ def bound_lines(found: Explanation) -> list[str]:
         lines.append(f"limits: {limits}{floor}")
         lines.append(f"bound: {milliseconds(found.bound_ms)} ms, set by {found.bound_by}")
     return lines + _measured_lines(found.measured, found.bound_fraction, "bound")
+
+
+def _uses(found: Explanation, adds: float) -> str:
+    """What a loaded element is used for: the operations that were counted, else multiply-adds."""
+    made = [kernel.accesses for kernel in found.kernels if kernel.accesses is not None]
+    operations, loads = sum(one.operations for one in made), sum(one.loads for one in made)
+    return f"{operations / loads:.3g} operations" if operations else f"{adds:.3g} multiply-adds"
 
 
 def _uncached_line(found: Explanation, bound_ms: float) -> str:
@@ -285,9 +295,16 @@ def _measured_lines(measured: Measured | None, share: float | None, what: str) -
     if measured is None:
         return ["measured: no time of it is recorded (rooftile climb measures one)"]
     cold = f", cold {milliseconds(measured.cold_ms)}" if measured.cold_ms is not None else ""
-    rest = f": {percent(share)} of the {what}" if share is not None else ""
+    rest = "" if share is None else f": {_slowness(share, what)}"
     where = f"{measured.hardware}; {measured.source}"
     return [f"measured: {milliseconds(measured.median_ms)} ms{cold}{rest} ({where})"]
+
+
+def _slowness(share: float, what: str) -> str:
+    """How a time stands to the least one, of which it is 1 / ``share`` times as long."""
+    if share > 1:
+        return f"{1 / share:.2f} times the {what}, so faster than it allows"
+    return f"{1 / share:.3g} times the {what}, {percent(share)} of the speed that it allows"
 
 
 def comparison_table(compared: list[Comparison]) -> Sheet:

@@ -210,7 +210,7 @@ def _gpu(
     lines = title(problem, arguments.shape, found.strategy, found.summary, picked)
     lines += [*gpu_lines(found), ""]
     for kernel in found.kernels:
-        lines += [*kernel_lines(kernel), ""]
+        lines += [*kernel_lines(kernel, found.target.multiprocessors), ""]
     lines += bound_lines(found)
     output.show(*lines)
     if counted:

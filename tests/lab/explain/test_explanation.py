@@ -212,7 +212,7 @@ def test_advice_follows_from_the_numbers():
     assert "as the kernel's text has them" in advice(fast)[0]
     near = explained("direct_tile")
     near = dataclasses.replace(near, measured=measured(near.bound_ms / 0.9))
-    assert "90%" in advice(near)[0]
+    assert "1.11 times its bound" in advice(near)[0]
     assert "Arithmetic bounds it" in advice(explained("direct_tile"))[-1]
     moving = explained("im2col")
     assert f"{moving.moved_bytes / moving.problem.bytes:.1f} times" in advice(moving)[0]

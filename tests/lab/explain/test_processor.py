@@ -40,7 +40,7 @@ def test_few_units_leave_some_of_several_threads_idle(explained):
 
 def test_advice_follows_from_the_share_of_the_floor(explained):
     assert "No time of it" in dataclasses.replace(explained, units=1000).advice()[0]
-    assert "passes the floor" in measured(explained, 1.5).advice()[0]
+    assert "0.67 times the floor" in measured(explained, 1.5).advice()[0]
     assert "little is left" in measured(explained, 0.8).advice()[0]
     assert "larger tile" in measured(explained, 0.2).advice()[0]
 

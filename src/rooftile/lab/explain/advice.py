@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rooftile.lab.explain.explanation import ARITHMETIC, CACHES, MEMORY, Explanation
+from rooftile.lab.explain.explanation import (
+    ARITHMETIC,
+    CACHES,
+    MEMORY,
+    STEPS,
+    Explanation,
+)
 from rooftile.lab.explain.kernels import KernelView
 
 _NEAR = 0.75
@@ -28,7 +34,7 @@ _MOST_SENTENCES = 2
 
 def advice(found: Explanation) -> list[str]:
     """At most two sentences, the more telling first."""
-    rules = (_beyond, _device_filled, _banks, _contention, _bound, _latency, _divergence)
+    rules = (_beyond, _working, _device_filled, _banks, _contention, _bound, _latency, _divergence)
     sentences = [sentence for rule in rules for sentence in rule(found)]
     if not sentences:
         sentences = ["Nothing here stands out: measure (rooftile climb), or read the counters."]
@@ -39,10 +45,27 @@ def _beyond(found: Explanation) -> Iterator[str]:
     share = found.bound_fraction
     if share is not None and share > _BEYOND:
         yield (
-            f"It runs at {share:.0%} of the bound, which counts accesses as the kernel's text has "
-            "them: the compiler keeps values that the text reads again, or the caches hold the "
+            f"It takes {1 / share:.2f} times its bound, which counts accesses as the kernel's text "
+            "has them: the compiler keeps values that the text reads again, or the caches hold the "
             "arrays from launch to launch."
         )
+
+
+def _working(found: Explanation) -> Iterator[str]:
+    """Kernels that leave most multiprocessors without a block, where they take most of the time."""
+    there, bound = found.target.multiprocessors, found.bound_ms
+    if there is None or not bound:
+        return
+    for kernel, took in zip(found.kernels, found.kernels_ms, strict=True):
+        working = kernel.working(there)
+        if working <= _FAR * there and took > _FAR * bound and not _is_near(found):
+            threads = kernel.grid.block_threads * kernel.most_blocks
+            yield (
+                f"{kernel.name} works on {working} of {there} multiprocessors with {threads:,} "
+                f"thread{'' if threads == 1 else 's'}: its work in more blocks would use the "
+                "others."
+            )
+            return
 
 
 def _device_filled(found: Explanation) -> Iterator[str]:
@@ -52,7 +75,10 @@ def _device_filled(found: Explanation) -> Iterator[str]:
                 f"{kernel.name} keeps {kernel.spill_bytes} bytes a thread in local memory: a "
                 "smaller tile a thread would keep them in registers."
             )
+        there = found.target.multiprocessors
         few = kernel.waves is not None and kernel.waves < 1
+        if few and there is not None and kernel.working(there) <= _FAR * there:
+            continue  # `_working` says so where it matters.
         if few and _moves_much(kernel, found) and not _is_near(found):
             yield (
                 f"{kernel.name} has {kernel.grid.block_count} blocks, {kernel.waves:.0%} of what "
@@ -93,11 +119,13 @@ def _bound(found: Explanation) -> Iterator[str]:
         return
     if found.floor_ms and found.bound_ms <= found.floor_ms / _NEAR and _is_near(found):
         yield (
-            f"It runs at {share:.0%} of its bound, which is the problem's own floor: what is left "
-            "are fewer FLOPs (a transform) or fewer bytes (a lower precision)."
+            f"It takes {1 / share:.2f} times its bound, which is the problem's own floor: what is "
+            "left are fewer FLOPs (a transform) or fewer bytes (a lower precision)."
         )
         return
-    if found.bound_by == CACHES:
+    if found.bound_by == STEPS:
+        yield _steps(found)
+    elif found.bound_by == CACHES:
         yield _caches(found)
     elif found.bound_by == MEMORY and found.moved_bytes > 1.5 * found.problem.bytes:
         ratio = found.moved_bytes / found.problem.bytes
@@ -105,10 +133,18 @@ def _bound(found: Explanation) -> Iterator[str]:
             f"Its kernels move {ratio:.1f} times the compulsory bytes: fusing them would keep "
             "what lies between out of device memory."
         )
+    elif found.bound_by == MEMORY and any(kernel.accesses is None for kernel in found.kernels):
+        counted = "" if share is None else f", and it takes {1 / share:.3g} times as long as they"
+        yield (
+            "Only the bytes that it must move are counted, since the loads of its threads have no "
+            f"model{counted}: rooftile climb measures it, and --profile counts what it loads."
+        )
+    elif found.bound_by == MEMORY and share is not None and share < _NEAR:
+        return  # Memory does not hold it up.
     elif found.bound_by == MEMORY:
         ratio = found.moved_bytes / found.problem.bytes
         yield (
-            f"Device memory bounds it, and it moves {ratio:.2g} times the compulsory bytes: only "
+            f"Device memory bounds it, and it moves {ratio:.3g} times the compulsory bytes: only "
             "fusing it with its neighbours, or a narrower type, saves more."
         )
     elif found.bound_by == ARITHMETIC and share is None:
@@ -118,8 +154,8 @@ def _bound(found: Explanation) -> Iterator[str]:
         )
     elif found.bound_by == ARITHMETIC and share is not None and _FAR <= share < _NEAR:
         yield (
-            f"Arithmetic bounds it, and it runs at {share:.0%} of that: more multiply-adds for "
-            "each instruction that is none (a larger tile a thread) would bring it nearer."
+            f"Arithmetic bounds it, and it takes {1 / share:.2f} times as long: more multiply-adds "
+            "for each instruction that is none (a larger tile a thread) would bring it nearer."
         )
 
 
@@ -128,10 +164,12 @@ def _caches(found: Explanation) -> str:
     counted = [k.accesses for k in found.kernels if k.accesses is not None]
     shared = sum(a.shared_reads for a in counted)
     passes = sum(a.cache_passes for a in counted)
-    adds = found.problem.flops / 2 / 32 / passes
+    operations = sum(a.operations for a in counted)
+    adds = (operations or found.problem.flops / 2) / 32 / passes
+    what = "operations" if operations else "multiply-adds"
     if shared > passes / 2:
         return (
-            f"A read of shared memory serves {adds:.2g} multiply-adds of its warp: several "
+            f"A read of shared memory serves {adds:.2g} {what} of its warp: several "
             "results a thread, in registers, would share each value."
         )
     if (found.input_loads or 0) < _TWICE:
@@ -141,8 +179,19 @@ def _caches(found: Explanation) -> str:
         )
     return (
         f"Every element is loaded {found.input_loads or 0:.0f} times from global memory, and a "
-        f"read serves {adds:.2g} multiply-adds of its warp: a tile in shared memory or in "
+        f"read serves {adds:.2g} {what} of its warp: a tile in shared memory or in "
         "registers would be loaded once for many."
+    )
+
+
+def _steps(found: Explanation) -> str:
+    """The kernel whose threads wait longest for their own results."""
+    kernel, _ = max(zip(found.kernels, found.kernels_ms, strict=True), key=lambda pair: pair[1])
+    steps = kernel.accesses.steps if kernel.accesses is not None else 0.0
+    return (
+        f"{kernel.name} makes {steps:,.0f} steps one after another, each of which waits for the "
+        "one before: more threads, or several results a thread that wait for nobody, shorten "
+        "that chain."
     )
 
 
@@ -157,17 +206,15 @@ def _latency(found: Explanation) -> Iterator[str]:
         )
     elif share is not None and share < _FAR:
         yield (
-            f"It runs at {share:.0%} of its bound and no resource explains it: latency or "
+            f"It takes {1 / share:.3g} times its bound and no resource explains it: latency or "
             "instructions do; --profile shows the stalls."
         )
 
 
 def _divergence(found: Explanation) -> Iterator[str]:
     kernel = _largest(found)
-    if kernel.accesses is None:
-        return
-    share = kernel.accesses.divergent_warps / (kernel.grid.warps() * kernel.launches)
-    if share > _MANY_DIVERGE:
+    share = kernel.divergent_share
+    if share is not None and share > _MANY_DIVERGE:
         yield (
             f"{share:.0%} of the warps of {kernel.name} diverge at a guard: tiles that divide the "
             "result, or fit it closely, would idle fewer threads."

@@ -22,7 +22,6 @@ _CHARACTER = 6.2
 """Pixels of a character, about."""
 _WIDEST = 960
 """Pixels; panels that would go beyond begin a new row."""
-_MOST_CELLS = 5000
 
 _STYLE = """
 text{font:11px system-ui,sans-serif;fill:#222}
@@ -39,7 +38,7 @@ text{font:11px system-ui,sans-serif;fill:#222}
 def picture(strategy: GpuStrategy, problem: Problem, config: Config) -> str:
     """The picture of a rung's first block.
 
-    Raises `InputError` where nobody drew the rung, or it would have too many cells.
+    Raises `InputError` for a rung without a picture.
     """
     panels = strategy.picture(problem, config)
     if not panels:
@@ -48,10 +47,7 @@ def picture(strategy: GpuStrategy, problem: Problem, config: Config) -> str:
 
 
 def drawing(panels: Panels, legend: Mapping[Role, str] = LEGEND) -> str:
-    """Panels as SVG, with what their roles mean.  Raises `InputError` for too many cells."""
-    cells = sum(len(row) for panel in panels for row in panel.cells)
-    if cells > _MOST_CELLS:
-        raise InputError("picture", f"{cells:,} cells", f"at most {_MOST_CELLS:,}: a smaller tile")
+    """Panels as SVG, with what their roles mean."""
     return serialised(_drawn(panels, legend)) + "\n"
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from rooftile.analysis.bounds import working_share
 from rooftile.devices.select import parse_device
 from rooftile.errors import InputError
 from rooftile.lab.explain.kernels import KernelView, kernel_views
@@ -19,6 +20,9 @@ from rooftile.strategies import Strategy
 from rooftile.strategies.gpu import Config, GpuStrategy, of_launches
 
 ARITHMETIC, MEMORY, CACHES = "arithmetic", "device memory", "L1 and shared memory"
+STEPS = "steps that follow each other"
+_PASS_BYTES = 128
+"""Bytes that a multiprocessor takes in a cycle."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,8 @@ class Explanation:
     missing: str
     """What is not known, and why; empty where nothing is missing."""
     measured: Measured | None = None
+    kernels_ms: tuple[float, ...] = ()
+    """The bound of each of ``kernels`` by its tightest limit; 0 where none is known."""
 
     @property
     def bound_fraction(self) -> float | None:
@@ -189,6 +195,7 @@ def explain(
         floor_ms=_floor(problem, strategy.precision, target),
         missing="; ".join(filter(None, (views.missing, _unknown(strategy, target)))),
         measured=measured,
+        kernels_ms=tuple(map(_most, each)),
     )
 
 
@@ -212,18 +219,32 @@ def _most(limits: Mapping[str, float]) -> float:
 def _limits(
     kernel: KernelView, strategy: GpuStrategy, problem: Problem, target: Target
 ) -> dict[str, float]:
-    """The least time in ms that each limit allows one kernel."""
+    """The least time in ms that each limit allows one kernel on the multiprocessors that work."""
     found = {}
-    rate = _rate(strategy, target)
+    rate, passes, steps = _rate(strategy, target), target.passes_per_ms(), target.steps_per_ms()
+    lanes = None if strategy.tensor_cores else target.lanes
     # Transforms save multiplications, and nobody tells how many.
     if kernel.sums and rate is not None and not strategy.transforms:
-        found[ARITHMETIC] = 1e-6 * problem.flops / rate
+        found[ARITHMETIC] = 1e-6 * problem.flops / (rate * _share(kernel, target, lanes))
+    working = _share(kernel, target)
     if target.bandwidth_gb_s is not None:
-        found[MEMORY] = 1e-6 * (kernel.read_bytes + kernel.written_bytes) / target.bandwidth_gb_s
-    passes = target.passes_per_ms()
+        most = target.bandwidth_gb_s
+        if passes is not None:
+            most = min(most, 1e-6 * _PASS_BYTES * passes * working)
+        found[MEMORY] = 1e-6 * (kernel.read_bytes + kernel.written_bytes) / most
     if kernel.accesses is not None and passes is not None:
-        found[CACHES] = kernel.accesses.cache_passes / passes
+        found[CACHES] = kernel.accesses.cache_passes / (passes * working)
+    if kernel.accesses is not None and kernel.accesses.steps and steps is not None:
+        found[STEPS] = kernel.accesses.steps / steps
     return found
+
+
+def _share(kernel: KernelView, target: Target, lanes: int | None = None) -> float:
+    """The share of the GPU's multiprocessors, or of their lanes, that a kernel can use."""
+    if target.multiprocessors is None:
+        return 1.0
+    threads = kernel.grid.block_threads
+    return working_share(kernel.most_blocks, threads, target.multiprocessors, lanes)
 
 
 def _rate(strategy: GpuStrategy, target: Target) -> float | None:
@@ -254,7 +275,12 @@ def _kernel_json(kernel: KernelView) -> dict[str, Any]:
     fields = dataclasses.asdict(kernel)
     grid = kernel.grid
     fields["grid"], fields["block"] = list(grid.blocks), list(grid.block)
-    counts = {"blocks": grid.block_count, "threads": grid.threads, "warps": grid.warps()}
+    counts: dict[str, Any] = {
+        "blocks": grid.block_count,
+        "threads": grid.threads,
+        "warps": grid.warps(),
+        "divergent_share": kernel.divergent_share,
+    }
     if kernel.occupancy is not None:
         fields["occupancy"]["binding"] = list(kernel.occupancy.binding)
     return {**fields, **counts}

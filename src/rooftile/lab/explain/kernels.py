@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +26,8 @@ class KernelView:
     launches: int
     grid: Grid
     """x first."""
+    most_blocks: int
+    """Blocks of the launch that has most of them."""
     registers: int | None
     shared_bytes: int | None
     """Static and dynamic shared memory of a block."""
@@ -39,6 +42,17 @@ class KernelView:
     written_bytes: int
     sums: bool
     """Whether the problem's multiply-adds are in it."""
+
+    @property
+    def divergent_share(self) -> float | None:
+        """Warps that diverge at a guard, over all warps of all launches; None without a model."""
+        if self.accesses is None:
+            return None
+        return self.accesses.divergent_warps / (self.grid.warps() * self.launches)
+
+    def working(self, multiprocessors: int) -> int:
+        """Multiprocessors that have a block of it."""
+        return min(self.most_blocks, multiprocessors)
 
 
 @dataclass(frozen=True)
@@ -93,6 +107,7 @@ def _view(
         name=launch.kernel,
         launches=len(steps),
         grid=grid,
+        most_blocks=max(math.prod(step.launch.grid) for step in steps),
         registers=taken.registers if taken else None,
         shared_bytes=shared,
         spill_bytes=taken.frame_bytes if taken else None,

@@ -144,14 +144,14 @@ class CpuExplanation:
             yield "No time of it is recorded: rooftile climb measures one."
         elif share > 1:
             yield (
-                f"It passes the floor ({share:.0%}): a transform saves FLOPs, or the caches hold "
-                "the arrays."
+                f"It takes {1 / share:.2f} times the floor: a transform saves FLOPs, or the caches "
+                "hold the arrays."
             )
         elif share >= _NEAR:
-            yield f"It runs at {share:.0%} of the floor: little is left at this precision."
+            yield f"It takes {1 / share:.2f} times the floor: little is left at this precision."
         elif self.bound.limit == "memory" and share < _FAR:
             yield (
-                f"Memory sets the floor, and it runs at {share:.2%} of it: not memory but "
+                f"Memory sets the floor, and it takes {1 / share:.3g} times that: not memory but "
                 "instructions, latency or the call itself take its time."
             )
         elif self.bound.limit == "memory":
@@ -161,7 +161,7 @@ class CpuExplanation:
             )
         elif share < _FAR:
             yield (
-                f"Arithmetic bounds the problem and it runs at {share:.0%} of it: more "
+                f"Arithmetic bounds the problem and it takes {1 / share:.3g} times that: more "
                 "multiply-adds for each load (a larger tile in registers) would bring it nearer."
             )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rooftile.analysis.architectures import ARCHITECTURES, GPUS, Multiprocessor, capability
-from rooftile.analysis.bounds import bytes_under_way
+from rooftile.analysis.bounds import STEP_CYCLES, bytes_under_way
 from rooftile.devices.gpu import Description
 from rooftile.devices.select import open_gpu, parse_device
 from rooftile.errors import DeviceMissing, InputError
@@ -36,6 +36,8 @@ class Target:
     cache_bytes: int | None = None
     """The last-level cache."""
     ceilings: GpuCeilings | None = None
+    lanes: int | None = None
+    """float32 multiply-adds of a multiprocessor a cycle."""
     latency_ns: float | None = None
     """How long device memory takes to answer, where that was measured."""
 
@@ -61,6 +63,10 @@ class Target:
         if self.multiprocessors is None or self.clock_mhz is None:
             return None
         return 1e3 * self.multiprocessors * self.clock_mhz
+
+    def steps_per_ms(self) -> float | None:
+        """Steps that a thread makes in a millisecond if each waits for the one before."""
+        return None if self.clock_mhz is None else 1e3 * self.clock_mhz / STEP_CYCLES
 
 
 def find_target(device: str, architecture: str | None = None) -> Target:
@@ -94,6 +100,7 @@ def _product(architecture: str, source: str) -> Target:
         fma_gflops=gpu.peak_gflops,
         bandwidth_gb_s=gpu.bandwidth_gb_s,
         machine=preset(key),
+        lanes=gpu.lanes,
     )
 
 
@@ -116,8 +123,17 @@ def _of_device(found: Description) -> Target:
         machine=Machine.of(found),
         cache_bytes=found.cache_bytes,
         ceilings=ceilings,
+        lanes=_lanes(found.architecture) if cuda else None,
         latency_ns=latency.ns if latency else None,
     )
+
+
+def _lanes(architecture: str) -> int | None:
+    """Those of a product of an architecture; None for one that we do not know."""
+    try:
+        return GPUS[capability(architecture)].lanes
+    except InputError:
+        return None
 
 
 def _multiprocessor(found: Description) -> Multiprocessor | None:

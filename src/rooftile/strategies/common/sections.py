@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from rooftile.analysis.accesses import Counted, beside, stored_apart, stored_beside
-from rooftile.analysis.cooperation import block_scan, chain
+from rooftile.analysis.cooperation import block_scan, chain, in_turn
 from rooftile.devices.gpu import Launch
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.gpu import Config, GpuStrategy, Tunable
@@ -50,8 +49,8 @@ class InSections(GpuStrategy):
         turns = blocks(sections, block)
         within = block_scan("kogge_stone", block, turns)
         between = beside(sections, 8) + stored_beside(sections + 1, 8)
-        between += replace(within, steps=turns * within.steps)
+        between += in_turn(within, turns)
         within = block_scan("kogge_stone", block, blocks(count, block))
         moving = told + beside(count, moved) + stored_beside(count, moved)
-        moving += replace(within, steps=config["RUN"] * within.steps)
+        moving += in_turn(within, config["RUN"])
         return {"count_sections": counting, "scan_counts": between, last: moving}

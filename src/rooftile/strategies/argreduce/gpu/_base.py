@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -83,11 +84,14 @@ class GpuArgreduce(GpuStrategy):
         segments, rows = self.segments(problem, config), problem.rows
         if segments == 1:
             return {"segments": made + stored_apart(rows)}
-        size, shares = CARRIED_BYTES[problem.carried], _THREADS // self._lanes(problem)
+        size, lanes = CARRIED_BYTES[problem.carried], self._lanes(problem)
+        shares = _THREADS // lanes
         found = rows * segments
         finish = beside(found, size) + beside(found, PLACE_BYTES) + stored_apart(rows)
         finish += chain(found, blocks(segments, shares))
-        finish += shared_tree(shares // 2, "sequential", rows, (size + PLACE_BYTES) // 4)
+        tree = shared_tree(shares // 2, "sequential", rows, (size + PLACE_BYTES) // 4, lanes)
+        # Lanes side by side are of one share: a warp adds or does not.
+        finish += tree if lanes == 1 else replace(tree, divergent_warps=0)
         return {"segments": made + stored_apart(2 * found), "finish": finish}
 
     def _lanes(self, problem: Argreduce) -> int:

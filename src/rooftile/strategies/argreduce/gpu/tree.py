@@ -7,7 +7,7 @@ tournament).
 from __future__ import annotations
 
 from rooftile.analysis.accesses import Counted, apart
-from rooftile.analysis.cooperation import chain, shared_tree
+from rooftile.analysis.cooperation import chain, in_turn, shared_tree
 from rooftile.devices.gpu import Launch
 from rooftile.ops.argreduce import Argreduce
 from rooftile.strategies.argreduce.gpu._base import MOST_ROWS, PLACE_BYTES, GpuArgreduce
@@ -51,6 +51,7 @@ class Tree(GpuArgreduce):
         made += chain(count, config["LOADS"])
         words = (CARRIED_BYTES[problem.carried] + PLACE_BYTES) // 4
         made += shared_tree(config["THREADS"] // 2, "sequential", tiles, words)
+        made = in_turn(made, blocks(problem.rows, MOST_BLOCKS))
         return self.joined(problem, config, made)
 
 

@@ -55,7 +55,7 @@ class Vectors(InRows, GpuArgreduce):
         chunks = blocks(problem.columns, segments * team * loads)
         made += chain(count + again, chunks + loads * width)
         words = (CARRIED_BYTES[problem.carried] + PLACE_BYTES) // 4
-        made += shared_tree(team // 2, "sequential", teams, words)
+        made += shared_tree(team // 2, "sequential", teams, words, max(1, WARP // team))
         return self.joined(problem, config, made)
 
 

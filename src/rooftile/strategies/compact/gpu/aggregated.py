@@ -7,10 +7,8 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from rooftile.analysis.accesses import Counted, stored_apart
-from rooftile.analysis.cooperation import block_scan, increments
+from rooftile.analysis.cooperation import block_scan, in_turn, increments
 from rooftile.ops.compact import Compact
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.compact.gpu._base import Counting
@@ -31,7 +29,7 @@ class Aggregated(Counting):
         sections = blocks(problem.count, block)
         within = block_scan("kogge_stone", block, sections)
         made = self.kept(problem, config)
-        made += replace(within, steps=made.steps * within.steps)
+        made += in_turn(within, int(made.steps))
         return {"clear": stored_apart(1), "aggregated": made + increments(sections, 1, 1)}
 
 

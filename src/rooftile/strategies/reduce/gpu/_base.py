@@ -6,7 +6,7 @@ import math
 from typing import ClassVar
 
 from rooftile.analysis.accesses import Accesses, Counted, apart, stored_apart
-from rooftile.analysis.cooperation import chain, shared_tree
+from rooftile.analysis.cooperation import chain, in_turn, shared_tree
 from rooftile.devices.gpu import Launch
 from rooftile.ops.operator import SUM
 from rooftile.ops.reduce import Reduce
@@ -127,6 +127,7 @@ class TiledReduce(GpuReduce):
         """Tiles, and what they gave."""
         tiles = problem.rows * self.segments(problem, config)
         made = self.brought(problem, tiles) + self.in_block(problem, config, tiles)
+        made = in_turn(made, blocks(problem.rows, MOST_BLOCKS))
         return self.joined(problem, config, "segments", made)
 
 

@@ -6,10 +6,10 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 from __future__ import annotations
 
 from rooftile.analysis.accesses import Accesses, Counted, stored_beside
-from rooftile.analysis.cooperation import chain, shared_tree
+from rooftile.analysis.cooperation import chain, in_turn, shared_tree
 from rooftile.devices.gpu import Launch
 from rooftile.ops.reduce import Reduce
-from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
 from rooftile.strategies.common.rows import numbers_of
 from rooftile.strategies.gpu import Config, Step
 from rooftile.strategies.reduce.gpu._base import PersistentReduce
@@ -50,6 +50,7 @@ class Atomic(PersistentReduce):
         segments, rows = self.segments(problem, config), problem.rows
         made = self.brought(problem, 0) + self.shares(problem, config)
         made += shared_tree(config["THREADS"] // 2, "sequential", rows * segments)
+        made = in_turn(made, blocks(rows, MOST_BLOCKS))
         turns = Accesses(atomics=rows * segments, turns=segments, turns_if_equal=segments)
         meeting = chain(rows * segments, segments) + turns
         return {"clear": stored_beside(rows), "atomic": made + meeting}

@@ -6,9 +6,10 @@ Source: Harris, "Optimizing Parallel Reduction in CUDA" (NVIDIA, 2007), reductio
 from __future__ import annotations
 
 from rooftile.analysis.accesses import Counted
-from rooftile.analysis.cooperation import shared_tree
+from rooftile.analysis.cooperation import in_turn, shared_tree
 from rooftile.devices.gpu import Launch
 from rooftile.ops.reduce import Reduce
+from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
 from rooftile.strategies.common.operators import CARRIED_BYTES
 from rooftile.strategies.gpu import Config, Step
 from rooftile.strategies.reduce.gpu._base import PersistentReduce
@@ -32,6 +33,7 @@ class Persistent(PersistentReduce):
         words = CARRIED_BYTES[problem.carried] // 4
         made = self.brought(problem, held) + self.shares(problem, config)
         made += shared_tree(config["THREADS"] // 2, "sequential", held, words)
+        made = in_turn(made, blocks(problem.rows, MOST_BLOCKS))
         return self.joined(problem, config, "segments", made)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rooftile.analysis.accesses import Counted, beside, stored_apart
+from rooftile.analysis.accesses import WARP, Counted, beside, stored_apart
 from rooftile.analysis.cooperation import chain, shared_tree
 from rooftile.devices.gpu import Launch
 from rooftile.ops.reduce import Reduce
@@ -54,7 +54,7 @@ class Vectors(InRows, GpuReduce):
         made = beside(count, size, width) + stored_apart(teams)
         made += chain(count, blocks(share, config["LOADS"]) + config["LOADS"] - 1)
         words = CARRIED_BYTES[problem.carried] // 4
-        made += shared_tree(team // 2, "sequential", teams, words)
+        made += shared_tree(team // 2, "sequential", teams, words, max(1, WARP // team))
         return self.joined(problem, config, "segments", made)
 
 

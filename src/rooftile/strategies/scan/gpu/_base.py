@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -16,7 +15,7 @@ from rooftile.analysis.accesses import (
     stored_apart,
     stored_beside,
 )
-from rooftile.analysis.cooperation import chain, run_scan
+from rooftile.analysis.cooperation import chain, in_turn, run_scan
 from rooftile.devices.gpu import Launch
 from rooftile.ops.operator import SUM
 from rooftile.ops.scan import Scan
@@ -89,7 +88,7 @@ class LineScan(GpuScan):
 
     def by_sections(self, problem: Scan, section: int, made: Accesses) -> Counted:
         """What a block does in its sections of a line, which follow each other."""
-        inside = replace(made, steps=made.steps * blocks(problem.count, section))
+        inside = in_turn(made, blocks(problem.count, section))
         return {self.name: self.copied(problem) + inside}
 
 
@@ -106,11 +105,11 @@ class SectionScan(GpuScan):
         """A kernel on so many blocks."""
         return Launch(kernel, (grid, 1, 1), (config["BLOCK"], 1, 1))
 
-    def scanned(self, problem: Scan, config: Config, sections: int, in_turn: int = 1) -> Accesses:
+    def scanned(self, problem: Scan, config: Config, sections: int, turns: int = 1) -> Accesses:
         """So many sections in shared memory, of which a block has some one after another."""
         made = run_scan(config["BLOCK"], config["RUN"], sections, itemsize(problem) // 4)
         through = Accesses(shared_reads=sections * config["BLOCK"] * config["RUN"] / WARP)
-        return replace(made + through, steps=in_turn * made.steps)
+        return in_turn(made + through, turns)
 
     def scanned_sums(self, problem: Scan, config: Config, parts: int) -> Accesses:
         """The sums of every line's parts, scanned by a block a line."""

@@ -6,8 +6,6 @@ Processors", SC 2009 (a warp a row).
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from rooftile.analysis.accesses import WARP, Counted, beside, row_loads, stored_apart
@@ -55,9 +53,8 @@ class Teams(GpuSegmented):
         made += beside(2 * problem.segments, offset) + stored_apart(problem.segments)
         made += chain(problem.count, blocks(length, team))
         words = CARRIED_BYTES[problem.carried] // 4
-        tree = shared_tree(team // 2, "sequential", problem.segments, words)
-        # Teams narrower than a warp share its requests.
-        return {"teams": made + replace(tree, shared_reads=tree.shared_reads * lanes / WARP)}
+        made += shared_tree(team // 2, "sequential", problem.segments, words, WARP // lanes)
+        return {"teams": made}
 
 
 STRATEGY = Teams()

@@ -6,12 +6,10 @@ Primitives for GPU Computing" (Graphics Hardware 2007).
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from rooftile.analysis.accesses import Counted, beside, broadcasts, stored_apart, stored_beside
-from rooftile.analysis.cooperation import chain, run_scan
+from rooftile.analysis.cooperation import chain, in_turn, run_scan
 from rooftile.devices.gpu import Launch
 from rooftile.ops.segmented_scan import SegmentedScan
 from rooftile.strategies.common.grid import beyond_block, blocks
@@ -85,7 +83,7 @@ class Flagged(GpuSegmentedScan):
         size, turns = CARRIED_BYTES[problem.carried], self.stretch(problem, config) // (block * run)
         # A value and a flag are two requests.
         within = run_scan(block, run, blocks(problem.count, block * run), size // 4 + 1)
-        within = replace(within, steps=turns * within.steps)
+        within = in_turn(within, turns)
         read = beside(x.size, x.numpy.itemsize) + beside(x.size, 1) + within
         sums = broadcasts(2 * stretches, 1) + stored_apart(stretches) + chain(stretches, stretches)
         return {

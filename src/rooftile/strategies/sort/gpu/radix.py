@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rooftile.analysis.accesses import WARP, Accesses, Counted, beside, stored_apart, stored_beside
-from rooftile.analysis.cooperation import block_scan, chain, shared_tree
+from rooftile.analysis.cooperation import block_scan, chain, in_turn, shared_tree
 from rooftile.devices.gpu import Launch
 from rooftile.ops.sort import Sort
 from rooftile.strategies.common.grid import blocks
@@ -82,7 +82,7 @@ class Radix(GpuSort):
         turns = blocks(_DIGITS * self.tiles(problem, config), block)
         within = block_scan("kogge_stone", block, passes * problem.lines * turns)
         between = beside(totals) + stored_beside(totals)
-        between += replace(within, steps=passes * turns * within.steps)
+        between += replace(in_turn(within, turns), steps=passes * turns * within.steps)
         within = block_scan("kogge_stone", block, passes * tiles)
         moving = self.moved(problem, passes) + chain(2 * passes * count, 0)
         moving += replace(within, steps=passes * (2 * run + 2 * _DIGITS + within.steps))

@@ -128,3 +128,12 @@ def test_segments():
     offsets = np.array([0, 3, 3, 10], np.int32)
     assert (rooftile.segmented_reduce(x, offsets) == [3, 0, 42]).all()
     assert (rooftile.segmented_reduce(x, offsets, "max")[[0, 2]] == [2, 9]).all()
+
+
+def test_axes_with_others_between_them_are_right_in_each_call_alike():
+    x = GENERATOR.standard_normal((3, 4, 5), np.float32)
+    out = np.empty(4, np.float32)
+    for _ in range(3):
+        np.testing.assert_allclose(rooftile.reduce(x, axis=(0, 2)), x.sum((0, 2)), rtol=1e-5)
+        assert rooftile.reduce(x, axis=(0, 2), out=out) is out
+        np.testing.assert_allclose(out, x.sum((0, 2)), rtol=1e-5)

@@ -52,8 +52,11 @@ def reduce(
     axes = None if axis is None else axes_of(axis, len(shape))
     if axes is not None and axes != tuple(range(axes[0], axes[-1] + 1)):
         kept = tuple(one for one in range(len(shape)) if one not in axes)
-        x = transpose(x, (*kept, *axes), device=device)
-        axes = tuple(range(len(kept), len(shape)))
+        moved = transpose(x, (*kept, *axes), device=device)
+        last = tuple(range(len(kept), len(shape)))
+        # A call of its own: what would be kept of this one reads x as it lies.
+        options: Any = {"precision": precision, "strategy": strategy, "device": device}
+        return reduce(moved, operator=operator, axis=last, out=out, **options)
     given = Arguments(x)
     array = given.take("x", x, ANY, dtypes=DTYPES)
     problem = _reduce(tuple(array.shape), axes, _dtype(array), combining)

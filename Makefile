@@ -34,6 +34,7 @@ help:
 	@sed -n 's/^# \{0,1\}//p' Makefile | sed '/^$$/q'
 
 demo: $(USER_ENV)/installed
+	@echo 'Classifying images with $(MODEL); its kernels are compiled at their first use.'
 	$(USER_ENV)/bin/rooftile run $(MODEL)
 
 # A process of a test reads the bytecode that another one wrote, also where the user's environment
@@ -98,6 +99,7 @@ bench-gpu: $(BENCH_GPU_ENV)/installed
 
 # A link that leads nowhere, or a page that no menu has, is an error.
 docs: $(DOCS_ENV)/installed
+	@echo 'Building the pages and checking their links.'
 	$(DOCS_ENV)/bin/mkdocs build --strict --quiet
 	@echo 'build/site/index.html'
 
@@ -117,8 +119,10 @@ $(BENCH_ENV)/installed: EXTRAS := [peers]
 $(DOCS_ENV)/installed: EXTRAS := [docs]
 $(BENCH_GPU_ENV)/installed: EXTRAS := [torch,cuda]
 %/installed: pyproject.toml
-	@set -e; $(find_python); "$$python" -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.$(EXTRAS)'
+	@set -e; $(find_python); echo "Making the virtual environment $(@D) with $$python."; "$$python" -m venv $(@D)
+	@echo 'Installing rooftile$(EXTRAS) and what it needs into $(@D), once; pip names each package as it comes.'
+	$(@D)/bin/python -m pip install --disable-pip-version-check --progress-bar off --no-compile --editable '.$(EXTRAS)'
+	@echo 'Compiling the packages of $(@D).'
 	@# pip would compile on one core.  Some packages hold templates of modules, which cannot be.
 	@$(@D)/bin/python -m compileall -q -j 0 $(@D)/lib > /dev/null || true
 	@touch $@

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rooftile.cli import main
-from rooftile.cli._main import _COMMANDS
+from rooftile.cli._help import COMMANDS
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
@@ -69,7 +69,7 @@ def test_the_readme_has_examples():
     assert PYTHON.search((ROOT / "README.md").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("command", _COMMANDS)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_option_of_a_command_is_documented(command, capsys):
     with pytest.raises(SystemExit) as ended:
         main([command, "--help"])

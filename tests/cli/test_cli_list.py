@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import subprocess
 import sys
@@ -129,3 +130,9 @@ def test_bash_completes(words, expected):
 def test_zsh_loads_bashs_completion_first():
     parser = argparse.ArgumentParser()
     assert completion.script(parser, "zsh").startswith("autoload")
+
+
+@pytest.mark.parametrize("what", ["operations", "shapes", "strategies", "models", "experiments"])
+def test_a_list_shows_no_marks_of_code(call, call_json, what):
+    assert "`" not in call("list", what)[1]
+    assert "`" not in json.dumps(call_json("list", what))

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import get_args
 
 import pytest
 
 import rooftile
-from rooftile.cli import _options, _output, main
+from rooftile.cli import _main, _options, _output, main
+from rooftile.cli._help import COMMANDS, GROUPS
 from rooftile.ops import Precision
 
 
@@ -59,6 +62,38 @@ def test_wrong_usage_is_exit_code_2(arguments, capsys):
         main(arguments)
     assert ended.value.code == 2
     assert "usage: rooftile" in capsys.readouterr().err
+
+
+def test_without_arguments_it_says_where_to_begin(capsys):
+    with pytest.raises(SystemExit):
+        main([])
+    said = capsys.readouterr().err
+    for command in ("rooftile run lenet5", "rooftile climb conv2d", "rooftile --help"):
+        assert command in said
+    # What it proposes can be asked for.
+    for line in re.findall(r"^  rooftile (\w+.*?)  ", said, re.MULTILINE):
+        assert _main._parser().parse_args(line.split()).command
+
+
+@pytest.mark.parametrize("columns", ["80", "200", "40"])
+def test_help_lists_every_command_once_in_its_group(capsys, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", columns)
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    told = capsys.readouterr().out
+    for title, names in GROUPS.items():
+        assert f"\n{title}:\n" in told
+        for name in names:
+            assert len(re.findall(rf"^  {name} +\S", told, re.MULTILINE)) == 1
+    files = {path.stem for path in Path(_main.__file__).parent.glob("[a-z]*.py")}
+    assert set(COMMANDS) == files
+
+
+@pytest.mark.parametrize("command", ["list", "history", "report", "tune"])
+def test_help_names_no_default_device_that_is_none(capsys, command):
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    assert "default cpu" not in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,24 @@
 from __future__ import annotations
 
+import argparse
 import json
 import re
+from types import SimpleNamespace
 
 import pytest
 
-from rooftile.cli import _grid
+from rooftile.cli import _grid, tune
 from rooftile.cli._output import Output
+from rooftile.cli.tune import _show
+from rooftile.devices import select
+from rooftile.errors import DeviceMissing
+from rooftile.lab.history.compare import Comparison
 from rooftile.lab.history.store import records
+from rooftile.lab.records import Row
 from rooftile.lab.tune.search import Search, Trial
+from rooftile.lab.tune.winner import Crowned
 from rooftile.ops import parse
+from rooftile.runtime.timing.host import Timing
 from rooftile.strategies import strategy
 
 pytestmark = [pytest.mark.alone, pytest.mark.usefixtures("on_grid", "plainly_compiled")]
@@ -24,7 +33,8 @@ def test_a_search_its_winner_and_the_history(call, history_path, opencl_device):
     assert code == 0, err
     assert max(map(len, out.splitlines())) <= 80
     assert "4 passed" in out
-    assert "winner, on fresh inputs: GROUPS=" in out
+    # A search of four may find nothing that beats the default.
+    assert re.search(r"(winner|the default stays), on fresh inputs: GROUPS=", out)
     assert "against direct_tile, which is picked so far:" in " ".join(out.split())
     assert len(re.findall(r"best [0-9.]+ ms", err)) == 4
     assert len(records(command="tune")) == 4
@@ -154,3 +164,42 @@ def test_without_a_strategy_it_is_the_one_that_is_picked(call_json, opencl_devic
     assert len(found["trials"]) == 2
     assert json.dumps(found["problem"])
     assert found["problem"]["operation"] == parse("conv2d", SHAPE).operation
+
+
+@pytest.mark.parametrize("default_wins", [True, False])
+def test_a_default_that_stays_is_called_no_winner(capsys, default_wins):
+    rung, timing = strategy("conv2d", "row_local", "opencl"), Timing(1.0, 1.0, 1.0, 1.0, 3, True)
+    rows = [
+        Row("strategy", "row_local", "opencl:0", "ieee", "passed", config={"ITEMS": items},
+            time_ms=timing, gflops=1.0, gbps=1.0)
+        for items in (64, 128)
+    ]  # fmt: skip
+    against = None if default_wins else Comparison("faster", 0.8, 0.7, 0.9, 0.01, 0.95, (9, 9))
+    crowned = Crowned(rows[0 if default_wins else 1], rows[0], against, None)
+    device = SimpleNamespace(description=SimpleNamespace(name="a device"))
+    search = SimpleNamespace(strategy=rung, device=device)
+    _show(Output(argparse.Namespace(json=False)), search, [], crowned, "row_local")
+    out = capsys.readouterr().out
+    assert ("the default stays, on fresh inputs: ITEMS=64" in out) == default_wins
+    assert ("winner, on fresh inputs: ITEMS=128" in out) != default_wins
+
+
+@pytest.mark.parametrize(
+    ("there", "taken"), [(("cuda", "opencl"), "cuda"), (("opencl",), "opencl")]
+)
+def test_without_a_device_it_is_the_first_that_there_is(monkeypatch, there, taken):
+    def counted(kind):
+        if kind not in there:
+            raise DeviceMissing(kind, "it")
+        return 1
+
+    monkeypatch.setattr(select, "count_gpus", counted)
+    assert tune._first_device() == taken
+
+
+def test_without_any_device_it_says_what_it_looked_for(call, monkeypatch):
+    monkeypatch.setattr(select, "count_gpus", lambda kind: 0)
+    code, out, err = call("tune", "conv2d")
+    assert (code, out) == (1, "")
+    assert "a device of CUDA or OpenCL to tune on" in err
+    assert "got 'cpu'" not in err

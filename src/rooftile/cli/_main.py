@@ -9,28 +9,12 @@ import sys
 from collections.abc import Sequence
 
 import rooftile
+from rooftile.cli._help import COMMANDS, grouped, where_to_begin
 from rooftile.cli._options import count
 from rooftile.errors import InputError, RooftileError
 
-_COMMANDS = (
-    "run",
-    "train",
-    "climb",
-    "tune",
-    "audit",
-    "explain",
-    "history",
-    "compare",
-    "report",
-    "reproduce",
-    "submit",
-    "ranking",
-    "devices",
-    "predict",
-    "list",
-    "completion",
-)
 _PURPOSE = "Convolutional networks and parallel patterns, up to the hardware's roof."
+_BELOW = "one of those below; rooftile COMMAND --help tells its options"
 _USAGE = 2
 _INTERRUPTED = 130
 """What a shell reports for a program that Ctrl-C ended."""
@@ -44,6 +28,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     traceback unless ``--debug``.
     """
     words = sys.argv[1:] if arguments is None else arguments
+    if not words:
+        print(f"usage: rooftile COMMAND ...\n\n{_PURPOSE}\n\n{where_to_begin()}", file=sys.stderr)
+        raise SystemExit(_USAGE)
     parsed = _parser(words[0] if words else "").parse_args(words)
     try:
         _check_device(parsed.device)
@@ -80,28 +67,35 @@ def _parser(word: str = "") -> argparse.ArgumentParser:
     tell of all of them."""
     parser = argparse.ArgumentParser(prog="rooftile", description=_PURPOSE)
     parser.add_argument("--version", action="version", version=f"rooftile {rooftile.__version__}")
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for name in (word,) if word in _COMMANDS and word != "completion" else _COMMANDS:
+    # A command without ``help`` is not listed: `grouped` lists all of them.
+    commands = parser.add_subparsers(
+        title="commands", required=True, metavar="COMMAND", help=_BELOW
+    )
+    purposes = {}
+    for name in (word,) if word in COMMANDS and word != "completion" else COMMANDS:
         module = importlib.import_module(f"rooftile.cli.{name}")
-        doc = (module.__doc__ or "").partition("\n")[0]
-        command = commands.add_parser(name, help=doc, description=module.__doc__)
+        purposes[name] = (module.__doc__ or "").partition("\n")[0]
+        command = commands.add_parser(name, description=module.__doc__)
         command.formatter_class = argparse.RawDescriptionHelpFormatter
         module.add_arguments(command)
-        _add_common(command)
+        _add_common(command, getattr(module, "DEVICE", "where to compute (default cpu)"))
         # A command that only looks things up shows every device, unless one is named.
         command.set_defaults(
             command=module.command, parser=parser, **getattr(module, "DEFAULTS", {})
         )
+    if len(purposes) == len(COMMANDS):
+        parser.formatter_class = argparse.RawDescriptionHelpFormatter
+        parser.epilog = grouped(purposes)
     return parser
 
 
-def _add_common(parser: argparse.ArgumentParser) -> None:
+def _add_common(parser: argparse.ArgumentParser, device: str) -> None:
     group = parser.add_argument_group("common")
     group.add_argument(
         "--device",
         default="cpu",
         metavar="cpu|cuda[:N]|opencl[:N]",
-        help="where to compute (default cpu)",
+        help=device,
     )
     group.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     group.add_argument(

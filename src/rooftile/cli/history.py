@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rooftile.lab.history.store import Record
 
 DEFAULTS = {"device": None}
+DEVICE = "only what was measured on that device (default: on all)"
 _LAST = 40
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 

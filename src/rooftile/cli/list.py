@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _KINDS = ("cpu", "cuda", "opencl")
 DEFAULTS = {"device": None}
+DEVICE = "only strategies of that kind of device (default: of all)"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rooftile.lab.report import Content
 
 DEFAULTS = {"device": None}
+DEVICE = "only what was measured on that device (default: on all)"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from rooftile.lab.tune.winner import Crowned
     from rooftile.runtime.timing.host import Timing
 
+DEFAULTS = {"device": None}
+DEVICE = "whose kernels (default: the first GPU that there is, by CUDA, else by OpenCL)"
 _SHOWN = 10
 """Configs that are listed, the fastest first."""
 
@@ -78,6 +80,7 @@ def command(arguments: argparse.Namespace) -> int:
     from rooftile.runtime.choice import choose
     from rooftile.runtime.winners import tuned_config
 
+    arguments.device = arguments.device or _first_device()
     if parse_device(arguments.device)[0] == "cpu":
         expected = "cuda or opencl: strategies of the CPU have no tunables"
         raise InputError("device", repr(arguments.device), expected)
@@ -111,6 +114,22 @@ def command(arguments: argparse.Namespace) -> int:
     _show(output, search, trials, crowned, pick.name)
     warn_if_busy(output, {**_times(trials), "the winner": crowned.winner.time_ms})
     return 0
+
+
+def _first_device() -> str:
+    """The kind of the first device whose strategies have tunables.  Raises `DeviceMissing`."""
+    from rooftile.devices.select import count_gpus
+    from rooftile.errors import DeviceMissing
+
+    for kind in ("cuda", "opencl"):
+        with contextlib.suppress(DeviceMissing):
+            if count_gpus(kind):
+                return kind
+    raise DeviceMissing(
+        "a device of CUDA or OpenCL to tune on (strategies of the CPU have no tunables; rooftile "
+        "climb measures them)",
+        "what rooftile devices names",
+    )
 
 
 def _times(trials: Sequence[Trial]) -> dict[str, Timing | None]:
@@ -199,10 +218,13 @@ def _show(
     output.show(*_reasons(trials))
     time = crowned.winner.time_ms
     config = words(crowned.winner.config)
-    output.show(f"winner, on fresh inputs: {config}: {milliseconds(time.median if time else 0)} ms")
-    if crowned.against_default is None:
-        output.show("  no config is faster than the default beyond doubt")
+    told = f"{config}: {milliseconds(time.median if time else 0)} ms"
+    if crowned.winner is crowned.default:
+        output.show(f"the default stays, on fresh inputs: {told}")
+        output.show("  no other config is faster beyond doubt")
     else:
+        output.show(f"winner, on fresh inputs: {told}")
+    if crowned.against_default is not None:
         output.show(f"  against the default: {crowned.against_default}")
     if crowned.against_pick is not None:
         output.show(f"  against {pick}, which is picked so far: {crowned.against_pick}")

@@ -134,6 +134,7 @@ def _of_module(module: ModuleType, package: str) -> Operation:
 
 
 def _summary(module: ModuleType) -> str:
-    """The first paragraph of what a module says of itself, without the operation's name."""
+    """The first paragraph of what a module says of itself, without the operation's name and marks
+    of code."""
     paragraph = (module.__doc__ or "").partition("\n\n")[0]
-    return " ".join(re.sub(r"^`\w+`: ", "", paragraph).split())
+    return " ".join(re.sub(r"^`\w+`: ", "", paragraph).replace("`", "").split())

@@ -24,7 +24,7 @@ class NaiveTransposed(Naive):
     name = "naive_transposed"
     order = 38
     source = "naive"
-    summary = "`naive` with neighbours in a column: what uncoalesced accesses cost"
+    summary = "naive with neighbours in a column: what uncoalesced accesses cost"
     along_rows = True
 
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:

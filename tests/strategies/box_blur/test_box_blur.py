@@ -183,3 +183,17 @@ def test_problems():
     for wrong in ({"height": 0}, {"radius": -1}, {"radius": 1001}, {"channels": 2}):
         with pytest.raises(InputError):
             BoxBlur(**{"height": 3, "width": 4, "radius": 1, **wrong})
+
+
+@pytest.mark.parametrize(
+    ("size", "radius"),
+    [((97, 13), 125), ((1, 13, 3), 125), ((31, 129, 3), 125), ((8, 8), 125), ((31, 2, 3), 125)],
+)
+def test_windows_far_larger_than_the_image(size, radius, opencl_device):
+    """No rung that is asked for such a problem divides by the bytes that its blocks make."""
+    height, width, *channels = size
+    problem = BoxBlur(height, width, radius, *channels)
+    for rung in ladder("box_blur", "cuda"):
+        assert rung.why_not(problem) is None or rung.defaults(problem)
+    (naive,) = (rung for rung in GPU if rung.name == "naive")
+    assert verify(problem, naive, device=opencl_device, neighbours=False).passed

@@ -96,6 +96,14 @@ def test_any_problem_with_any_config_on_a_gpu(rung, opencl_device, data):
     ).raise_if_wrong()
 
 
+@pytest.mark.parametrize("mask", [(3, 1, 3), (3, 3, 1)])
+def test_flat_masks_of_several_channels_as_drivers_optimise(mask, opencl_device, optimised):
+    """Intel's compiler made one index of two where a tap's place was added to its channel's."""
+    problem = Conv3d(8, 8, 8, mask, "zero", 1, 2, 1, "batch")
+    march = strategy("conv3d", "march", "opencl")
+    assert verify(problem, march, device=opencl_device, neighbours=False).passed
+
+
 @pytest.mark.parametrize("rung", CPU, ids=named_rung)
 def test_the_course_lab_on_the_cpu(rung):
     check_course(rung, cpu.open_device(2))

@@ -88,10 +88,11 @@ __device__ __forceinline__ void put_four(GLOBAL float* out, int z, int i, int j,
 #endif
 }
 
-// What one staged plane of channel c adds to the open sums; the oldest, made[0], gets its last tap.
-__device__ __forceinline__ void add_plane(const SHARED float* patch, int m, int c,
-                                          float made[MASK_DEPTH][THREAD_ROWS][4]
-                                              CONSTANT_ARGUMENT(float, taps))
+// What one staged plane of a channel adds to the open sums; the oldest, made[0], gets its last tap.
+// `mask` is that of the map and channel.  An index that adds these to a tap's own, as TAP does, is
+// wrong in Intel's OpenCL 2026.2 where it vectorises: two 32-bit indices become one of 64 bits.
+__device__ __forceinline__ void add_plane(const SHARED float* patch, const CONSTANT float* mask,
+                                          float made[MASK_DEPTH][THREAD_ROWS][4])
 {
     UNROLL for (int r = 0; r < THREAD_ROWS + MASK_HEIGHT - 1; r++) {
         float values[PATCH];
@@ -106,7 +107,7 @@ __device__ __forceinline__ void add_plane(const SHARED float* patch, int m, int 
                 UNROLL for (int k = 0; k < MASK_DEPTH; k++)
                     if (p >= 0 && p < MASK_HEIGHT && IS_TAP(MASK_DEPTH - 1 - k, p, q))
                         UNROLL for (int n = 0; n < 4; n++)
-                            made[k][y][n] += taps[TAP(m, c, MASK_DEPTH - 1 - k, p, q)] *
+                            made[k][y][n] += mask[TAP(0, 0, MASK_DEPTH - 1 - k, p, q)] *
                                              values[GHOSTS_LEFT - BEFORE_X + q + n];
         }
     }
@@ -145,8 +146,8 @@ sums(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out,
             bring(x, ahead % CHANNELS, first + ahead / CHANNELS, own, stages + into * STAGE_SIZE,
                   thread);
         COPIES_SENT();
-        add_plane(stages + stage * STAGE_SIZE + row * PITCH + column, TILE_MAP, round % CHANNELS,
-                  made CONSTANT_GIVEN(taps));
+        add_plane(stages + stage * STAGE_SIZE + row * PITCH + column,
+                  taps + TAP(TILE_MAP, round % CHANNELS, 0, 0, 0), made);
         stage = stage == STAGES - 1 ? 0 : stage + 1;
         if (round % CHANNELS < CHANNELS - 1) continue;
 

@@ -55,9 +55,12 @@ class Running(GpuBoxBlur):
         return f"{bands} blocks of rows, at most {MOST_BLOCKS}" if bands > MOST_BLOCKS else None
 
     def defaults(self, problem: BoxBlur) -> dict[str, int]:
-        """Bands so high that all blocks are resident at once, where they need not be too high."""
+        """Bands so high that all blocks are resident at once, where they need not be too high.
+
+        A window that reaches too far, which `invalid` refuses, leaves a block no bytes to make.
+        """
         config = super().defaults(problem)
-        strips = blocks(problem.columns, _outputs(problem, config))
+        strips = blocks(problem.columns, max(1, _outputs(problem, config)))
         blocks_of_rows = max(1, _RESIDENT * self.machine.multiprocessors // strips)
         rows = blocks(problem.height, _bands(problem) * blocks_of_rows)
         return {**config, "ROWS": max(_LEAST_ROWS, min(rows, _MOST_ROWS))}

@@ -47,7 +47,7 @@ def cuda_device():
 
 @pytest.fixture(scope="session", params=["opencl-cpu", pytest.param("opencl-gpu", marks=_GPU)])
 def opencl_device(request):
-    """``opencl:0``: a GPU where the machine has one, else PoCL on a CPU will do."""
+    """``opencl:0``: a GPU where the machine has one, else a CPU will do."""
     return _open(request.param)
 
 

@@ -67,15 +67,36 @@ def test_without_the_wheel_nothing_is_announced(wheel):
     assert "OCL_ICD_VENDORS" not in os.environ
 
 
-def test_pocl_that_does_not_know_the_processor_is_passed_over(monkeypatch):
+@pytest.fixture
+def probed(monkeypatch):
+    """Which devices of PoCL the probe finds right: those that a test names."""
+    right = []
+    monkeypatch.setattr(vendors, "compiles_right", lambda cl, device: device in right)
+    return right
+
+
+def test_pocl_that_does_not_know_the_processor_is_passed_over(monkeypatch, probed):
     assert [vendors.knows_no_processor(d) for d in (OLD, KNOWN, OTHER)] == [True, False, False]
     monkeypatch.setattr(module, "_all_devices", lambda: [OLD, OTHER])
     assert module.find() == [OTHER]
     assert ["pthread-EPYC" in str(error) for error in module.passed_over()] == [True]
 
 
-def test_nothing_but_that_is_an_error_with_a_way_out(monkeypatch):
-    monkeypatch.setattr(module, "_all_devices", lambda: [OLD])
-    with pytest.raises(DeviceMissing, match="knows pthread-EPYC") as caught:
-        module.find()
-    assert "intel-opencl-rt" in caught.value.install
+def test_pocl_that_compiles_wrong_is_passed_over_with_its_release(monkeypatch, probed):
+    monkeypatch.setattr(module, "_all_devices", lambda: [KNOWN, OTHER])
+    assert module.find() == [OTHER]
+    (error,) = module.passed_over()
+    assert "Portable Computing Language's release OpenCL 3.0" in str(error)
+    assert "write beyond their arrays" in str(error)
+    assert "intel-opencl-rt" in error.install
+    probed.append(KNOWN)
+    assert module.find() == [KNOWN, OTHER]
+    assert module.passed_over() == []
+
+
+def test_nothing_but_that_is_an_error_with_a_way_out(monkeypatch, probed):
+    for only, words in ((OLD, "knows pthread-EPYC"), (KNOWN, "right for pthread-EPYC")):
+        monkeypatch.setattr(module, "_all_devices", lambda only=only: [only])
+        with pytest.raises(DeviceMissing, match=words) as caught:
+            module.find()
+        assert "intel-opencl-rt" in caught.value.install

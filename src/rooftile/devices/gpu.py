@@ -50,7 +50,7 @@ class Description:
     constant_bytes: int
     clock_mhz: int | None
     gpu: bool = True
-    """False for another processor that OpenCL drives, such as PoCL's CPU."""
+    """False for another processor that OpenCL drives, such as a CPU."""
 
     @property
     def device(self) -> str:

@@ -21,7 +21,7 @@ from rooftile.devices.cpu.native.vector import lanes
 
 _GPU_PACKAGES = {
     "cuda": ("cuda-core", "cuda-bindings", "nvidia-cuda-nvrtc"),
-    "opencl": ("pyopencl", "pocl-binary-distribution"),
+    "opencl": ("pyopencl", "intel-opencl-rt", "pocl-binary-distribution"),
 }
 
 

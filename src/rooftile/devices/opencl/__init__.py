@@ -1,4 +1,4 @@
-"""Any processor with an OpenCL driver, through PyOpenCL; PoCL from PyPI drives the CPU.
+"""Any processor with an OpenCL driver, through PyOpenCL; Intel's runtime from PyPI drives x86-64.
 
 It is imported on first use (PEP 562), as `rooftile.devices.cuda` is.
 """

@@ -6,7 +6,6 @@ import contextlib
 import math
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
@@ -16,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rooftile._files import keep
-from rooftile._locks import lock
 from rooftile.devices.cache import cache_directory
 from rooftile.devices.first_use import imported, once
 from rooftile.devices.gpu import (
@@ -30,11 +28,12 @@ from rooftile.devices.gpu import (
 from rooftile.devices.launches import Call, FillConstant, PlainLaunches
 from rooftile.devices.opencl.description import describe
 from rooftile.devices.opencl.program import OpenclProgram
+from rooftile.devices.opencl.quiet import unheard
 from rooftile.devices.opencl.vendors import (
-    ANOTHER,
+    INSTALL,
     announce_wheels,
     compilers_words,
-    knows_no_processor,
+    unfit,
 )
 from rooftile.devices.text import whole
 from rooftile.errors import (
@@ -54,28 +53,30 @@ _STALE_S = 2.0
 """Seconds; no living process holds a lock of PyOpenCL's cache that is older."""
 _building = threading.Lock()
 """PyOpenCL's cache and the filters of warnings take one thread at a time."""
-_INSTALL = 'pip install "pyopencl>=2025.1" "pocl-binary-distribution>=3.0", with PoCL for the CPU'
 
 
 def _pyopencl() -> Any:
     try:
         return imported("pyopencl")
     except ImportError as error:
-        raise DeviceMissing(f"PyOpenCL ({error})", _INSTALL) from None
+        raise DeviceMissing(f"PyOpenCL ({error})", INSTALL) from None
 
 
 def find() -> list[Any]:
     """Every OpenCL device that can compile, GPUs first.  Raises `DeviceMissing` without one."""
     cl, devices = _pyopencl(), _all_devices()
-    usable = [device for device in devices if not knows_no_processor(device)]
+    reasons = [unfit(cl, device) for device in devices]
+    usable = [one for one, reason in zip(devices, reasons, strict=True) if reason is None]
     if not usable:
-        raise _unfit(devices[0])
+        raise next(reason for reason in reasons if reason is not None)
     return sorted(usable, key=lambda d: not d.type & cl.device_type.GPU)
 
 
 def passed_over() -> list[DeviceMissing]:
     """Why devices that are there are not used, one error each.  Raises `DeviceMissing`."""
-    return [_unfit(device) for device in _all_devices() if knows_no_processor(device)]
+    cl = _pyopencl()
+    reasons = (unfit(cl, device) for device in _all_devices())
+    return [reason for reason in reasons if reason is not None]
 
 
 def _all_devices() -> list[Any]:
@@ -86,7 +87,7 @@ def _all_devices() -> list[Any]:
     except cl.Error as error:
         raise DeviceMissing(
             f"an OpenCL driver: the loader read its .icd files and found none that works ({error})",
-            f"{_INSTALL}; or a vendor's driver, whose .icd file the folder OCL_ICD_VENDORS names",
+            f"{INSTALL}; or a vendor's driver, whose .icd file the folder OCL_ICD_VENDORS names",
         ) from None
     devices: list[Any] = []
     for platform in platforms:
@@ -95,13 +96,8 @@ def _all_devices() -> list[Any]:
             devices += platform.get_devices()
     if not devices:
         names = ", ".join(platform.name for platform in platforms)
-        raise DeviceMissing(f"a device of the OpenCL platforms {names or '(none)'}", _INSTALL)
+        raise DeviceMissing(f"a device of the OpenCL platforms {names or '(none)'}", INSTALL)
     return devices
-
-
-def _unfit(device: Any) -> DeviceMissing:
-    name, version = device.name.strip(), device.platform.version.strip()
-    return DeviceMissing(f"an OpenCL compiler that knows {name}: {version} does not", ANOTHER)
 
 
 @once
@@ -114,7 +110,7 @@ def open_device(index: int = 0) -> OpenclDevice:
         return OpenclDevice(devices[index], index)
     except _pyopencl().Error as error:
         name = devices[index].name.strip()
-        raise DeviceMissing(f"OpenCL device {name}: it does not open ({error})", _INSTALL) from None
+        raise DeviceMissing(f"OpenCL device {name}: it does not open ({error})", INSTALL) from None
 
 
 class OpenclDevice(Described):
@@ -189,7 +185,7 @@ class OpenclDevice(Described):
         directory = cache_directory() / "opencl"
         try:
             # Some compilers talk even of success.
-            with _building, _unheard(self._cl.CompilerWarning):
+            with _building, unheard(self._cl.CompilerWarning):
                 place = str(_unlocked(directory)) if keeping else False
                 return program.build(list(options), cache_dir=place)
         except self._cl.RuntimeError as error:
@@ -283,35 +279,6 @@ class OneQueue:
 
     def wait(self, number: int) -> None:
         """See `Branch.wait`."""
-
-
-class _Unheard:
-    """Warnings of a kind are ignored as long as a thread is inside.
-
-    Python's filters are those of all threads: where each put back what it found, the first to leave
-    would let the others' warnings through, and the last would leave the filter behind.
-    """
-
-    def __init__(self) -> None:
-        self._turn, self._inside, self._filters = lock(), 0, contextlib.ExitStack()
-
-    @contextlib.contextmanager
-    def __call__(self, kind: type[Warning]) -> Iterator[None]:
-        with self._turn:
-            self._inside += 1
-            if self._inside == 1:
-                self._filters.enter_context(warnings.catch_warnings())
-                warnings.simplefilter("ignore", kind)
-        try:
-            yield
-        finally:
-            with self._turn:
-                self._inside -= 1
-                if not self._inside:
-                    self._filters.close()
-
-
-_unheard = _Unheard()
 
 
 def _unlocked(directory: Path) -> Path:

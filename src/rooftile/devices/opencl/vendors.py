@@ -2,8 +2,9 @@
 
 PoCL's wheel announces itself to PyOpenCL's loader.  Intel's CPU runtime from PyPI
 (``intel-opencl-rt``) does not: the path in its ``.icd`` file is that of another
-package manager.  PoCL 3.0's compiler in turn knows no x86 processor newer than
-itself, and refuses to compile for one.
+package manager.  PoCL is used where the user has installed it, but for two kinds:
+a release whose compiler knows no processor such as this one refuses to compile, and
+a release that compiles a known kernel wrong (3.0 does, see `probe`) corrupts the process.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ from typing import Any
 
 from rooftile._files import write_atomically
 from rooftile.devices.cache import cache_directory
+from rooftile.devices.opencl.probe import compiles_right
+from rooftile.errors import DeviceMissing
 
 _SYSTEM = Path("/etc/OpenCL/vendors")
 _POCL = "Portable Computing Language"
 
-ANOTHER = (
+INSTALL = (
     'pip install "pyopencl>=2025.1" "intel-opencl-rt>=2025.0" "intel-cmplr-lib-rt>=2025.0", '
     "Intel's OpenCL for every x86-64 processor"
 )
@@ -41,6 +44,21 @@ def announce_wheels() -> None:
             except OSError:
                 return  # With a read-only home there are the system's drivers.
     os.environ["OCL_ICD_VENDORS"] = str(folder)
+
+
+def unfit(cl: Any, device: Any) -> DeviceMissing | None:
+    """Why a device is not used; None where it is.  ``cl`` is PyOpenCL."""
+    name = device.name.strip()
+    release = f"{device.platform.name.strip()}'s release {device.platform.version.strip()}"
+    if knows_no_processor(device):
+        return DeviceMissing(f"an OpenCL compiler that knows {name}: {release} does not", INSTALL)
+    if device.platform.name == _POCL and not compiles_right(cl, device):
+        return DeviceMissing(
+            f"an OpenCL compiler that is right for {name}: {release} loses the bound of a store "
+            "behind a barrier, so that kernels write beyond their arrays",
+            f"{INSTALL}; or a later release of PoCL",
+        )
+    return None
 
 
 def knows_no_processor(device: Any) -> bool:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pkgutil
 import re
+import shutil
+import subprocess
 from pathlib import Path
+
+import pytest
 
 import rooftile
 
@@ -34,3 +38,20 @@ def test_the_reference_is_of_what_there_is():
     for page in ROOT.glob("docs/api/*.md"):
         for name in re.findall(r"^::: (\S+)$", page.read_text(encoding="utf-8"), re.M):
             assert pkgutil.resolve_name(name), name
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
+@pytest.mark.parametrize("goal", ["demo", "docs"])
+def test_make_says_what_it_does_before_what_takes_long(goal, tmp_path):
+    """pip, the compiler of bytecode and the builder of pages: a line stands before each."""
+    asked = ["make", "--dry-run", "--file", ROOT / "Makefile", goal]
+    (tmp_path / "pyproject.toml").write_text("")
+    done = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, check=True)
+    lines = [line for line in done.stdout.splitlines() if not line.startswith("#")]
+    long = [
+        n for n, line in enumerate(lines) if re.search(r"pip install|compileall|/mkdocs ", line)
+    ]
+    assert len(long) >= 2
+    for number in long:
+        assert "echo" in lines[number - 1], lines[number]
+        assert "pip install --quiet" not in lines[number]

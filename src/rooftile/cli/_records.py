@@ -36,23 +36,12 @@ def recording(output: Output, wanted: bool) -> Iterator[History | None]:
         yield history
 
 
-_NAMED = 4
-"""So many of what was disturbed are named."""
-
-
 def warn_if_busy(output: Output, times: Mapping[str, Timing | None]) -> None:
     """Say so on standard error where other programs disturbed times too much to trust them."""
-    shares = {
-        name: timing.waited
-        for name, timing in times.items()
-        if timing is not None and timing.disturbed and timing.waited is not None
-    }
-    if shares:
-        names = [*shares][:_NAMED] + (["others"] if len(shares) > _NAMED else [])
-        output.warn(
-            f"the machine was too busy to trust times: {', '.join(names)}: up to "
-            f"{100 * max(shares.values()):.0f} % of it is waiting for processors that others had"
-        )
+    from rooftile.lab.records import busy
+
+    if said := busy(times.items()):
+        output.warn(said[0].lower() + said[1:].rstrip("."))
 
 
 def problem_name(record: Record) -> str:

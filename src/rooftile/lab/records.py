@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
@@ -200,6 +200,26 @@ def _best(rows: Sequence[Row], kind: Kind, precision: str | None) -> Row | None:
 def median(row: Row) -> float:
     """The (warm) median in milliseconds; infinite for a row without a time."""
     return row.time_ms.median if row.time_ms else math.inf
+
+
+_NAMED = 4
+"""Disturbed times of which the names are told."""
+
+
+def busy(times: Iterable[tuple[str, Timing | None]]) -> str:
+    """A sentence on times that other programs disturbed too much to trust them; empty without
+    any."""
+    shares: dict[str, float] = {}
+    for name, timing in times:
+        if timing is not None and timing.disturbed and timing.waited is not None:
+            shares[name] = max(timing.waited, shares.get(name, 0.0))
+    if not shares:
+        return ""
+    names = [*shares][:_NAMED] + (["others"] if len(shares) > _NAMED else [])
+    return (
+        f"The machine was too busy to trust times: {', '.join(names)}: up to "
+        f"{100 * max(shares.values()):.0f} % of it is waiting for processors that others had."
+    )
 
 
 def problem_json(problem: Problem) -> dict[str, Any]:

@@ -8,12 +8,15 @@ import json
 import re
 from html.parser import HTMLParser
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from report_cases import (
+    CEILINGS,
     climb,
     network,
     passed,
+    record,
     reproduced,
     trained,
     tuning,
@@ -21,8 +24,12 @@ from report_cases import (
     without_time,
 )
 
-from rooftile.lab.report import page
+from rooftile.lab.records import plain
+from rooftile.lab.report import page, words
 from rooftile.lab.report.sources import content
+from rooftile.ops import named
+from rooftile.ops.fields import fields_of
+from rooftile.ops.registry import operations
 from rooftile.strategies import strategy
 
 NASTY = "\"'><script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'></style>&lt;"
@@ -218,3 +225,64 @@ def test_a_published_experiment_shows_each_number_with_its_verdict():
     assert [tip.partition("\n")[2] for tip in tips] == ["the same", "a slip", "why"]
     assert tips[0].startswith("a document, a place\n")
     assert "not there" in texts
+
+
+def test_an_audited_kernel_stands_in_a_figure_of_its_own():
+    rows = [
+        record(1, passed("tiled", 0.5)),
+        record(2, passed("mine.py:conv", 0.9, kind="peer"), command="audit", run="b"),
+    ]
+    text = page(content({"records": rows}))
+    texts = [one.strip() for one in Outline(text).texts]
+    assert "Audited and submitted kernels" in texts
+    assert "Over the best peer" not in texts
+    assert "Over the first rung" not in texts
+    assert "peer" not in texts
+    ladder, _, rest = text.partition("Audited and submitted kernels")
+    assert "mine.py:conv" not in ladder.partition("<main")[2]
+    assert "mine.py:conv" in rest
+
+
+def test_kernels_that_were_only_audited_make_a_page_too():
+    rows = [record(1, passed("mine.py:conv", 0.9, kind="peer"), command="submit")]
+    assert "Audited and submitted kernels" in page(content({"records": rows}))
+
+
+@pytest.mark.parametrize("waited", [0.4, 0.0])
+def test_a_busy_machine_is_warned_of(waited):
+    made = climb(passed("tiled", 0.5), passed("loops", 0.1))
+    made["rows"][0]["time_ms"]["waited"] = waited
+    text = page(content(made))
+    said = "The machine was too busy to trust times: tiled: up to 40 %"
+    assert (said in text) == bool(waited)
+    assert ("the machine was too busy to trust it" in text) == bool(waited)
+
+
+def test_ceilings_of_a_busy_machine_are_warned_of():
+    said = "The ceilings were measured while other programs ran."
+    assert said not in page(content(climb(passed("tiled", 0.5))))
+    ceilings = {**CEILINGS, "undisturbed": False}
+    assert said in page(content(climb(passed("tiled", 0.5), ceilings=ceilings)))
+
+
+@pytest.mark.parametrize(
+    ("operation", "name", "said"),
+    [
+        ("reduce", "sum-2^20", "shape 1048576, operator sum"),
+        ("scan", "max-2^28", "shape 268435456, axis 0, operator max"),
+        ("matvec", "matvec-4096-transposed", "rows 4096, columns 4096, transpose"),
+        ("compact", "any-order-2^28", "count 268435456, not ordered"),
+    ],
+)
+def test_a_problems_fields_are_words(operation, name, said):
+    problem = named(operation, name)
+    assert words.shape({"operation": operation, **plain(fields_of(problem))}) == said
+
+
+def test_no_named_problem_is_told_as_python():
+    for operation, one in operations().items():
+        for name in one.named:
+            problem = {"operation": operation, **plain(fields_of(named(operation, name)))}
+            assert not set(words.shape(problem).replace(",", " ").split()) & {
+                "True", "False", "None", "by", "{"
+            } - ({"by"} if operation == "mlp_training" else set())  # fmt: skip

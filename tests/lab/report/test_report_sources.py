@@ -79,6 +79,21 @@ def test_trials_are_no_rungs():
     assert (len(made.rows), len(made.trials)) == (0, 2)
 
 
+@pytest.mark.parametrize("command", ["audit", "submit"])
+def test_kernels_of_others_are_neither_rungs_nor_peers(command):
+    rows = [
+        record(1, passed("a", 0.1)),
+        record(2, passed("lib", 0.2, kind="peer")),
+        record(3, passed("mine.py:conv", 0.9, kind="peer"), command=command, run="b"),
+        record(4, passed("mine.py:conv", 0.8, kind="peer"), command=command, run="c"),
+    ]
+    made = section({"records": rows})
+    assert [row.strategy for row in made.rows] == ["a", "lib"]
+    assert [(row.strategy, row.roof_fraction) for row in made.foreign] == [("mine.py:conv", 0.8)]
+    assert made.timed == "1 of 1 rung, 1 of 1 peer"
+    assert content({"records": rows}).rows == 3
+
+
 def test_problems_and_devices_are_sections_of_their_own():
     rows = [record(1, passed("a", 0.1)), record(2, passed("a", 0.1), batch=32),
             record(3, passed("a", 0.1, device="cuda:0"))]  # fmt: skip

@@ -20,6 +20,7 @@ from rooftile.lab.records import Row, contests, median
 from rooftile.lab.report import (
     bars,
     errors,
+    foreign,
     libraries,
     roofline,
     timeline,
@@ -63,6 +64,8 @@ class Part:
     """Each rung's name and sentence."""
     claims: tuple[tuple[str, str], ...] = ()
     """What a document says, and whether that is so."""
+    warnings: tuple[str, ...] = ()
+    """Why times may not be trusted."""
 
 
 def page(content: Content) -> str:
@@ -139,7 +142,7 @@ def _sentences(section: Section) -> Iterator[tuple[str, str]]:
 
 def _ladder(id: str, section: Section, title: str) -> Part:
     made = (bars, roofline, errors, times) if section.rows else ()
-    figures = [module.figure(section) for module in made]
+    figures = [module.figure(section) for module in (*made, foreign)]
     return Part(
         id,
         title,
@@ -150,6 +153,7 @@ def _ladder(id: str, section: Section, title: str) -> Part:
         tuple(heatmaps(section)),
         tuple(_environment(section)),
         tuple(_sentences(section)),
+        warnings=section.warnings,
     )
 
 
@@ -281,7 +285,7 @@ def _ladder_line(section: Section) -> dict[str, str]:
         section,
         best.strategy if best else "none",
         words.milliseconds(median(best)) if best else "",
-        f"{len(section.passed)} of {len(section.rows)} rungs",
+        section.timed,
         share=words.share(best.roof_fraction or 0.0) if best and known else "",
     )
 
@@ -303,7 +307,8 @@ def _line(
 
 def _facets(content: Content) -> list[tuple[str, list[str]]]:
     """What the filters offer: each key with its values, where there are at least two."""
-    rows = [row for section in content.sections for row in section.rows + section.trials]
+    sections = content.sections
+    rows = [row for one in sections for row in one.rows + one.trials + one.foreign]
     found: dict[str, dict[str, None]] = {name: {} for name in _FACETS}
     for row in rows:
         for name in _FACETS:

@@ -15,9 +15,11 @@ from rooftile.lab.ceilings.cpu import Rates, Roof
 from rooftile.lab.ceilings.gpu import ceilings_from
 from rooftile.lab.formed import formed
 from rooftile.lab.history.store import Record
-from rooftile.lab.records import Ladder, Row, median, row_from
+from rooftile.lab.records import Ladder, Row, busy, median, row_from
 from rooftile.lab.report.training import TrainingRun
 
+_FOREIGN = ("audit", "submit")
+"""The commands whose rows are kernels of others."""
 _EXPECTED = "JSON that rooftile climb, run, train, reproduce or history printed with --json"
 
 UNFIT = (OSError, ValueError, TypeError, KeyError, AttributeError)
@@ -36,6 +38,8 @@ class Section:
     """The ceilings as measured; empty where unknown."""
     rows: tuple[Row, ...] = ()
     trials: tuple[Row, ...] = ()
+    foreign: tuple[Row, ...] = ()
+    """Kernels that were audited or submitted, the newest result of each."""
     times: tuple[str, ...] = ()
     """When it was first and last measured."""
     revisions: tuple[str, ...] = ()
@@ -58,6 +62,26 @@ class Section:
     def passed(self) -> list[Row]:
         """The rows that have a time, fastest first."""
         return sorted((row for row in self.rows if row.time_ms), key=median)
+
+    @property
+    def timed(self) -> str:
+        """How many rungs and peers have a time, of how many."""
+        counts = []
+        for kind, name in (("strategy", "rung"), ("peer", "peer")):
+            rows = [row for row in self.rows if row.kind == kind]
+            done = sum(row.time_ms is not None for row in rows)
+            if rows:
+                counts.append(f"{done} of {len(rows)} {name}{'s' * (len(rows) > 1)}")
+        return ", ".join(counts) or "none"
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Why its times may not be trusted."""
+        rows = (*self.rows, *self.trials, *self.foreign)
+        said = [busy([(row.strategy, row.time_ms) for row in rows])]
+        if self.ceilings.get("undisturbed") is False:
+            said.append("The ceilings were measured while other programs ran.")
+        return tuple(filter(None, said))
 
     @property
     def floors_ms(self) -> dict[str, float]:
@@ -179,7 +203,7 @@ class Content:
     @property
     def rows(self) -> int:
         """How many rows and trials there are."""
-        return sum(len(section.rows) + len(section.trials) for section in self.sections)
+        return sum(len(one.rows) + len(one.trials) + len(one.foreign) for one in self.sections)
 
     def only(self, operation: str | None, device: str | None) -> Content:
         """The records of one operation, on one device or kind of device.
@@ -250,14 +274,7 @@ def from_records(records: Sequence[Record]) -> Content:
 
 
 def _group(records: list[Record]) -> Section:
-    newest: dict[tuple[str, str, str], tuple[str, Row]] = {}
-    for record in records:
-        if record.command != "tune":
-            key, row = (record.kind, record.strategy, record.precision), row_from(record.row)
-            run, kept = newest.get(key, ("", row))
-            # The last round of a tuning times the winner beside the default: show the winner.
-            if run != record.run or median(row) < median(kept):
-                newest[key] = (record.run, row)
+    own = [record for record in records if record.command not in ("tune", *_FOREIGN)]
     last = records[-1]
     known = [roof for record in records if (roof := record.environment.get("ceilings"))]
     return _checked(
@@ -269,14 +286,27 @@ def _group(records: list[Record]) -> Section:
                 key: value for key, value in last.environment.items() if key != "ceilings"
             },
             ceilings=known[-1] if known else {},
-            rows=tuple(row for _, row in newest.values()),
+            rows=_newest(own),
             trials=tuple(row_from(record.row) for record in records if record.command == "tune"),
+            foreign=_newest([record for record in records if record.command in _FOREIGN]),
             times=(records[0].time, last.time),
             revisions=tuple(
                 dict.fromkeys(record.revision for record in records if record.revision)
             ),
         )
     )
+
+
+def _newest(records: Iterable[Record]) -> tuple[Row, ...]:
+    """The newest row of each strategy, peer or kernel at each precision."""
+    newest: dict[tuple[str, str, str], tuple[str, Row]] = {}
+    for record in records:
+        key, row = (record.kind, record.strategy, record.precision), row_from(record.row)
+        run, kept = newest.get(key, ("", row))
+        # The last round of a tuning times the winner beside the default: show the winner.
+        if run != record.run or median(row) < median(kept):
+            newest[key] = (record.run, row)
+    return tuple(row for _, row in newest.values())
 
 
 def _section(value: Mapping[str, Any]) -> Section:

@@ -153,4 +153,5 @@ def _note(row: Row) -> str:
         return f"{row.status}: {row.reason}"
     throttled = row.clocks.note() if row.clocks else ""
     settled = "" if row.time_ms.steady else "~ the median had not settled"
-    return ", ".join(filter(None, (settled, throttled)))
+    waited = "the machine was too busy to trust it" if row.time_ms.disturbed else ""
+    return ", ".join(filter(None, (settled, waited, throttled)))

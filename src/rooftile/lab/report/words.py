@@ -118,6 +118,10 @@ def label(key: str) -> str:
 
 
 def _part(key: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return key if value else f"not {key}"
+    if isinstance(value, Mapping) and "expression" in value:
+        return f"{key} {value.get('name') or value['expression']}"
     if isinstance(value, Mapping):
         # A pool, for example: its kind stands before the name, its sizes behind it.
         kinds = [one for one in value.values() if isinstance(one, str)]

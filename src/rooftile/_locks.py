@@ -21,6 +21,13 @@ def lock() -> threading.Lock:
     return made
 
 
+def recursive_lock() -> Any:
+    """A new lock (`threading.RLock`) that the thread that holds it may take again."""
+    made = threading.RLock()
+    _locks.add(made)
+    return made
+
+
 def _free() -> None:
     for held in _locks:
         # As `logging` and `threading` themselves do.

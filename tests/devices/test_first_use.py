@@ -91,6 +91,14 @@ def test_a_value_is_made_once():
     assert made == [1]
 
 
+def test_a_process_whose_threads_compile_and_call_at_once(benchmark_script, tmp_path):
+    # Freed memory is overwritten there, so that a call through it ends the process.
+    given = {"ROOFTILE_CACHE": str(tmp_path), "PYTHONMALLOC": "debug", "ROOFTILE_QUIET": ""}
+    done = benchmark_script("first_use").fresh(8, seed=0, few=True, **given)
+    assert done.returncode == 0, (done.returncode, done.stderr[-1000:])
+    assert done.stderr.count("rooftile compiles code") == 1, done.stderr
+
+
 @pytest.mark.parametrize("part", ["cuda", "opencl", "ladder"])
 def test_the_first_use_of_a_part(part):
     done = subprocess.run(

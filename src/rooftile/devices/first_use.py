@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib
 import sys
-import threading
 from collections.abc import Callable
 from functools import cache, wraps
 from typing import Any, TypeVar
 
+from rooftile._locks import recursive_lock
+
 T = TypeVar("T")
-_turn = threading.RLock()
+_turn = recursive_lock()
 
 
 def imported(name: str) -> Any:
@@ -24,12 +25,19 @@ def imported(name: str) -> Any:
 
 
 def once(make: Callable[..., T]) -> Callable[..., T]:
-    """The function's values are kept by its arguments, and made by one thread at a time."""
-    kept, turn = cache(make), threading.RLock()
+    """The function's values are kept by its arguments, and each is made once.
 
-    @wraps(make)
+    `functools.cache` lets two threads that ask at the same time make a value each: the one that it
+    keeps in the end replaces the other, which the first thread may be using by its address.
+    """
+    values: dict[tuple[Any, ...], T] = {}
+    turn = recursive_lock()
+
     def made(*arguments: Any) -> T:
         with turn:
-            return kept(*arguments)
+            if arguments not in values:
+                values[arguments] = make(*arguments)
+            return values[arguments]
 
-    return made
+    # A value that is there is found without a lock, in a tenth of the time that one takes.
+    return wraps(make)(cache(made))

@@ -31,6 +31,10 @@ class _Definition(ctypes.Structure):
     )
 
 
+_definitions: list[_Definition] = []
+"""All that were ever made: a method has the address of its own and holds no reference to it."""
+
+
 class Method:
     """The function of LLVM's text in a file, which has the file's name and is a METH_FASTCALL."""
 
@@ -39,6 +43,7 @@ class Method:
         digest = hashlib.sha256(text.encode()).hexdigest()
         (function,) = build.addresses(name, digest, lambda: text, [name])
         self._definition = _Definition(name.encode(), function, _FASTCALL, None)
+        _definitions.append(self._definition)
         self._make = ctypes.pythonapi.PyCFunction_NewEx
         self._make.restype = ctypes.py_object
         self._make.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]

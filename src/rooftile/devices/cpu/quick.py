@@ -11,7 +11,6 @@ import ctypes
 import importlib
 import math
 from collections.abc import Callable, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 
 from rooftile.devices.cpu.method import Method, address_of, lies_as_known
 from rooftile.devices.cpu.team import SHARES, code, place_of
+from rooftile.devices.first_use import once
 
 Quick = Callable[[tuple[Any, ...], Any], Any]
 """``call(arrays, out)`` gives the result, or None where the arrays are not plain or another thread
@@ -65,7 +65,7 @@ def _numpys_interface() -> list[int]:
     return list((ctypes.c_int64 * (_PY_ARRAY_NEW + 1)).from_address(place))
 
 
-@cache
+@once
 def _python() -> _Python | None:
     """None where objects lie otherwise than in CPython and NumPy 2 for 64 bits."""
     if not lies_as_known():

@@ -15,11 +15,11 @@ import hashlib
 import os
 import sys
 import threading
-from functools import cache
 from pathlib import Path
 
 from rooftile.devices.cpu.memory import free_bytes
 from rooftile.devices.cpu.native import build
+from rooftile.devices.first_use import once
 from rooftile.errors import OutOfMemory
 
 _WORDS, _BUSY, _MUTEX, _CONDITION = 64, 26, 32, 48
@@ -83,7 +83,7 @@ def _machine() -> str:
     return {"AMD64": "x86_64", "arm64": "aarch64"}.get(name, name)
 
 
-@cache
+@once
 def code() -> _Code:
     """The compiled functions."""
     return _Code()

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 
 from rooftile.devices.cpu.method import Method, address_of, lies_as_known
 from rooftile.devices.cuda.library import LEGACY_STREAM, library
+from rooftile.devices.first_use import once
 
 _GRAPHS, _ROOM = 14, 16
 """Words of `replay.ll`: how many graphs there are, and where the room for the addresses begins."""
@@ -52,7 +52,7 @@ def new_table(context: int, addresses: int, most: int) -> Table | None:
     return Table(_method(), context, addresses, most) if lies_as_known() else None
 
 
-@cache
+@once
 def _method() -> Method:
     return Method(Path(__file__).with_suffix(".ll"))
 

@@ -6,7 +6,6 @@ import contextlib
 import hashlib
 import itertools
 import os
-import threading
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -15,8 +14,10 @@ from typing import TYPE_CHECKING, Literal
 import llvmlite
 
 from rooftile._files import keep
+from rooftile._locks import recursive_lock
 from rooftile.devices.cache import cache_directory
 from rooftile.devices.cpu.native import objects
+from rooftile.devices.first_use import once
 
 if TYPE_CHECKING:
     import llvmlite.binding as llvm
@@ -26,14 +27,16 @@ Passes = Literal["all", "simplify", "variables"]
 included; simplify each function and move what stays the same out of its loops; or only put
 variables into registers."""
 
-_lock = threading.RLock()
+turn = recursive_lock()
+"""Held by a thread that compiles or links: LLVM takes one at a time, and of several threads that
+ask for the same kernel one makes it."""
 _kept: list[object] = []
 """What holds the code that has been linked, which stays until the process ends."""
 _numbers = itertools.count()
 _HASH = hashlib.sha256().digest_size
 
 
-@cache
+@once
 def processor() -> tuple[str, str]:
     """Name and features of the processor that is compiled for: this one, unless
     ``ROOFTILE_CPU_NAME`` and ``ROOFTILE_CPU_FEATURES`` say otherwise."""
@@ -130,7 +133,7 @@ def _kept_code(path: Path) -> bytes | None:
     return None
 
 
-@cache
+@once
 def _announce(directory: Path) -> None:
     """Say once, where nothing was ever compiled here, why a first call takes longer."""
     if os.environ.get("ROOFTILE_QUIET") or any(directory.glob("*.o")):
@@ -152,13 +155,13 @@ def _announce(directory: Path) -> None:
 
 def _compiled(text: str, passes: Passes = "all") -> bytes:
     """An object file of LLVM's text."""
-    with _lock:
+    with turn:
         return bytes(_machine().emit_object(_optimised(text, passes)))
 
 
 def assembly(text: str, passes: Passes) -> str:
     """The machine code of LLVM's text, as the processor's assembler has it, for a person."""
-    with _lock:
+    with turn:
         return str(_machine().emit_assembly(_optimised(text, passes)))
 
 
@@ -197,22 +200,13 @@ def _linked(code: bytes, functions: Sequence[str]) -> tuple[int, ...]:
         return found
     import llvmlite.binding as llvm
 
-    with _lock:
+    with turn:
         builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
         for function in functions:
             builder.export_symbol(function)
         tracker = builder.link(_jit(), f"rooftile{next(_numbers)}")
         _kept.append(tracker)
         return tuple(int(tracker[function]) for function in functions)
-
-
-def _unlock() -> None:
-    """In a forked child nobody holds the lock, whoever did so in its parent."""
-    global _lock
-    _lock = threading.RLock()
-
-
-os.register_at_fork(after_in_child=_unlock)
 
 
 @cache

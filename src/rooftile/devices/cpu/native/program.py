@@ -85,11 +85,17 @@ class Native:
         """
         key = tuple(dtypes), scratch
         if key not in self._addresses:
-            kind = hashlib.sha256(f"{self.digest} {key}".encode()).hexdigest()
-            (self._addresses[key],) = build.addresses(
-                self.name, kind, lambda: self.text(*key), ["entry"], self.passes
-            )
+            with build.turn:
+                if key not in self._addresses:
+                    self._addresses[key] = self._made(*key)
         return self._addresses[key]
+
+    def _made(self, dtypes: tuple[str, ...], scratch: bool) -> int:
+        kind = hashlib.sha256(f"{self.digest} {(dtypes, scratch)}".encode()).hexdigest()
+        (address,) = build.addresses(
+            self.name, kind, lambda: self.text(dtypes, scratch), ["entry"], self.passes
+        )
+        return address
 
     def text(self, dtypes: Sequence[str], scratch: bool) -> str:
         """LLVM's text of the function and of its entry."""

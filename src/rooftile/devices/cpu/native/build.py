@@ -27,6 +27,12 @@ Passes = Literal["all", "simplify", "variables"]
 included; simplify each function and move what stays the same out of its loops; or only put
 variables into registers."""
 
+MOST_INSTRUCTIONS = 12_000
+"""Lines of LLVM's text that are optimised: about a second's work, or 1.5 with all passes.
+
+LLVM's time grows faster than a text, without end.  So a strategy whose text grows with a problem
+writes loops where this is exceeded; the text of one that does not is compiled as it is."""
+
 turn = recursive_lock()
 """Held by a thread that compiles or links: LLVM takes one at a time, and of several threads that
 ask for the same kernel one makes it."""
@@ -73,14 +79,14 @@ _CHANGING = (b"cpu MHz", b"bogomips", b"processor", b"core id", b"apicid", b"ini
 
 
 @cache
-def _machine() -> llvm.TargetMachine:
+def _machine(opt: int = 2) -> llvm.TargetMachine:
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     name, features = processor()
     return llvm.Target.from_default_triple().create_target_machine(
-        cpu=name, features=features, opt=2, reloc="pic", codemodel="default"
+        cpu=name, features=features, opt=opt, reloc="pic", codemodel="default"
     )
 
 
@@ -156,6 +162,8 @@ def _announce(directory: Path) -> None:
 def _compiled(text: str, passes: Passes = "all") -> bytes:
     """An object file of LLVM's text."""
     with turn:
+        if text.count("\n") > MOST_INSTRUCTIONS:
+            return bytes(_machine(opt=0).emit_object(_parsed(text, _machine(opt=0))))
         return bytes(_machine().emit_object(_optimised(text, passes)))
 
 
@@ -165,12 +173,21 @@ def assembly(text: str, passes: Passes) -> str:
         return str(_machine().emit_assembly(_optimised(text, passes)))
 
 
+def _parsed(text: str, machine: llvm.TargetMachine) -> llvm.ModuleRef:
+    """LLVM's text for a machine.  Its context, and with it all memory of its types and constants,
+    goes with the module; LLVM's own context keeps them until the process ends."""
+    import llvmlite.binding as llvm
+
+    module = llvm.parse_assembly(text, llvm.create_context())
+    module.triple, module.data_layout = machine.triple, str(machine.target_data)
+    return module
+
+
 def _optimised(text: str, passes: Passes) -> llvm.ModuleRef:
     import llvmlite.binding as llvm
 
     machine = _machine()
-    module = llvm.parse_assembly(text)
-    module.triple, module.data_layout = machine.triple, str(machine.target_data)
+    module = _parsed(text, machine)
     options = llvm.create_pipeline_tuning_options(speed_level=2 if passes == "all" else 1)
     # Neighbouring numbers are put into vectors by kernels themselves.
     options.slp_vectorization = False

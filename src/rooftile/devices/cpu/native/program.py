@@ -53,7 +53,9 @@ class Native:
         flags: str,
         lanes: int | None = None,
         passes: Passes = "all",
+        release: Callable[[], None] | None = None,
     ) -> None:
+        """``release`` lets go of what ``parse`` gave, which can be made again."""
         self.name = name
         self.digest = digest
         """Of its text and of all that it calls."""
@@ -64,7 +66,7 @@ class Native:
         self.passes = passes
         """See `source`."""
         self._lanes = lanes
-        self._parse = parse
+        self._parse, self._release = parse, release
         self._addresses: dict[tuple[tuple[str, ...], bool], int] = {}
 
     @cached_property
@@ -95,7 +97,15 @@ class Native:
         (address,) = build.addresses(
             self.name, kind, lambda: self.text(dtypes, scratch), ["entry"], self.passes
         )
+        # A tree takes a hundred times the memory of its text.
+        self.release()
         return address
+
+    def release(self) -> None:
+        """Let go of the tree; whoever asks for it again has the text parsed again."""
+        self.__dict__.pop("tree", None)
+        if self._release is not None:
+            self._release()
 
     def text(self, dtypes: Sequence[str], scratch: bool) -> str:
         """LLVM's text of the function and of its entry."""
@@ -178,6 +188,7 @@ def source(
         flags,
         lanes,
         passes,
+        functions.release,
     )
 
 
@@ -195,6 +206,12 @@ class _Text:
 
         body = ast.parse(self._text).body
         return {tree.name: tree for tree in body if isinstance(tree, ast.FunctionDef)}
+
+    def release(self) -> None:
+        """Let go of the trees."""
+        self.__dict__.pop("trees", None)
+        for function in self._made.values():
+            function.release()
 
     def known(self, name: str) -> Any:
         """What a name means in the text."""

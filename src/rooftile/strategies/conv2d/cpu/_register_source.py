@@ -1,11 +1,7 @@
 """Generate the kernel of `register_tile` for one problem.
 
 A block of accumulators, maps x rows x vectors, stays in registers from the bias
-to the pooled result.  The taps have two orders:
-
-``tap``: for each tap, load every (row, vector) and use each once per map;
-``row``: for each mask column, load each input row once and use it for every
-mask row and accumulator row that meets it.
+to the pooled result; `_register_taps` sums it.
 
 Pools whose windows tile the image are folded in registers.  Others, and average
 pools after an activation that is not piecewise linear, go through rows in
@@ -16,9 +12,12 @@ Rows may lie end to end (`_flat_rows`): then a block is maps x vectors of all ro
 
 from __future__ import annotations
 
+import dataclasses
+
 from rooftile.devices.cpu.emit import Writer
 from rooftile.strategies.common.fused import ACTIVATION_CODES
 from rooftile.strategies.conv2d.cpu._epilogue import Epilogue, emit_band, finish_row_call
+from rooftile.strategies.conv2d.cpu._register_taps import Taps
 from rooftile.strategies.conv2d.cpu._tile import Tile
 
 
@@ -43,12 +42,51 @@ def generate(tile: Tile) -> str:
     return to.text()
 
 
-class _Rows:
+MOST_LINES = 800
+"""Lines of a text: LLVM takes about half a second for so many, and much longer for one that is a
+single block."""
+
+
+def fitted(tile: Tile) -> Tile:
+    """The tile with the most taps in one turn of a loop whose text is not too long."""
+    if _fits(tile):
+        return tile
+    step = tile.problem.stride[1] if tile.block.order == "tap" else 1
+    best = dataclasses.replace(tile, turn=1)
+    turn = max(2, step)
+    while turn < max(tile.problem.mask):
+        longer = dataclasses.replace(tile, turn=turn)
+        if not _fits(longer):
+            break
+        best, turn = longer, 2 * turn
+    return best
+
+
+def _fits(tile: Tile) -> bool:
+    """Whether the text of a tile is short enough; one that is far from it is not generated."""
+    p, block = tile.problem, tile.block
+    per_vector = block.rows * block.vectors * (1 + block.maps) + block.maps
+    across = tile.turn or p.mask[1 if block.order == "tap" else 0]
+    if across * per_vector > MOST_LINES:
+        return False
+    return generate(tile).count("\n") <= MOST_LINES
+
+
+def _parts(total: int, size: int, *, last_apart: bool = False) -> list[tuple[int, int, int]]:
+    """Where parts of a total begin, how many, and of which size: the last one may be smaller, or
+    stand by itself."""
+    whole, rest = divmod(total, size)
+    if last_apart and not rest and whole > 1:
+        whole, rest = whole - 1, size
+    parts = [(0, whole, size), (whole * size, 1, rest)]
+    return [part for part in parts if part[1] and part[2]]
+
+
+class _Rows(Taps):
     """Emits the loops over a band's rows, column groups and map blocks."""
 
     def __init__(self, tile: Tile, to: Writer) -> None:
-        self.tile, self.to, self.p = tile, to, tile.problem
-        self.source = "scratch" if tile.staged.needed else "x"
+        super().__init__(tile, to)
         self.end = Epilogue(tile.problem, tile.band, tile.lanes, to)
 
     def emit(self) -> None:
@@ -102,114 +140,37 @@ class _Rows:
         if rest:
             emit(rest, str(full * self.tile.block.maps))
 
-    def _emit_taps(
-        self, row: str, rows: int, column: str, vectors: int, maps: int, m: str, ragged: int
-    ) -> None:
-        """Sum into accumulators ``a<map>_<row>_<vector>``; ``row`` is a conv row of the band."""
-        tile, to, p = self.tile, self.to, self.p
-        if tile.ahead:
-            to.line(*(f"prefetch2(x, coming + {16 * k})" for k in range(tile.ahead)))
-            to.line(f"coming += {16 * tile.ahead}")
-        sums = [(q, r, v) for q in range(maps) for r in range(rows) for v in range(vectors)]
-        for q in range(maps):
-            to.line(f"bias{q} = splat_at(bias, {m} + {q})")
-        to.line(*(f"a{q}_{r}_{v} = bias{q}" for q, r, v in sums))
-        if not tile.chunk:
-            with to.loop("c", p.channels) as c:
-                self._emit_channel(c, row, rows, column, vectors, maps, m, ragged)
-            return
-        at = [f"{tile.totals + k * tile.lanes}" for k in range(len(sums))]
-        names = [f"a{q}_{r}_{v}" for q, r, v in sums]
-        to.line(*(f"store(scratch, {k}, {a})" for k, a in zip(at, names, strict=True)))
-        with to.block(f"for chunk in range(0, {p.channels}, {tile.chunk}):"):
-            to.line(*(f"{a} = splat(float32(0.0))" for a in names))
-            with to.block(f"for c in range(chunk, min(chunk + {tile.chunk}, {p.channels})):"):
-                self._emit_channel("c", row, rows, column, vectors, maps, m, ragged)
-            for k, a in zip(at, names, strict=True):
-                to.line(f"{a} = add(load(scratch, {k}), {a})", f"store(scratch, {k}, {a})")
-
-    def _emit_channel(
-        self, c: str, row: str, rows: int, column: str, vectors: int, maps: int, m: str, ragged: int
-    ) -> None:
-        """Emit the taps of one channel."""
-        tile, to, p = self.tile, self.to, self.p
-        area = p.mask[0] * p.mask[1]
-        to.line(
-            f"s = base + {c} * {tile.staged.plane} + ({row}) * {p.stride[0] * tile.staged.row}"
-            f" + {column}",
-            f"w = ({m}) * {p.channels * area} + {c} * {area * maps}",
-        )
-        if tile.block.order == "tap":
-            self._emit_tap_order(rows, vectors, maps, ragged)
-        else:
-            self._emit_row_order(rows, vectors, maps, ragged)
-
-    def _load(self, name: str, offset: str, v: int, vectors: int, ragged: int) -> str:
-        at = f"s + {offset} + {v * self.tile.lanes}"
-        if ragged and v == vectors - 1 and self.source == "x":
-            return f"{name} = load_part(x, {at}, {ragged})"
-        return f"{name} = load({self.source}, {at})"
-
-    def _emit_tap_order(self, rows: int, vectors: int, maps: int, ragged: int) -> None:
-        to, p, pitch = self.to, self.p, self.tile.staged.row
-        with to.loop("ky", p.mask[0]) as ky:
-            for kx in range(p.mask[1]):
-                column = self.tile.staged.column(str(kx))
-                for q in range(maps):
-                    to.line(
-                        f"w{q} = splat_at(weights, w + ({ky} * {p.mask[1]} + {kx}) * {maps} + {q})"
-                    )
-                for r in range(rows):
-                    for v in range(vectors):
-                        offset = f"({ky} + {r * p.stride[0]}) * {pitch} + {column}"
-                        to.line(self._load("t", offset, v, vectors, ragged))
-                        to.line(
-                            *(f"a{q}_{r}_{v} = fma(w{q}, t, a{q}_{r}_{v})" for q in range(maps))
-                        )
-
-    def _emit_row_order(self, rows: int, vectors: int, maps: int, ragged: int) -> None:
-        to, p, pitch = self.to, self.p, self.tile.staged.row
-        with to.loop("kx", p.mask[1]) as kx:
-            column = self.tile.staged.column(kx)
-            for i in range((rows - 1) * p.stride[0] + p.mask[0]):
-                taps = [(r, i - r * p.stride[0]) for r in range(rows)]
-                taps = [(r, ky) for r, ky in taps if 0 <= ky < p.mask[0]]
-                if not taps:
-                    continue
-                for v in range(vectors):
-                    to.line(self._load(f"t{v}", f"{i * pitch} + {column}", v, vectors, ragged))
-                for q in range(maps):
-                    for r, ky in taps:
-                        at = f"w + ({ky * p.mask[1]} + {kx}) * {maps} + {q}"
-                        to.line(f"tap = splat_at(weights, {at})")
-                        for v in range(vectors):
-                            to.line(f"a{q}_{r}_{v} = fma(tap, t{v}, a{q}_{r}_{v})")
-
     def _emit_folded(
         self, row: str, step: int, column: str, vectors: int, maps: int, m: str, last: bool = False
     ) -> None:
         """Emit one register block: taps, activation and pool stay in registers until the store."""
-        p, pool, lanes = self.p, self.p.pool, self.tile.lanes
+        to, p, pool, lanes = self.to, self.p, self.p.pool, self.tile.lanes
         columns = p.conv_span[1]
         ragged = columns % lanes if last else 0
         valid = vectors * lanes - (lanes - ragged if ragged else 0)
         self._emit_near(row, step, column, valid, maps, m)
         if pool is None:
-            self._emit_taps(row, step, column, vectors, maps, m, ragged)
+            self.emit_taps(row, step, column, vectors, maps, m, ragged)
             for q in range(maps):
                 for r in range(step):
                     names = [f"a{q}_{r}_{v}" for v in range(vectors)]
                     self.end.store(f"{m} + {q}", names, f"{row} + {r}", column, valid)
             return
-        window, done = pool.window[0], 0
-        while done < window:
-            rows = min(self.tile.block.rows, window - done)
-            self._emit_taps(f"({row}) * {window} + {done}", rows, column, vectors, maps, m, ragged)
+        window, high = pool.window[0], self.tile.block.rows
+
+        def part(done: str, rows: int) -> None:
+            """Emit the sums and the fold of so many of the pool's rows."""
+            self.emit_taps(f"({row}) * {window} + {done}", rows, column, vectors, maps, m, ragged)
             for q in range(maps):
                 for v in range(vectors):
                     for r in range(rows):
-                        self.end.fold(f"m{q}_{v}", f"a{q}_{r}_{v}", done + r == 0)
-            done += rows
+                        self.end.fold(f"m{q}_{v}", f"a{q}_{r}_{v}", done == "0" and r == 0)
+
+        begun = min(high, window)
+        part("0", begun)
+        for first, count, rows in _parts(window - begun, high):
+            with to.loop("part", count) as k:
+                part(f"({begun + first} + {k} * {rows})" if count > 1 else str(begun + first), rows)
         for q in range(maps):
             names = [f"m{q}_{v}" for v in range(vectors)]
             self.end.finish(f"{m} + {q}", names, row, column, valid)
@@ -258,7 +219,7 @@ class _Rows:
         for q in range(maps):
             to.line(f"o{q} = {self.end.place(f'{m} + {q}', '0', '0')}")
             to.line(*(f"prefetch1(out, o{q} + at{v} + {lanes})" for v in range(vectors)))
-        self._emit_taps("0", 1, column, vectors, maps, m, 0)
+        self.emit_taps("0", 1, column, vectors, maps, m, 0)
         for v in range(vectors):
             # The first row in the vector, and those that begin in it.
             for start in range(0, row + lanes - 1, row):
@@ -277,23 +238,28 @@ class _Rows:
         tile, to, p, pool = self.tile, self.to, self.p, self.p.pool
         assert pool is not None
         pitch, start = tile.pitch, tile.staged.size
-        groups = [
-            (v, min(tile.block.vectors, tile.vectors - v))
-            for v in range(0, tile.vectors, tile.block.vectors)
-        ]
-        window = pool.window[0]
-        for done in range(0, window, tile.block.rows):
-            rows = min(tile.block.rows, window - done)
-            for first, vectors in groups:
-                last = first + vectors == tile.vectors
-                ragged = p.conv_span[1] % tile.lanes if last else 0
-                conv_row = f"({row}) * {pool.stride[0]} + {done}"
-                self._emit_taps(conv_row, rows, str(first * tile.lanes), vectors, maps, m, ragged)
-                for q in range(maps):
-                    for r in range(rows):
-                        at = start + (q * window + done + r) * pitch + first * tile.lanes
-                        for v in range(vectors):
-                            to.line(f"store(scratch, {at + v * tile.lanes}, a{q}_{r}_{v})")
+        window, ragged = pool.window[0], p.conv_span[1] % tile.lanes
+
+        def block(done: str, rows: int, first: str, vectors: int, cut: int) -> None:
+            """Emit so many rows of so many vectors, from a row and a vector on."""
+            conv_row, column = f"({row}) * {pool.stride[0]} + {done}", f"{first} * {tile.lanes}"
+            self.emit_taps(conv_row, rows, column, vectors, maps, m, cut)
+            for q in range(maps):
+                for r in range(rows):
+                    at = f"{start + (q * window + r) * pitch} + {done} * {pitch} + {column}"
+                    for v in range(vectors):
+                        to.line(f"store(scratch, {at} + {v * tile.lanes}, a{q}_{r}_{v})")
+
+        for top, parts, rows in _parts(window, tile.block.rows):
+            with to.loop("part", parts) as k:
+                done = f"({top} + {k} * {rows})" if parts > 1 else str(top)
+                for left, groups, vectors in _parts(
+                    tile.vectors, tile.block.vectors, last_apart=ragged > 0
+                ):
+                    with to.loop("g", groups) as g:
+                        first = f"({left} + {g} * {vectors})" if groups > 1 else str(left)
+                        last = left + groups * vectors == tile.vectors
+                        block(done, rows, first, vectors, ragged if last else 0)
         result_rows, columns = p.output_size
         with self.end.kept(row):
             for q in range(maps):

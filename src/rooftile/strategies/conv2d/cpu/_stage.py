@@ -11,7 +11,10 @@ an Intel processor some 150 cycles.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from typing import TypeVar
 
 from rooftile.devices.cpu.emit import Writer
 from rooftile.ops import Conv2d
@@ -112,9 +115,16 @@ class Staged:
             self._emit_vectors(to)
         elif p.stride[1] == 2:
             self._emit_pairs(to)
-        else:
-            for phase in range(min(p.stride[1], p.mask[1])):
+        elif self._phases <= _WRITTEN_OUT:
+            for phase in range(self._phases):
                 self._emit_phase(to, phase)
+        else:
+            self._emit_any_phase(to)
+
+    @property
+    def _phases(self) -> int:
+        """Phases that the mask reads."""
+        return min(self.problem.stride[1], self.problem.mask[1])
 
     def _emit_vectors(self, to: Writer) -> None:
         """Write the copy of a row as it is, with its ghost cells: whole vectors.
@@ -125,19 +135,49 @@ class Staged:
         count = -(-self.reach // lanes)
         begin = min(count, -(-p.padding[1] // lanes))
         end = max(begin, min(count, (p.width + p.padding[1]) // lanes))
-        for k in (*range(begin), *range(end, count)):
-            to.line(f"store(scratch, t + {k * lanes}, {self._padded(k)})")
+        self._emit_outside(to, range(begin))
         if begin < end:
             with to.block(f"for j in range({begin * lanes}, {end * lanes}, {lanes}):"):
                 to.line(f"store(scratch, t + j, load(x, s + j - {p.padding[1]}))")
+        self._emit_outside(to, range(end, count))
+
+    def _emit_outside(self, to: Writer, vectors: range) -> None:
+        """Write the vectors of a row that hold ghost cells; a loop writes those of a kind."""
+        for values in _runs([(self._padded(k), k) for k in vectors]):
+            (value, first), count = values[0], len(values)
+            with to.loop("j", count) as j:
+                to.line(f"store(scratch, t + {first * self.lanes} + {j} * {self.lanes}, {value})")
 
     def _emit_pairs(self, to: Writer) -> None:
-        """Write the even and the odd columns of a row and its ghost cells, in whole vectors."""
-        for k in range(-(-self.reach // self.lanes)):
-            to.line(f"low = {self._padded(2 * k)}", f"high = {self._padded(2 * k + 1)}")
-            for phase, word in enumerate(("even", "odd")[: self.problem.mask[1]]):
-                at = f"t + {phase * self.phase + k * self.lanes}"
-                to.line(f"store(scratch, {at}, {word}(low, high))")
+        """Write the even and the odd columns of a row and its ghost cells, in whole vectors.
+
+        A loop writes the pairs of vectors that hold columns of the image alone, and another each
+        run of pairs that hold ghost cells alone.
+        """
+        p, lanes = self.problem, self.lanes
+        count = -(-self.reach // lanes)
+        begin = min(count, -(-p.padding[1] // (2 * lanes)))
+        end = max(begin, min(count, (p.width + p.padding[1]) // (2 * lanes)))
+        self._emit_outer_pairs(to, range(begin))
+        if begin < end:
+            with to.block(f"for k in range({begin}, {end}):"):
+                at = f"s + k * {2 * lanes} - {p.padding[1]}"
+                to.line(f"low = load(x, {at})", f"high = load(x, {at} + {lanes})")
+                self._emit_pair(to, f"k * {lanes}")
+        self._emit_outer_pairs(to, range(end, count))
+
+    def _emit_outer_pairs(self, to: Writer, pairs: range) -> None:
+        """Write the pairs of vectors of a row that hold ghost cells."""
+        for same in _runs([((self._padded(2 * k), self._padded(2 * k + 1)), k) for k in pairs]):
+            (values, first), count = same[0], len(same)
+            to.line(f"low = {values[0]}", f"high = {values[1]}")
+            with to.loop("k", count) as k:
+                self._emit_pair(to, f"{first * self.lanes} + {k} * {self.lanes}")
+
+    def _emit_pair(self, to: Writer, at: str) -> None:
+        """Write the even and the odd numbers of the vectors ``low`` and ``high``."""
+        for phase, word in enumerate(("even", "odd")[: self.problem.mask[1]]):
+            to.line(f"store(scratch, t + {phase * self.phase} + {at}, {word}(low, high))")
 
     def _padded(self, k: int) -> str:
         """An expression of vector ``k`` of a row with its ghost cells."""
@@ -176,8 +216,32 @@ class Staged:
                 offset = first * stride + phase - p.padding[1]
                 to.line(f"scratch[{at} + {first} + j] = x[s + {offset} + j * {stride}]")
 
+    def _emit_any_phase(self, to: Writer) -> None:
+        """Write the same copy of all phases by a loop over them: their columns one by one."""
+        p, stride = self.problem, self.problem.stride[1]
+        outside = f"x[s + max(0, min({p.width - 1}, at))]" if self._replicates else "float32(0.0)"
+        with (
+            to.block(f"for phase in range({self._phases}):"),
+            to.block(f"for j in range({self.reach}):"),
+        ):
+            to.line(f"at = j * {stride} + phase - {p.padding[1]}", "value = float32(0.0)")
+            with to.block(f"if at >= 0 and at < {p.width}:"):
+                to.line("value = x[s + at]")
+            with to.block(f"elif j < {self.columns}:"):
+                to.line(f"value = {outside}")
+            to.line(f"scratch[t + phase * {self.phase} + j] = value")
+
 
 _ZERO = "splat(float32(0.0))"
+_WRITTEN_OUT = 8
+"""Phases whose copies are written out, each with loops of its own; a loop takes more of them."""
+
+_Value = TypeVar("_Value")
+
+
+def _runs(values: Sequence[tuple[_Value, int]]) -> list[list[tuple[_Value, int]]]:
+    """Neighbours with equal values together."""
+    return [list(same) for _, same in groupby(values, key=lambda pair: pair[0])]
 
 
 def _emit_fill(to: Writer, at: str, begin: int, end: int, value: str = "0.0") -> None:

@@ -43,6 +43,9 @@ class Tile:
     lanes: int
     flat: bool = False
     """Whether the rows of a band lie end to end, and vectors run on over their ends."""
+    turn: int = 0
+    """Taps of a mask's row, or in row order input rows, that one turn of a loop has written out; 0
+    stands for all of them, without a loop."""
 
     @property
     def folded(self) -> bool:

@@ -23,7 +23,7 @@ from rooftile.devices.cpu.native import Passes, native, source, vector
 from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.common.fused import activate_row, finish_row
 from rooftile.strategies.conv2d.cpu._flat_rows import lies_flat
-from rooftile.strategies.conv2d.cpu._register_source import generate
+from rooftile.strategies.conv2d.cpu._register_source import fitted, generate
 from rooftile.strategies.conv2d.cpu._tile import Block, Order, Tile
 from rooftile.strategies.conv2d.ends import beyond_replicas
 from rooftile.strategies.cpu import CpuKernel, CpuStrategy
@@ -63,7 +63,7 @@ STRATEGY = RegisterTile()
 
 @cache
 def _kernel(problem: Conv2d) -> CpuKernel:
-    return tile_kernel(choose_tile(problem))
+    return tile_kernel(fitted(choose_tile(problem)))
 
 
 def tile_kernel(tile: Tile) -> CpuKernel:

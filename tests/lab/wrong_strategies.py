@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from rooftile.ops import Conv2d, Float32
-from rooftile.strategies import HostStrategy
+from rooftile.strategies import HostStrategy, strategy
 
 Compute = Callable[..., None]
 
@@ -23,12 +23,10 @@ class Fake(HostStrategy):
 
     operation = "conv2d"
     order = 99
+    takes = strategy("conv2d", "loops").takes
 
     def __init__(self, name: str, call: Callable[..., None]) -> None:
         self.name, self.summary, self._call = name, f"deliberately wrong: {name}", call
-
-    def why_not(self, problem: Conv2d) -> str | None:
-        return None
 
     def prepare(self, problem: Conv2d, parameters: tuple[Float32, ...], threads: int) -> Compute:
         weights, bias = (p.copy() for p in parameters)

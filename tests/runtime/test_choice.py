@@ -99,9 +99,6 @@ def test_fast_admits_ieee_and_not_the_reverse(monkeypatch):
     class Rough(Strategy):
         operation, name, order, summary, precision = "linear", "rough", 9, "for this test", "fast"
 
-        def why_not(self, problem):
-            return None
-
         def bind(self, problem, parameters, device, config=None):
             raise AssertionError("not bound here")
 

@@ -9,7 +9,7 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rooftile.errors import InputError
+from rooftile.ops.features import SIZE
 from rooftile.ops.problem import AnyArray, Array, Problem, check_positive
 
 MOST_RADIUS = 1000
@@ -40,7 +41,7 @@ class BoxBlur(Problem):
     height: int
     width: int
     radius: int
-    channels: int = 1
+    channels: int = field(default=1, metadata=SIZE)
 
     def __post_init__(self) -> None:
         check_positive(height=self.height, width=self.width)

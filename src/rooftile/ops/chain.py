@@ -50,6 +50,14 @@ class Chain(Layer):
             if given[0] != wanted[0] or math.prod(given) != math.prod(wanted):
                 raise InputError(f"layer {name!r}", f"an input of {given}", f"{wanted}")
 
+    def described_features(self) -> dict[str, str]:
+        """The features of its layers."""
+        return {
+            feature: words
+            for problem in self.problems
+            for feature, words in problem.described_features().items()
+        }
+
     @property
     def problems(self) -> tuple[Layer, ...]:
         """The problems without their names."""

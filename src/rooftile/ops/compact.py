@@ -10,7 +10,7 @@ Olsson, Assarsson, "Efficient Stream Compaction on Wide SIMD Many-Core Architect
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
@@ -18,6 +18,7 @@ import numpy as np
 
 from rooftile.errors import InputError
 from rooftile.ops.counted import Counted
+from rooftile.ops.features import SIZE
 from rooftile.ops.judgement import Exact, Judgement, Properties
 from rooftile.ops.precision import ErrorModel
 from rooftile.ops.problem import AnyArray, Array, Dtype, check_positive, ordinary
@@ -43,7 +44,7 @@ class Compact(Counted):
 
     dtype: Dtype = "float32"
     ordered: bool = True
-    share: float = 0.5
+    share: float = field(default=0.5, metadata=SIZE)
 
     def __post_init__(self) -> None:
         check_positive(count=self.count)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
@@ -19,6 +19,7 @@ import numpy as np
 from rooftile import _blas
 from rooftile.errors import InputError
 from rooftile.ops.boundary import Boundary, before, check_boundary, extended, outputs
+from rooftile.ops.features import SIZE
 from rooftile.ops.problem import AnyArray, Array, Float32, Float64, Problem, check_positive
 
 _CHUNK = 2**15
@@ -44,10 +45,10 @@ class Conv1d(Problem):
     length: int
     mask: int
     boundary: Boundary = "zero"
-    batch: int = 1
-    channels: int = 1
-    maps: int = 1
-    rank: int = 1
+    batch: int = field(default=1, metadata=SIZE)
+    channels: int = field(default=1, metadata=SIZE)
+    maps: int = field(default=1, metadata=SIZE)
+    rank: int = field(default=1, metadata=SIZE)
 
     def __post_init__(self) -> None:
         check_positive(

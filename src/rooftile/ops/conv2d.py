@@ -107,6 +107,13 @@ class Conv2d(Layer):
         """What ghost cells are: zeros too where there is none."""
         return self.boundary if any(self.padding) else "zero"
 
+    def described_features(self) -> dict[str, str]:
+        """See `Problem.described_features`; without padding no boundary is met."""
+        found = super().described_features()
+        if self.ghosts == "zero":
+            found.pop(f"boundary:{self.boundary}", None)
+        return found
+
     @property
     def inside(self) -> tuple[slice, slice]:
         """Rows and columns of the convolution whose masks meet no ghost cell."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 from typing import ClassVar, Literal, get_args
@@ -18,6 +18,7 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from rooftile.errors import InputError
+from rooftile.ops.features import SIZE
 from rooftile.ops.problem import AnyArray, Array, Float32, Float64, Problem, check_positive
 from rooftile.ops.volumes import (
     Boundary,
@@ -59,9 +60,9 @@ class Conv3d(Problem):
     width: int
     mask: Size3
     boundary: Boundary = "zero"
-    batch: int = 1
-    channels: int = 1
-    maps: int = 1
+    batch: int = field(default=1, metadata=SIZE)
+    channels: int = field(default=1, metadata=SIZE)
+    maps: int = field(default=1, metadata=SIZE)
     form: Form = "volume"
 
     def __post_init__(self) -> None:

@@ -17,13 +17,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
 from rooftile.errors import InputError
+from rooftile.ops.features import SIZE
 from rooftile.ops.problem import AnyArray, Array, Problem, check_positive
 
 LEVELS = 256
@@ -62,7 +63,7 @@ class Equalize(Problem):
 
     height: int
     width: int
-    channels: int = 3
+    channels: int = field(default=3, metadata=SIZE)
 
     def __post_init__(self) -> None:
         check_positive(height=self.height, width=self.width)

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
 from rooftile.errors import InputError
+from rooftile.ops.features import SIZE
 from rooftile.ops.problem import AnyArray, Array, Problem, check_positive
 
 BITS = 16
@@ -56,7 +57,7 @@ class Grayscale(Problem):
 
     height: int
     width: int
-    weights: tuple[int, ...] = (13763, 47186, 4588)
+    weights: tuple[int, ...] = field(default=(13763, 47186, 4588), metadata=SIZE)
 
     def __post_init__(self) -> None:
         check_positive(height=self.height, width=self.width)

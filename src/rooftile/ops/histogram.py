@@ -12,13 +12,14 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from rooftile.errors import InputError
+from rooftile.ops.features import SIZE
 from rooftile.ops.problem import AnyArray, Array, Float64, Problem, check_positive
 
 Counted = Literal["uint8", "int32", "float32"]
@@ -47,9 +48,9 @@ class Histogram(Problem):
     )
 
     count: int
-    bins: int = 256
-    low: float = 0.0
-    high: float = 256.0
+    bins: int = field(default=256, metadata=SIZE)
+    low: float = field(default=0.0, metadata=SIZE)
+    high: float = field(default=256.0, metadata=SIZE)
     dtype: Counted = "uint8"
     edges: bool = False
     weighted: bool = False

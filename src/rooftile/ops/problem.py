@@ -13,6 +13,7 @@ import numpy as np
 from rooftile.errors import InputError
 from rooftile.ops import nearby, values
 from rooftile.ops.array import AnyArray, Array, Dtype, Float32, Float64, Role, numpy_dtype
+from rooftile.ops.features import described_features
 from rooftile.ops.judgement import Budget, Exact, Judgement
 from rooftile.ops.precision import ErrorModel
 from rooftile.ops.values import ordinary
@@ -56,6 +57,11 @@ class Problem(ABC):
     @abstractmethod
     def flops(self) -> int:
         """Operations of the direct method; a fused multiply-add is two."""
+
+    def described_features(self) -> dict[str, str]:
+        """What it asks for beyond the operation's plain case, each feature with the field and the
+        value behind it: ``{"pool:max": "pool='max'"}``.  See `rooftile.ops.features`."""
+        return described_features(self)
 
     @abstractmethod
     def reference(self, *arrays: Any) -> Any:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
 from rooftile.errors import InputError
+from rooftile.ops.features import SIZE
 from rooftile.ops.judgement import Exact, Judgement
 from rooftile.ops.precision import ErrorModel
 from rooftile.ops.problem import AnyArray, Array, Dtype, Problem, check_positive
@@ -34,7 +35,7 @@ class Rotate(Problem):
     words: ClassVar[str] = "{shape} {dtype}, on by {shift}"
 
     shape: tuple[int, ...]
-    shift: int = 1
+    shift: int = field(default=1, metadata=SIZE)
     dtype: Dtype = "float32"
 
     def __post_init__(self) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar, Literal
 
@@ -22,6 +22,7 @@ import numpy as np
 from rooftile import _blas
 from rooftile.errors import InputError
 from rooftile.ops.boundary import before, check_boundary, extended, outputs
+from rooftile.ops.features import SIZE
 from rooftile.ops.problem import Array, Float32, Float64, Problem, check_positive
 
 Around = Literal["zero", "replicate", "valid"]
@@ -48,8 +49,8 @@ class Separable(Problem):
     width: int
     mask: tuple[int, int]
     boundary: Around = "zero"
-    batch: int = 1
-    rank: int = 2
+    batch: int = field(default=1, metadata=SIZE)
+    rank: int = field(default=2, metadata=SIZE)
 
     def __post_init__(self) -> None:
         check_positive(

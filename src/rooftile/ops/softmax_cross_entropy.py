@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rooftile.ops.features import SIZE
 from rooftile.ops.judgement import Budget, Judgement
 from rooftile.ops.precision import ErrorModel
 from rooftile.ops.problem import AnyArray, Array, Float32, Float64, Problem, check_positive
@@ -34,7 +35,7 @@ class SoftmaxCrossEntropy(Problem):
 
     batch: int
     classes: int
-    divisor: int = 1
+    divisor: int = field(default=1, metadata=SIZE)
 
     def __post_init__(self) -> None:
         check_positive(batch=self.batch, classes=self.classes, divisor=self.divisor)

@@ -7,13 +7,14 @@ Euro-Par 2018.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from rooftile.errors import InputError
+from rooftile.ops.features import SIZE
 from rooftile.ops.judgement import Budget, Judgement
 from rooftile.ops.precision import ErrorModel
 from rooftile.ops.problem import AnyArray, Array, Problem, check_positive
@@ -42,7 +43,7 @@ class Spmm(Problem):
     width: int
     dtype: Literal["float32", "float16", "float64"] = "float32"
     index: Literal["int32", "int64"] = "int32"
-    pattern: Pattern = "random"
+    pattern: Pattern = field(default="random", metadata=SIZE)
     """Where the entries of `random` lie; it changes no kernel."""
 
     def __post_init__(self) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
@@ -20,6 +20,7 @@ import numpy as np
 
 from rooftile.errors import InputError
 from rooftile.ops import sparse_patterns as patterns
+from rooftile.ops.features import SIZE
 from rooftile.ops.judgement import Budget, Judgement
 from rooftile.ops.precision import ErrorModel
 from rooftile.ops.problem import AnyArray, Array, Dtype, Problem, check_positive
@@ -58,15 +59,15 @@ class Spmv(Problem):
     index: Literal["int32", "int64"] = "int32"
     updated: bool = False
     """Whether y is ``alpha A x + beta start``, with alpha[1], beta[1] and start[rows] as inputs."""
-    width: int = 0
+    width: int = field(default=0, metadata=SIZE)
     """Entries of the longest row, which ELL and hybrid (in its ELL part) pad to, and which are the
     sections of transposed JDS; diagonals of DIA; blocks of BSR.  0, where the format does not need
     it: it is not known."""
-    tail: int = 0
+    tail: int = field(default=0, metadata=SIZE)
     """Entries of a hybrid's COO part."""
-    block: int = 0
+    block: int = field(default=0, metadata=SIZE)
     """Rows and columns of a block of BSR."""
-    pattern: Pattern = "random"
+    pattern: Pattern = field(default="random", metadata=SIZE)
     """Where the entries of `random` lie; it changes no kernel."""
     tiled: bool = False
     """Whether CSR comes with what `rooftile.ops.sparse_tiles.tile_rows` says of it."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import product
 from typing import ClassVar
@@ -21,6 +21,7 @@ from typing import ClassVar
 import numpy as np
 
 from rooftile.errors import InputError
+from rooftile.ops.features import SIZE
 from rooftile.ops.problem import AnyArray, Array, Float32, Float64, Problem, check_positive
 from rooftile.ops.volumes import (
     Boundary,
@@ -58,7 +59,7 @@ class Stencil(Problem):
 
     shape: tuple[int, ...]
     points: int
-    steps: int = 1
+    steps: int = field(default=1, metadata=SIZE)
     boundary: Boundary = "zero"
 
     def __post_init__(self) -> None:

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from rooftile._locks import lock
 from rooftile.devices.device import Device, Memory
 from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.ops import ERROR_MODELS, AnyArray, Array, ErrorModel, Precision, Problem
+from rooftile.ops.features import taken
 from rooftile.ops.registry import package_of
 
 if TYPE_CHECKING:
@@ -51,6 +52,9 @@ class Strategy(ABC):
     """What this rung changes, in one line."""
     devices: ClassVar[tuple[str, ...]] = ("cpu",)
     """Kinds of device that it runs on."""
+    takes: ClassVar[frozenset[str]] = frozenset()
+    """The features of problems that it takes, as ``{"stride", "activation:*"}``; others are
+    refused.  See `rooftile.ops.features`."""
     precision: ClassVar[Precision] = "ieee"
     transforms: ClassVar[bool] = False
     """Whether it needs fewer FLOPs than the direct method, so that their floor is not its own."""
@@ -64,9 +68,27 @@ class Strategy(ABC):
     kernels: ClassVar[bool] = False
     """Whether it is made of CPU kernels, which can be chained with those of other strategies."""
 
-    @abstractmethod
+    def __init_subclass__(cls) -> None:
+        if "why_not" in vars(cls):
+            raise TypeError(f"{cls.__qualname__} defines why_not, which is final: define limits")
+
+    @final
     def why_not(self, problem: Any) -> str | None:
-        """Why this strategy does not take the problem; None when it does."""
+        """Why this strategy does not take the problem; None when it does.
+
+        A feature of the problem that `takes` does not name is refused, then `limits` is asked.
+        """
+        for feature, words in problem.described_features().items():
+            if not taken(feature, self.takes):
+                return f"it is not written for {words}"
+        return self.limits(problem)
+
+    def limits(self, problem: Any) -> str | None:
+        """Why the sizes of a problem are beyond this strategy; None when it takes them.
+
+        It is asked only where the strategy takes all features of the problem.
+        """
+        return None
 
     def why_slow(self, problem: Any) -> str | None:
         """Why others are known to be faster for a problem that it takes; None when it pays."""

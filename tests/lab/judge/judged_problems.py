@@ -221,9 +221,6 @@ class Computed(HostStrategy):
     def __init__(self, call, name="computed", operation="made_up_counts"):
         self._call, self.name, self.operation = call, name, operation
 
-    def why_not(self, problem):
-        return None
-
     def prepare(self, problem, parameters, threads):
         count = len(problem.input_arrays)
         kept = [parameter.copy() for parameter in parameters]
@@ -263,9 +260,6 @@ class CountsOnGpu(GpuStrategy):
     def __init__(self, *change):
         assert not change or change[0] in COUNTS
         self.text = COUNTS.replace(*change) if change else COUNTS
-
-    def why_not(self, problem):
-        return None
 
     def macros(self, problem, config):
         return {"SIZE": problem.size, "BINS": problem.bins}

@@ -156,7 +156,7 @@ def test_skipped_rungs_say_why(climb):
     class Refusing(FromNaive):
         name = "refusing"
 
-        def why_not(self, problem):
+        def limits(self, problem):
             return "it is Sunday"
 
     naive, fast = (strategy("conv2d", name, "opencl") for name in ("naive", "winograd"))

@@ -135,7 +135,7 @@ def test_a_gpus_strategy_wants_a_device_that_is_there(no_cuda):
 
 def test_what_a_strategy_does_not_take_is_not_verified():
     class Refusing(CountsOnGpu):
-        def why_not(self, problem):
+        def limits(self, problem):
             return "it is Sunday"
 
     with pytest.raises(UnsupportedProblem, match="Sunday"):

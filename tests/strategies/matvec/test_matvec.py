@@ -94,7 +94,7 @@ def test_a_config_that_cannot_run_is_refused(opencl_device):
     with pytest.raises(InputError, match="threads a block"):
         FEW_ROWS.bind(Matmul(1, 5, 5), (), opencl_device, {"LANES": 256, "SLICES": 8})
     assert "up to 8 rows" in FEW_ROWS.why_not(Matmul(9, 5, 5))
-    assert "transposed" in strategy("matvec", "warp_rows", "cuda").why_not(Matvec(3, 4, True))
+    assert "transpose" in strategy("matvec", "warp_rows", "cuda").why_not(Matvec(3, 4, True))
     assert "warp_rows" in strategy("matvec", "strips", "cuda").why_not(Matvec(3, 4))
 
 

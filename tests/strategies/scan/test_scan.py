@@ -58,9 +58,7 @@ def taken(rungs, problem):
 def test_refusals_say_why():
     for rung in (*CPU, *CUDA):
         if rung.name not in ("loops", "sequential", "columns"):
-            assert "not associative" in rung.why_not(Scan((9,), operator=DECAYING)) or (
-                "vectors have no" in rung.why_not(Scan((9,), operator=DECAYING))
-            )
+            assert "operator" in rung.why_not(Scan((9,), operator=DECAYING))
     with pytest.raises(UnsupportedProblem, match="beside each other"):
         verify(Scan((9,)), strategy("scan", "columns"))
     assert "16" in strategy("scan", "recursive", "cuda").why_not(Scan((9,), dtype="float16"))

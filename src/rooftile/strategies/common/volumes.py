@@ -72,7 +72,7 @@ class VolumeStrategy(GpuStrategy):
         """Shared memory of a block whose size the launch fixes."""
         return 0
 
-    def why_not(self, problem: Any) -> str | None:
+    def limits(self, problem: Any) -> str | None:
         """Weights beyond constant memory, masks beyond every tile, too many tiles."""
         needed = 4 * problem.maps * problem.channels * math.prod(problem.mask)
         if needed > CONSTANT_BYTES:

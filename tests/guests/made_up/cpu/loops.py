@@ -27,10 +27,6 @@ class Loops(ArrayStrategy):
     order = 1
     summary = "one byte after the other"
 
-    def why_not(self, problem: Agreeing) -> str | None:
-        """Takes everything."""
-        return None
-
     def kernel(self, problem: Agreeing) -> ArrayKernel:
         """See `ArrayStrategy.kernel`."""
         return ArrayKernel(count, problem.height, (problem.width,))

@@ -16,10 +16,6 @@ class Rows(GpuStrategy):
     summary = "a thread a row"
     tunables = (Tunable("BLOCK", (32, 64, 128), 64),)
 
-    def why_not(self, problem: Agreeing) -> str | None:
-        """Takes everything."""
-        return None
-
     def steps(self, problem: Agreeing, config: Config) -> tuple[Step, ...]:
         """One kernel, whose arguments are named as the problem's arrays are."""
         block = config["BLOCK"]

@@ -63,8 +63,8 @@ def test_weights_are_woven_the_same_on_all_cores():
     ("change", "word"),
     [
         ({"mask": (1, 2)}, "single tap"),
-        ({"stride": (1, 2)}, "single tap"),
-        ({"padding": (1, 1)}, "single tap"),
+        ({"stride": (1, 2)}, "stride"),
+        ({"padding": (1, 1)}, "padding"),
         ({"pool": Pool.of("max", 2)}, "pool"),
     ],
     ids=["mask", "stride", "padding", "pool"],

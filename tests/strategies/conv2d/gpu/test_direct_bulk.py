@@ -36,7 +36,7 @@ each_problem = pytest.mark.parametrize("problem", PROBLEMS)
     ("problem", "reason"),
     [
         (Conv2d(1, 2, 8, 8, 1, (3, 3)), "one channel, not 2"),
-        (Conv2d(1, 1, 8, 8, 1, (3, 3), padding=(1, 1)), "without ghost cells"),
+        (Conv2d(1, 1, 8, 8, 1, (3, 3), padding=(1, 1)), "padding"),
         (Conv2d(1, 1, 9, 9, 1, (3, 3)), "no multiple of 16 bytes"),
         (Conv2d(1, 1, 8, 8, 9, (3, 3)), "more maps than a thread sums"),
         (Conv2d(1, 1, 16, 16, 4, (3, 3), pool=Pool.of("max", 4)), "more maps than a thread sums"),

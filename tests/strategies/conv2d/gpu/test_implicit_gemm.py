@@ -107,7 +107,7 @@ def test_other_gpus_are_refused(rung):
 @each_rung
 def test_what_it_does_not_take(rung):
     for problem, reason in (
-        (Conv2d(1, 64, 19, 19, 9, (3, 3), (2, 2)), "no strides"),
+        (Conv2d(1, 64, 19, 19, 9, (3, 3), (2, 2)), "stride"),
         (Conv2d(1, 64, 19, 19, 9, (3, 3), pool=Pool.of("max", 3)), "2x2 or not"),
         (Conv2d(1, 64, 19, 19, 9, (3, 3), pool=Pool.of("max", 2, 1)), "2x2 or not"),
         (Conv2d(1, 64, 99, 99, 9, (60, 60)), "no room for the weights"),

@@ -65,7 +65,7 @@ def test_fft_takes_masks_up_to_half_its_largest_tile(mask, device):
 def test_fft_says_what_it_does_not_take():
     fft = strategy("conv2d", "fft", "opencl")
     assert "exceeds half of a tile of 64" in fft.why_not(Conv2d(1, 1, 40, 40, 1, (33, 1)))
-    assert "not kept" in fft.why_not(Conv2d(1, 1, 40, 40, 1, (3, 3), stride=(1, 2)))
+    assert "stride" in fft.why_not(Conv2d(1, 1, 40, 40, 1, (3, 3), stride=(1, 2)))
     assert "GiB" in fft.why_not(Conv2d(1, 2048, 40, 40, 2048, (3, 3)))
     assert "leave gaps" in fft.why_not(Conv2d(1, 1, 9, 9, 1, (3, 3), pool=Pool.of("max", 1, 2)))
 
@@ -79,7 +79,7 @@ def test_a_tile_too_small_for_the_mask_is_refused(device):
 def test_winograd_says_what_it_does_not_take():
     winograd = strategy("conv2d", "winograd", "opencl")
     for problem, reason in (
-        (Conv2d(1, 1, 40, 40, 1, (3, 3), stride=(2, 1)), "need stride 1"),
+        (Conv2d(1, 1, 40, 40, 1, (3, 3), stride=(2, 1)), "stride"),
         (Conv2d(1, 1, 40, 40, 1, (3, 5)), "masks, not"),
         (Conv2d(1, 1, 40, 40, 1, (3, 3), pool=Pool.of("max", 3)), "must tile 4x4"),
         (Conv2d(1, 1, 40, 40, 1, (3, 3), pool=Pool.of("max", 2, 1)), "must tile 4x4"),

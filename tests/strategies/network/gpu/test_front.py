@@ -166,7 +166,7 @@ def test_what_it_does_not_take(rung):
         (chain(first, Conv2d(1, 4, 40, 40, 4, (7, 7), activation="relu")), "windows tile"),
         (chain(first, Conv2d(1, 4, 40, 40, 17, (7, 7), activation="relu", pool=pool)), "17 maps"),
         (chain(first, Conv2d(1, 4, 40, 40, 4, (7, 7), padding=(1, 1), activation="relu",
-                             pool=pool)), "ghost cells"),
+                             pool=pool)), "padding"),
         (chain(Conv2d(1, 4, 200, 200, 4, (7, 7), pool=pool),
                Conv2d(1, 4, 97, 97, 4, (2, 2), pool=pool)), "read in pairs"),
         (chain(Conv2d(1, 4, 198, 198, 4, (7, 7), pool=pool),

@@ -11,6 +11,7 @@ import numpy as np
 
 from rooftile.devices.cpu.native import native
 from rooftile.ops.activation_gradient import ActivationGradient
+from rooftile.ops.features import features
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 
 
@@ -61,10 +62,7 @@ class Loops(ArrayStrategy):
     order = 1
     parallel = False
     summary = "one element after the other, on one thread"
-
-    def why_not(self, problem: ActivationGradient) -> str | None:
-        """None: it takes everything."""
-        return None
+    takes = features("activation:*")
 
     def kernel(self, problem: ActivationGradient) -> ArrayKernel:
         """See `ArrayStrategy.kernel`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops.activation_gradient import ActivationGradient
+from rooftile.ops.features import features
 from rooftile.strategies.common.fused import ACTIVATION_CODES
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.gpu import Config, GpuStrategy, Step
@@ -16,10 +17,7 @@ class GpuActivationGradient(GpuStrategy):
     """A GPU strategy of `activation_gradient`; takes every problem."""
 
     operation = "activation_gradient"
-
-    def why_not(self, problem: ActivationGradient) -> str | None:
-        """Takes everything."""
-        return None
+    takes = features("activation:*")
 
     def macros(self, problem: ActivationGradient, config: Config) -> dict[str, int | str]:
         """The activation and the tunables."""

@@ -10,6 +10,7 @@ from rooftile.analysis.accesses import Counted
 from rooftile.analysis.cooperation import through
 from rooftile.ops import AnyArray
 from rooftile.ops.argreduce import Argreduce
+from rooftile.ops.features import features
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.argreduce.cpu._base import searching
 
@@ -37,10 +38,7 @@ class Loops(HostStrategy):
     order = 1
     parallel = False
     summary = "one element after the other, on one thread"
-
-    def why_not(self, problem: Argreduce) -> str | None:
-        """None: it takes everything."""
-        return None
+    takes = features("axis dtype:* operator:min")
 
     def units(self, problem: Argreduce) -> int:
         """Results."""

@@ -18,6 +18,7 @@ from rooftile.analysis.cooperation import through
 from rooftile.devices import cpu
 from rooftile.ops import AnyArray
 from rooftile.ops.argreduce import Argreduce
+from rooftile.ops.features import features
 from rooftile.ops.problem import numpy_dtype
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.argreduce.cpu._base import searching
@@ -114,10 +115,7 @@ class Vectors(HostStrategy):
     name = "vectors"
     order = 2
     summary = "vectors of accumulators over the cores, the place from the best block"
-
-    def why_not(self, problem: Argreduce) -> str | None:
-        """None: it takes everything."""
-        return None
+    takes = features("axis dtype:* operator:min")
 
     def units(self, problem: Argreduce) -> int:
         """Segments of all rows."""

@@ -11,6 +11,7 @@ from rooftile.analysis.accesses import Accesses, Counted, beside, stored_apart
 from rooftile.analysis.cooperation import chain, shared_tree
 from rooftile.devices.gpu import Launch
 from rooftile.ops.argreduce import Argreduce
+from rooftile.ops.features import features
 from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
 from rooftile.strategies.common.operators import CARRIED_BYTES, operator_macros
 from rooftile.strategies.gpu import Config, GpuStrategy, Step
@@ -26,9 +27,10 @@ class GpuArgreduce(GpuStrategy):
     """A GPU strategy of `argreduce`."""
 
     operation = "argreduce"
+    takes = features("axis dtype:* operator:min")
     wide_indices = True
 
-    def why_not(self, problem: Argreduce) -> str | None:
+    def limits(self, problem: Argreduce) -> str | None:
         """More rows than a grid has blocks."""
         return f"{problem.rows} results" if problem.rows > MOST_ROWS else None
 

@@ -37,13 +37,13 @@ class Columns(GpuArgreduce):
         Tunable("BLOCKS", (1, 2, 4, 8, 16), 4),
     )
 
-    def why_not(self, problem: Argreduce) -> str | None:
+    def limits(self, problem: Argreduce) -> str | None:
         """Elements that lie beside each other; columns beyond an index of 32 bits."""
         if problem.inner == 1:
             return "the elements of a result lie beside each other"
         if problem.columns > MOST_ROWS:
             return f"{problem.columns} elements of a result"
-        return super().why_not(problem)
+        return super().limits(problem)
 
     def defaults(self, problem: Argreduce) -> dict[str, int]:
         """Fewer loads under way where a vector has many elements: each has its registers."""

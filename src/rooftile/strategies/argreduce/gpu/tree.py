@@ -28,11 +28,11 @@ class Tree(GpuArgreduce):
         Tunable("LOADS", (2, 4, 8, 16, 32), 8),
     )
 
-    def why_not(self, problem: Argreduce) -> str | None:
+    def limits(self, problem: Argreduce) -> str | None:
         """More segments than a grid has blocks."""
         if self.segments(problem, self.defaults(problem)) > MOST_ROWS:
             return f"{problem.columns} elements of a result"
-        return super().why_not(problem)
+        return super().limits(problem)
 
     def segments(self, problem: Argreduce, config: Config) -> int:
         """Tiles of a row."""

@@ -23,9 +23,9 @@ class Vectors(InRows, GpuArgreduce):
     summary = "vectors of 16 bytes; the place is looked for at the end, in the best chunk"
     thread_bytes = 16
 
-    def why_not(self, problem: Argreduce) -> str | None:
+    def limits(self, problem: Argreduce) -> str | None:
         """What does not lie in rows."""
-        return self.not_in_rows(problem) or super().why_not(problem)
+        return self.not_in_rows(problem) or super().limits(problem)
 
     def defaults(self, problem: Argreduce) -> dict[str, int]:
         """Of many rows fewer loads under way: each of a row's chunks is compared with the best."""

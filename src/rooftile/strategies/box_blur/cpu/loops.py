@@ -33,10 +33,6 @@ class Loops(ArrayStrategy):
     parallel = False
     summary = "every window by its definition, on one thread"
 
-    def why_not(self, problem: BoxBlur) -> str | None:
-        """None: it takes everything."""
-        return None
-
     def kernel(self, problem: BoxBlur) -> ArrayKernel:
         """See `ArrayStrategy.kernel`."""
         sizes = problem.height, problem.width, problem.radius, problem.channels

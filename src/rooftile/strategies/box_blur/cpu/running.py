@@ -83,7 +83,7 @@ class Running(HostStrategy):
     summary = "sums that move on by an addition and a subtraction, bands of rows over the cores"
     transforms = True
 
-    def why_not(self, problem: BoxBlur) -> str | None:
+    def limits(self, problem: BoxBlur) -> str | None:
         """Whether a multiplication divides exactly."""
         if 255 * problem.window**4 >= 1 << _SHIFT:
             return f"radius {problem.radius}: its quotients may not be exact"

@@ -107,7 +107,7 @@ class Vectors(HostStrategy):
     summary = "sums of 16 bits in vectors, many windows of a row beside each other"
     transforms = True
 
-    def why_not(self, problem: BoxBlur) -> str | None:
+    def limits(self, problem: BoxBlur) -> str | None:
         """Whether 16 bits hold the sum of a window; edges that meet."""
         if 255 * problem.window**2 >= _HALF:
             return f"radius {problem.radius}: 16 bits do not hold a window's sum"

@@ -48,7 +48,7 @@ class Mma(GpuBoxBlur):
         Tunable("RESIDENT_WARPS", (8, 12, 16), 16),
     )
 
-    def why_not(self, problem: BoxBlur) -> str | None:
+    def limits(self, problem: BoxBlur) -> str | None:
         """What terms of an instruction hold; rows of whole pieces; the bands of a grid."""
         return self.invalid(problem, self.defaults(problem))
 

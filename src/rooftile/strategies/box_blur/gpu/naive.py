@@ -22,10 +22,6 @@ class Naive(GpuBoxBlur):
     summary = "a thread a byte, its window by the definition"
     tunables = (Tunable("ACROSS", (8, 16, 32, 64), 32), Tunable("DOWN", (4, 8, 16), 8))
 
-    def why_not(self, problem: BoxBlur) -> str | None:
-        """None: it takes everything."""
-        return None
-
     def steps(self, problem: BoxBlur, config: Config) -> tuple[Step, ...]:
         """One kernel."""
         across, down = config["ACROSS"], config["DOWN"]

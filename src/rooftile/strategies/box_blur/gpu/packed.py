@@ -43,7 +43,7 @@ class Packed(GpuBoxBlur):
         Tunable("AHEAD", (0, 2, 4, 8), 4),
     )
 
-    def why_not(self, problem: BoxBlur) -> str | None:
+    def limits(self, problem: BoxBlur) -> str | None:
         """What halves of a word hold; rows of whole pieces; the bands of a grid."""
         return self.invalid(problem, self.defaults(problem))
 

@@ -40,7 +40,7 @@ class Running(GpuBoxBlur):
         Tunable("ROWS", (16, 32, 64, 128, 256), 64),
     )
 
-    def why_not(self, problem: BoxBlur) -> str | None:
+    def limits(self, problem: BoxBlur) -> str | None:
         """How far a thread sees; the bands of a grid."""
         return self.invalid(problem, self.defaults(problem))
 

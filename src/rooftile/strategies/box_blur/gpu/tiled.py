@@ -23,7 +23,7 @@ class Tiled(GpuBoxBlur):
     summary = "a tile with what its windows reach, in shared memory"
     tunables = (Tunable("ACROSS", (16, 32, 64), 32), Tunable("DOWN", (4, 8, 16), 16))
 
-    def why_not(self, problem: BoxBlur) -> str | None:
+    def limits(self, problem: BoxBlur) -> str | None:
         """The tile; the rows of a grid."""
         return self.invalid(problem, self.defaults(problem))
 

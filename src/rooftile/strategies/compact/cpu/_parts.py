@@ -17,6 +17,7 @@ from rooftile.devices import cpu
 from rooftile.devices.cpu.native import Native
 from rooftile.ops import AnyArray
 from rooftile.ops.compact import Compact
+from rooftile.ops.features import features
 from rooftile.strategies import HostStrategy
 
 SEEN_AS = {1: "uint8", 2: "uint16", 4: "float32", 8: "int64"}
@@ -33,6 +34,7 @@ class PartsStrategy(HostStrategy):
     """
 
     operation = "compact"
+    takes = features("dtype:* ordered")
     at_once: ClassVar[int] = 1
     """Elements that one step moves."""
 

@@ -12,6 +12,7 @@ from rooftile.devices import cpu
 from rooftile.devices.cpu.native import native
 from rooftile.ops import AnyArray
 from rooftile.ops.compact import Compact
+from rooftile.ops.features import features
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.compact.cpu._parts import SEEN_AS
 
@@ -35,10 +36,7 @@ class Loops(HostStrategy):
     order = 1
     parallel = False
     summary = "one element after the other, on one thread"
-
-    def why_not(self, problem: Compact) -> str | None:
-        """None: it takes everything."""
-        return None
+    takes = features("dtype:* ordered")
 
     def prepare(
         self, problem: Compact, parameters: tuple[AnyArray, ...], threads: int

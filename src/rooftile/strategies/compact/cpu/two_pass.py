@@ -47,10 +47,6 @@ class TwoPass(PartsStrategy):
     order = 2
     summary = "parts are counted, then compacted, by all cores; no branches"
 
-    def why_not(self, problem: Compact) -> str | None:
-        """None: it takes everything."""
-        return None
-
     def prepare(
         self, problem: Compact, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:

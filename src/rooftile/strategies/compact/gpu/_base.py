@@ -8,6 +8,7 @@ from rooftile.analysis.accesses import Accesses, beside, stored_beside
 from rooftile.analysis.cooperation import chain
 from rooftile.devices.gpu import Launch
 from rooftile.ops.compact import Compact
+from rooftile.ops.features import features
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.gpu import Config, GpuStrategy, Step, Tunable
 
@@ -18,11 +19,8 @@ class GpuCompact(GpuStrategy):
     """A GPU strategy of `compact`."""
 
     operation = "compact"
+    takes = features("dtype:* ordered")
     wide_indices = True
-
-    def why_not(self, problem: Compact) -> str | None:
-        """None: it takes everything."""
-        return None
 
     def macros(self, problem: Compact, config: Config) -> dict[str, int | str]:
         """The bytes of an element, and the tunables."""
@@ -35,7 +33,7 @@ class Counting(GpuCompact):
     atomic = True
     tunables = (THREADS, Tunable("BLOCKS", (1, 2, 4, 8), 4))
 
-    def why_not(self, problem: Compact) -> str | None:
+    def limits(self, problem: Compact) -> str | None:
         """Problems in which the order matters."""
         if problem.ordered:
             return "elements come in the order in which threads do, and the order matters here"

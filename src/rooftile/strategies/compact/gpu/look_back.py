@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from rooftile.analysis.accesses import Counted
 from rooftile.ops.compact import Compact
+from rooftile.ops.features import features
 from rooftile.strategies.common.tiles_in_order import LOOKING, TilesInOrder
 from rooftile.strategies.gpu import Config, Step
 
@@ -23,12 +24,9 @@ class LookBack(TilesInOrder):
     name = "look_back"
     order = 5
     summary = "a single pass, tiles look back at how many those before them keep"
+    takes = features("dtype:* ordered")
     summing = "compact_tiles"
     tunables = LOOKING
-
-    def why_not(self, problem: Compact) -> str | None:
-        """None: it takes everything."""
-        return None
 
     def itemsize(self, problem: Compact) -> int:
         """See `TilesInOrder.itemsize`."""

@@ -10,6 +10,7 @@ import numpy as np
 from rooftile.analysis.accesses import WARP, Accesses, Counted, beside, stored_beside
 from rooftile.analysis.cooperation import chain
 from rooftile.ops.compact import Compact
+from rooftile.ops.features import features
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.waves import LEAST_ARCHITECTURE, Waves
 from rooftile.strategies.compact.gpu._base import GpuCompact
@@ -30,6 +31,7 @@ class CompactWaves(GpuCompact):
     order = 6
     devices = ("cuda",)
     summary = "resident blocks whose warps load, count, look up and move different tiles"
+    takes = features("dtype:int32 ordered")
     summing = "compact_waves"
     least_architecture = LEAST_ARCHITECTURE
     tunables = (
@@ -38,7 +40,7 @@ class CompactWaves(GpuCompact):
         Tunable("BLOCKS", (1, 2, 3), 1),
     )
 
-    def why_not(self, problem: Compact) -> str | None:
+    def limits(self, problem: Compact) -> str | None:
         """Other sizes."""
         return None if problem.itemsize == 4 else "its elements have 32 bits"
 

@@ -10,6 +10,7 @@ from rooftile.devices import cpu
 from rooftile.devices.cpu.native import Native, native
 from rooftile.ops import AnyArray
 from rooftile.ops.conv1d import Conv1d
+from rooftile.ops.features import features
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.common.correlate import PART_TERMS
 
@@ -63,10 +64,7 @@ class LineStrategy(HostStrategy):
     """Takes every problem; its cores share out blocks of outputs."""
 
     operation = "conv1d"
-
-    def why_not(self, problem: Conv1d) -> str | None:
-        """None: it takes everything."""
-        return None
+    takes = features("boundary:interior,replicate,valid")
 
     def function(self, problem: Conv1d) -> Native:
         """``function(x, weights, out, sizes, begin, end)``, with the sizes of `_sizes`."""

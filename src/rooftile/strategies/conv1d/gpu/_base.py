@@ -11,6 +11,7 @@ import numpy as np
 from rooftile.devices.gpu import Launch
 from rooftile.ops import AnyArray
 from rooftile.ops.conv1d import Conv1d
+from rooftile.ops.features import features
 from rooftile.strategies.common.grid import CONSTANT_BYTES, MOST_BLOCKS, blocks
 from rooftile.strategies.gpu import Config, Fill, GpuStrategy, Step, Tunable
 
@@ -22,11 +23,8 @@ class GpuConv1d(GpuStrategy):
     """A GPU strategy of `conv1d`."""
 
     operation = "conv1d"
+    takes = features("boundary:interior,replicate,valid")
     wide_indices = True
-
-    def why_not(self, problem: Conv1d) -> str | None:
-        """None: it takes everything."""
-        return None
 
     def macros(self, problem: Conv1d, config: Config) -> dict[str, int | str]:
         """The mask, the ends, channels, maps and the tunables; lengths are arguments."""
@@ -51,7 +49,7 @@ class ConstantConv1d(GpuConv1d):
     def tile(self, problem: Conv1d, config: Config) -> int:
         """Outputs of a row that a block makes."""
 
-    def why_not(self, problem: Conv1d) -> str | None:
+    def limits(self, problem: Conv1d) -> str | None:
         """Maps whose weights constant memory cannot hold one at a time."""
         needed = 4 * problem.reduction
         if needed > CONSTANT_BYTES:

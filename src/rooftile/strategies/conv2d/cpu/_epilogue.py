@@ -11,7 +11,6 @@ from rooftile.devices.cpu.emit import Writer
 from rooftile.ops import Conv2d
 from rooftile.strategies.common.fused import ACTIVATION_CODES
 from rooftile.strategies.conv2d.cpu._textbook import pool_codes
-from rooftile.strategies.conv2d.ends import beyond_means
 
 
 def folds(problem: Conv2d, lanes: int) -> bool:
@@ -19,7 +18,7 @@ def folds(problem: Conv2d, lanes: int) -> bool:
     pool = problem.pool
     if pool is None:
         return True
-    if beyond_means(problem):
+    if pool.kind not in ("max", "average") or pool.activation != "none":
         return False
     width = pool.window[1]
     tiles = pool.window == pool.stride and width <= lanes and width & (width - 1) == 0

@@ -11,6 +11,7 @@ import numpy as np
 
 from rooftile.devices.cpu.native import native
 from rooftile.ops import Conv2d
+from rooftile.ops.features import features
 from rooftile.strategies.common.fused import (
     ACTIVATION_CODES,
     POOL_CODES,
@@ -89,10 +90,10 @@ class Textbook(CpuStrategy):
     """Takes every problem."""
 
     operation = "conv2d"
-
-    def why_not(self, problem: Conv2d) -> str | None:
-        """None: it takes everything."""
-        return None
+    takes = features(
+        "activation:* boundary:interior,replicate padding pool.activation:* "
+        "pool:average,l2,max stride"
+    )
 
     def kernel(self, problem: Conv2d) -> CpuKernel:
         """See `CpuStrategy.kernel`."""

@@ -29,9 +29,9 @@ from rooftile._blas import share_out
 from rooftile._locks import lock
 from rooftile.devices import cpu
 from rooftile.ops import Conv2d, Float32
+from rooftile.ops.features import features
 from rooftile.strategies.conv2d.cpu import threads as direct
 from rooftile.strategies.conv2d.cpu._unfused import Finisher
-from rooftile.strategies.conv2d.ends import beyond_zeros
 from rooftile.strategies.cpu import HostStrategy
 
 _SPECTRUM_BYTES = 2**30
@@ -51,10 +51,10 @@ class Fft(HostStrategy):
     order = 9
     transforms = True
     summary = "overlap-add with Fourier transforms in double precision"
+    takes = features("activation:* padding pool.activation:* pool:average,l2,max stride")
 
-    def why_not(self, problem: Conv2d) -> str | None:
-        """It refuses strides and pools that waste work, weights that would fill the memory, and
-        other ghost cells than zeros.
+    def limits(self, problem: Conv2d) -> str | None:
+        """It refuses strides and pools that waste work, and weights that would fill the memory.
 
         An input that no output meets would still leave its rounding errors in a block.
         """
@@ -68,7 +68,7 @@ class Fft(HostStrategy):
         size = problem.maps * problem.channels * math.prod(_Blocks.of(problem).spectrum) * 16
         if size > _SPECTRUM_BYTES:
             return f"the transformed weights would take {size / 2**30:.1f} GiB"
-        return beyond_zeros(problem)
+        return None
 
     def why_slow(self, problem: Conv2d) -> str | None:
         """It is slow for masks of fewer taps than the transforms cost."""

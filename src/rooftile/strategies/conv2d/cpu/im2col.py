@@ -20,9 +20,9 @@ from rooftile._locks import lock
 from rooftile.devices import cpu
 from rooftile.devices.cpu.native import native
 from rooftile.ops import Conv2d, Float32
+from rooftile.ops.features import features
 from rooftile.strategies.common.serial import run
 from rooftile.strategies.conv2d.cpu._unfused import Finisher, copy_taps
-from rooftile.strategies.conv2d.ends import beyond_zeros
 from rooftile.strategies.cpu import HostStrategy
 from rooftile.strategies.cpu_kernel import aligned_copy
 
@@ -57,10 +57,7 @@ class Im2col(HostStrategy):
     name = "im2col"
     order = 4
     summary = "unrolled matrix in memory, multiplied by BLAS"
-
-    def why_not(self, problem: Conv2d) -> str | None:
-        """Other ghost cells than the zeros that fill its matrix."""
-        return beyond_zeros(problem)
+    takes = features("activation:* padding pool.activation:* pool:average,l2,max stride")
 
     def round_trips(self, problem: Conv2d) -> dict[str, int]:
         """See `HostStrategy.round_trips`: what stands in cache between unrolling and pool."""

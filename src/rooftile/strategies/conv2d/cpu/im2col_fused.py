@@ -19,10 +19,10 @@ from functools import cache
 from rooftile.devices.cpu.emit import Writer
 from rooftile.devices.cpu.native import Native, source, vector
 from rooftile.ops import Conv2d, Float32
+from rooftile.ops.features import features
 from rooftile.strategies.common.fused import ACTIVATION_CODES, finish_row
 from rooftile.strategies.conv2d.cpu._textbook import pool_codes
 from rooftile.strategies.conv2d.cpu._unfused import copy_taps
-from rooftile.strategies.conv2d.ends import beyond_zeros
 from rooftile.strategies.cpu import CpuKernel, CpuStrategy
 
 _TILE_FLOATS = 6 * 1024
@@ -36,10 +36,7 @@ class Im2colFused(CpuStrategy):
     name = "im2col_fused"
     order = 5
     summary = "unrolled matrix built tile by tile in cache, multiplied in registers"
-
-    def why_not(self, problem: Conv2d) -> str | None:
-        """Other ghost cells than the zeros that fill its matrix."""
-        return beyond_zeros(problem)
+    takes = features("activation:* padding pool.activation:* pool:average,l2,max stride")
 
     def kernel(self, problem: Conv2d) -> CpuKernel:
         """See `CpuStrategy.kernel`."""

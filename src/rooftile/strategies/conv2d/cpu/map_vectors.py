@@ -17,13 +17,13 @@ from functools import cache
 
 from rooftile.devices.cpu.native import source, vector
 from rooftile.ops import Conv2d, Float32
+from rooftile.ops.features import features
 from rooftile.strategies.common.fused import ACTIVATION_CODES, activate_row
 from rooftile.strategies.common.panels import pack, packed_size, packing_of
 from rooftile.strategies.conv2d.cpu import register_tile
 from rooftile.strategies.conv2d.cpu._map_block import MapBlock
 from rooftile.strategies.conv2d.cpu._map_source import generate
 from rooftile.strategies.conv2d.cpu._tile import SUMMED
-from rooftile.strategies.conv2d.ends import beyond_basics
 from rooftile.strategies.cpu import CpuKernel, CpuStrategy
 
 _STAGED_VECTORS = 6 * 1024
@@ -51,13 +51,13 @@ class MapVectors(CpuStrategy):
     name = "map_vectors"
     order = 7
     summary = "vectors of maps, inputs broadcast, results transposed in registers"
+    takes = features("activation:* padding pool:average,max stride")
 
-    def why_not(self, problem: Conv2d) -> str | None:
-        """It refuses ghost cells that are not zero, and pools that are no maxima or averages, whose
-        windows overlap or leave gaps, or that do not fit its registers."""
-        pool, other = problem.pool, beyond_basics(problem)
-        if pool is None or other is not None:
-            return other
+    def limits(self, problem: Conv2d) -> str | None:
+        """It refuses pools whose windows overlap, leave gaps, or do not fit its registers."""
+        pool = problem.pool
+        if pool is None:
+            return None
         if pool.window != pool.stride:
             return f"the pool's windows must tile the image, not {pool.window} by {pool.stride}"
         if pool.kind == "average" and problem.activation not in ("none", "relu"):

@@ -18,6 +18,7 @@ import numpy as np
 from rooftile.devices import cpu
 from rooftile.devices.cpu.native import source, vector
 from rooftile.ops import Conv2d, Float32
+from rooftile.ops.features import features
 from rooftile.strategies.common.fused import ACTIVATION_CODES, activate_row
 from rooftile.strategies.common.panels import ROW
 from rooftile.strategies.conv2d.cpu._pointwise_source import (
@@ -27,7 +28,6 @@ from rooftile.strategies.conv2d.cpu._pointwise_source import (
     scratch_size,
     weaving,
 )
-from rooftile.strategies.conv2d.ends import beyond_basics
 from rooftile.strategies.cpu import CpuKernel, CpuStrategy
 from rooftile.strategies.cpu_kernel import Packing
 
@@ -44,12 +44,11 @@ class Pointwise(CpuStrategy):
     name = "pointwise"
     order = 10
     summary = "masks of a single tap: panels of pixels, filled in cache, multiplied by woven maps"
+    takes = features("activation:*")
 
-    def why_not(self, problem: Conv2d) -> str | None:
-        """It refuses larger masks, strides, padding and pools."""
-        if (problem.mask, problem.stride, problem.padding) != ((1, 1), (1, 1), (0, 0)):
-            return "it takes masks of a single tap, without strides and padding"
-        return beyond_basics(problem) or ("it has no pool" if problem.pool else None)
+    def limits(self, problem: Conv2d) -> str | None:
+        """It refuses larger masks."""
+        return None if problem.mask == (1, 1) else "it takes masks of a single tap"
 
     def why_slow(self, problem: Conv2d) -> str | None:
         """Where it was never measured, and where sums or maps are few."""

@@ -21,11 +21,11 @@ import numpy as np
 from rooftile.devices import cpu
 from rooftile.devices.cpu.native import Passes, native, source, vector
 from rooftile.ops import Conv2d, Float32
+from rooftile.ops.features import features
 from rooftile.strategies.common.fused import activate_row, finish_row
 from rooftile.strategies.conv2d.cpu._flat_rows import lies_flat
 from rooftile.strategies.conv2d.cpu._register_source import fitted, generate
 from rooftile.strategies.conv2d.cpu._tile import Block, Order, Tile
-from rooftile.strategies.conv2d.ends import beyond_replicas
 from rooftile.strategies.cpu import CpuKernel, CpuStrategy
 from rooftile.strategies.cpu_kernel import Packing
 
@@ -48,10 +48,9 @@ class RegisterTile(CpuStrategy):
     name = "register_tile"
     order = 6
     summary = "explicit vectors, register block, bias, activation and pool in registers"
-
-    def why_not(self, problem: Conv2d) -> str | None:
-        """Positions that are zero whatever the image."""
-        return beyond_replicas(problem)
+    takes = features(
+        "activation:* boundary:replicate padding pool.activation:* pool:average,l2,max stride"
+    )
 
     def kernel(self, problem: Conv2d) -> CpuKernel:
         """See `CpuStrategy.kernel`."""

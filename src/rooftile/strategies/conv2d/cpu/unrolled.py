@@ -18,6 +18,7 @@ from itertools import product
 from rooftile.devices.cpu.emit import Writer
 from rooftile.devices.cpu.native import source, vector
 from rooftile.ops import Conv2d
+from rooftile.ops.features import features
 from rooftile.strategies.common.fused import finish_row
 from rooftile.strategies.conv2d.cpu._epilogue import finish_row_call
 from rooftile.strategies.conv2d.cpu._stage import Staged
@@ -38,10 +39,10 @@ class Unrolled(CpuStrategy):
     name = "unrolled"
     order = 3
     summary = "literal sizes, taps unrolled, auto-vectorised along the width"
-
-    def why_not(self, problem: Conv2d) -> str | None:
-        """None: it takes everything."""
-        return None
+    takes = features(
+        "activation:* boundary:interior,replicate padding pool.activation:* "
+        "pool:average,l2,max stride"
+    )
 
     def kernel(self, problem: Conv2d) -> CpuKernel:
         """See `CpuStrategy.kernel`."""

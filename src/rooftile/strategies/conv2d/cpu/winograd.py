@@ -23,6 +23,7 @@ import numpy as np
 from rooftile.devices.cpu.emit import Writer
 from rooftile.devices.cpu.native import source, vector
 from rooftile.ops import Conv2d, Float32
+from rooftile.ops.features import features
 from rooftile.strategies.common.fused import activate, activate_row
 from rooftile.strategies.conv2d.cpu import _winograd_rows, _winograd_tiles
 from rooftile.strategies.conv2d.cpu._epilogue import emit_band, folds
@@ -30,7 +31,6 @@ from rooftile.strategies.conv2d.cpu._textbook import one_row, sizes_of
 from rooftile.strategies.conv2d.cpu._toom_cook import OUTPUTS, Transforms, toom_cook
 from rooftile.strategies.conv2d.cpu._winograd_rows import RowTile
 from rooftile.strategies.conv2d.cpu._winograd_tiles import SquareTile
-from rooftile.strategies.conv2d.ends import beyond_zeros
 from rooftile.strategies.cpu import CpuKernel, CpuStrategy
 
 _LEAST_REUSE = 80
@@ -46,13 +46,11 @@ class Winograd(CpuStrategy):
     order = 8
     transforms = True
     summary = "Toom-Cook/Winograd transforms: fewer multiplications, one decimal digit lost"
+    takes = features("activation:* padding pool:average,max")
     precision = "fast"
 
-    def why_not(self, problem: Conv2d) -> str | None:
-        """It refuses masks without a transform, strides, pools across tiles, too few rows, and
-        other ghost cells than zeros."""
-        if problem.stride != (1, 1):
-            return f"its transforms need stride 1, not {problem.stride}"
+    def limits(self, problem: Conv2d) -> str | None:
+        """It refuses masks without a transform, pools across tiles, and too few rows."""
         if problem.mask[0] != 7 and problem.mask not in ((3, 3), (5, 5)):
             return f"it has transforms for 7-row, 5x5 and 3x3 masks, not {problem.mask}"
         pool = problem.pool
@@ -64,7 +62,7 @@ class Winograd(CpuStrategy):
             return f"the pool must tile {OUTPUTS}x{OUTPUTS} outputs and fold in registers"
         if problem.conv_read[0] < OUTPUTS:
             return f"a tile has {OUTPUTS} convolution rows, the problem {problem.conv_read[0]}"
-        return beyond_zeros(problem)
+        return None
 
     def why_slow(self, problem: Conv2d) -> str | None:
         """It is slow where too few channels and maps share a transformed tile."""

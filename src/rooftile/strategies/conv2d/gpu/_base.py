@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rooftile.ops import Conv2d
+from rooftile.ops.features import features
 from rooftile.strategies.common.fused import ACTIVATION_CODES, POOL_CODES
 from rooftile.strategies.common.grid import MOST_BLOCKS, beyond_block, blocks
 from rooftile.strategies.common.weights import WeightedGpuStrategy
@@ -16,10 +17,10 @@ class GpuConv2d(WeightedGpuStrategy):
     """A GPU strategy of `conv2d`; takes every problem unless it says otherwise."""
 
     operation = "conv2d"
-
-    def why_not(self, problem: Conv2d) -> str | None:
-        """Takes everything."""
-        return None
+    takes = features(
+        "activation:* boundary:interior,replicate padding pool.activation:* "
+        "pool:average,l2,max stride"
+    )
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
         """The problem's sizes and the tunables."""

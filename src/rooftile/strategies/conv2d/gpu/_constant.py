@@ -16,7 +16,7 @@ from rooftile.strategies.gpu import Config, Fill, Step
 class ConstantWeights(GpuConv2d):
     """Weights beyond 65,536 bytes go by slices of whole maps, a launch each."""
 
-    def why_not(self, problem: Conv2d) -> str | None:
+    def limits(self, problem: Conv2d) -> str | None:
         """Maps whose weights constant memory cannot hold one at a time."""
         needed = _map_bytes(problem)
         if needed > CONSTANT_BYTES:
@@ -24,7 +24,7 @@ class ConstantWeights(GpuConv2d):
                 f"the weights of one map take {needed:,} bytes (channels x mask x 4), "
                 f"constant memory has {CONSTANT_BYTES:,}"
             )
-        return super().why_not(problem)
+        return super().limits(problem)
 
     def programs(self, problem: Conv2d, config: Config) -> int:
         """Slices of the maps."""

@@ -14,7 +14,7 @@ import numpy as np
 from rooftile.analysis.accesses import WARP, Accesses, broadcasts, row_loads
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d, Float32
-from rooftile.strategies.conv2d.ends import beyond_basics
+from rooftile.ops.features import features
 from rooftile.strategies.conv2d.gpu._accesses import real_taps
 from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, GpuConv2d, beyond_block, blocks
 from rooftile.strategies.gpu import Config, Step, Tunable
@@ -26,6 +26,8 @@ class RowConv2d(GpuConv2d):
     """Groups share out the rows of the result, the threads of a group the maps; each thread slides
     a window of four columns along its rows."""
 
+    takes = features("activation:* padding pool:max")
+
     result_rows: ClassVar[int] = 1
     """Rows of the result that a group makes at a time."""
     shares_rows: ClassVar[bool] = False
@@ -36,15 +38,10 @@ class RowConv2d(GpuConv2d):
         Tunable("SPAN", (16, 32, 64, 224), 16),
     )
 
-    def why_not(self, problem: Conv2d) -> str | None:
-        """Strides, ghost cells and pools that the sliding window does not fit."""
-        if problem.stride != (1, 1):
-            return f"its window slides one column a tap, stride {problem.stride} skips some"
-        reason = beyond_basics(problem)
-        if reason is not None:
-            return reason
+    def limits(self, problem: Conv2d) -> str | None:
+        """It refuses pools that the sliding window does not fit."""
         pool = problem.pool
-        if pool is None or (pool.kind, pool.window, pool.stride) == ("max", (2, 2), (2, 2)):
+        if pool is None or (pool.window, pool.stride) == ((2, 2), (2, 2)):
             return self.invalid(problem, self.defaults(problem))
         return f"an item keeps pairs of rows and columns for a 2x2 maximum, which {pool} is not"
 

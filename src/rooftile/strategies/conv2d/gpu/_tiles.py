@@ -53,7 +53,7 @@ class TiledConv2d(GpuConv2d):
     def tile(self, problem: Conv2d, config: Config) -> Tile:
         """The tile of a config, which may not fit."""
 
-    def why_not(self, problem: Conv2d) -> str | None:
+    def limits(self, problem: Conv2d) -> str | None:
         """Pools and masks beyond every tile."""
         reasons = [self.invalid(problem, config) for config in self._configs()]
         if None in reasons:

@@ -10,7 +10,6 @@ from typing import Any
 
 from rooftile.ops import Array, Conv2d
 from rooftile.ops.problem import Dtype
-from rooftile.strategies.conv2d.ends import beyond_zeros
 from rooftile.strategies.conv2d.gpu._base import GpuConv2d
 from rooftile.strategies.gpu import PLACES, Config, Step
 
@@ -25,12 +24,12 @@ class Winners(GpuConv2d):
 
     between = (PLACES,)
 
-    def why_not(self, problem: Conv2d) -> str | None:
-        """See the rung's; and other pools."""
+    def limits(self, problem: Conv2d) -> str | None:
+        """See the rung's; it refuses other pools, and ghost cells that are not zeros."""
         pool = problem.pool
         if pool is None or pool.kind != "max" or pool.activation != "none":
             return "it is for a maximum with nothing behind it"
-        return super().why_not(problem) or beyond_zeros(problem)
+        return super().limits(problem) if problem.ghosts == "zero" else "its ghost cells are zeros"
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
         """And how wide the convolution is."""

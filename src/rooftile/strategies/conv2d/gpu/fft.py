@@ -17,6 +17,7 @@ import numpy as np
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d, Float32
+from rooftile.ops.features import features
 from rooftile.strategies.common.grid import tile_of
 from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, blocks
 from rooftile.strategies.conv2d.gpu._slices import SlicedConv2d
@@ -33,6 +34,9 @@ class Fft(SlicedConv2d):
     name = "fft"
     order = 18
     summary = "overlap-save with Fourier transforms of tiles in shared memory"
+    takes = features(
+        "activation:* boundary:interior,replicate padding pool.activation:* pool:average,l2,max"
+    )
     precision = "fast"
     transforms = True
     apart = "bias, activation and pool"
@@ -44,10 +48,8 @@ class Fft(SlicedConv2d):
         Tunable("THREAD_TILES", (1, 2, 4, 8), 4),
     )
 
-    def why_not(self, problem: Conv2d) -> str | None:
+    def limits(self, problem: Conv2d) -> str | None:
         """Refuses outputs that would be computed for nothing, and masks beyond half a tile."""
-        if problem.stride != (1, 1):
-            return f"with stride {problem.stride} it would compute outputs that are not kept"
         if problem.conv_span != problem.conv_read:
             return "the pool's windows leave gaps, whose outputs the transforms would compute"
         reasons = [_unfit(problem, tile) for tile in _TILES]

@@ -37,7 +37,7 @@ class Im2colRegister(GpuConv2d):
     summary = "implicit matrix multiply, 8 x 8 results a thread, the pool folded in registers"
     tunables = (Tunable("TILE_K", (8, 16), 16),)
 
-    def why_not(self, problem: Conv2d) -> str | None:
+    def limits(self, problem: Conv2d) -> str | None:
         """Windows that are not 1, 2 or 4 neighbours among a thread's pixels."""
         pool = problem.pool
         if pool is not None and 4 % (pool.window[0] * pool.window[1]):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from rooftile.devices.cpu.native import native
 from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
+from rooftile.ops.features import features
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 from rooftile.strategies.common.fused import ACTIVATION_CODES, derivative
 
@@ -81,10 +82,7 @@ class Loops(ArrayStrategy):
     order = 1
     parallel = False
     summary = "one gradient after the other, on one thread"
-
-    def why_not(self, problem: Conv2dInputGradient) -> str | None:
-        """None: it takes everything."""
-        return None
+    takes = features("before:* padding pool:max stride")
 
     def kernel(self, problem: Conv2dInputGradient) -> ArrayKernel:
         """See `ArrayStrategy.kernel`."""

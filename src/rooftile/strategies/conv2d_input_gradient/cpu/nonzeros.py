@@ -16,6 +16,7 @@ from rooftile.devices.cpu.emit import Writer
 from rooftile.devices.cpu.native import Native, source, vector
 from rooftile.ops import AnyArray
 from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
+from rooftile.ops.features import features
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.common.nonzeros import (
     emit_collection,
@@ -41,11 +42,10 @@ class Nonzeros(HostStrategy):
     name = "nonzeros"
     order = 3
     summary = "only gradients that are not zero, a row of the mask in a vector"
+    takes = features("padding pool:max stride")
 
-    def why_not(self, problem: Conv2dInputGradient) -> str | None:
+    def limits(self, problem: Conv2dInputGradient) -> str | None:
         """It refuses masks of too many vectors, huge planes, and derivatives."""
-        if problem.before != "none":
-            return f"the derivative of {problem.before} is another pass"
         tall, wide = problem.mask
         if tall * len(taps(wide, vector.lanes())) > _WRITTEN_OUT:
             return f"a mask of {problem.mask} has more than {_WRITTEN_OUT} vectors"

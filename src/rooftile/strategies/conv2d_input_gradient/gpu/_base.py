@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
+from rooftile.ops.features import features
 from rooftile.strategies.common.convolution_gradients import gradient_macros
 from rooftile.strategies.common.fused import ACTIVATION_CODES
 from rooftile.strategies.gpu import PLACES, Config, GpuStrategy
@@ -14,11 +15,8 @@ class GpuInputGradient(GpuStrategy):
     """A GPU strategy of `conv2d_input_gradient`; takes every problem unless it says otherwise."""
 
     operation = "conv2d_input_gradient"
+    takes = features("padding pool:max")
     between: ClassVar[tuple[str, ...]] = (PLACES,)
-
-    def why_not(self, problem: Conv2dInputGradient) -> str | None:
-        """Takes everything."""
-        return None
 
     def macros(self, problem: Conv2dInputGradient, config: Config) -> dict[str, int | str]:
         """The layer's sizes, the activation before and the tunables."""

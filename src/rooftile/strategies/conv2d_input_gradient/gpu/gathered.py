@@ -11,6 +11,7 @@ import math
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
+from rooftile.ops.features import features
 from rooftile.strategies.common.grid import MOST_BLOCKS, PORTABLE_SHARED_BYTES, blocks
 from rooftile.strategies.conv2d_input_gradient.gpu._base import GpuInputGradient, arguments_of
 from rooftile.strategies.gpu import Config, Step, Tunable
@@ -26,9 +27,10 @@ class Gathered(GpuInputGradient):
     name = "gathered"
     order = 2
     summary = "a thread gathers four channels of a pixel, gradients and weights in shared memory"
+    takes = features("before:* padding pool:max stride")
     tunables = (Tunable("BLOCK", (64, 128, 256, 512, 1024), 256),)
 
-    def why_not(self, problem: Conv2dInputGradient) -> str | None:
+    def limits(self, problem: Conv2dInputGradient) -> str | None:
         """Maps beyond shared memory; rows or columns beyond 16 bits."""
         if (nbytes := _map_bytes(problem)) > PORTABLE_SHARED_BYTES:
             return f"a map takes {nbytes} bytes of shared memory of {PORTABLE_SHARED_BYTES}"

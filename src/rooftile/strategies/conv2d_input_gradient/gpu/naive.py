@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
+from rooftile.ops.features import features
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.conv2d_input_gradient.gpu._base import GpuInputGradient, arguments_of
 from rooftile.strategies.gpu import Config, Step, Tunable
@@ -18,6 +19,7 @@ class Naive(GpuInputGradient):
     name = "naive"
     order = 1
     summary = "one thread a pixel of a channel, everything from global memory"
+    takes = features("before:* padding pool:max stride")
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 256),)
 
     def steps(self, problem: Conv2dInputGradient, config: Config) -> tuple[Step, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
+from rooftile.ops.features import features
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.conv2d_input_gradient.gpu._base import GpuInputGradient, arguments_of
 from rooftile.strategies.gpu import Config, Step, Tunable
@@ -33,13 +34,14 @@ class Swept(GpuInputGradient):
     order = 6
     devices = ("cuda",)
     summary = "a warp sweeps along a row of windows, a lane's columns in registers"
+    takes = features("before:* padding pool:max")
     tunables = (
         Tunable("BANDS", (1, 2, 4), 1),
         Tunable("GROUPS", (1, 2, 4), 1),
         Tunable("BLOCK_BANDS", (1, 2, 4, 8), 2),
     )
 
-    def why_not(self, problem: Conv2dInputGradient) -> str | None:
+    def limits(self, problem: Conv2dInputGradient) -> str | None:
         """Gradients of all outputs, windows that overlap or are of an odd width, strides, masks
         beyond lanes or registers, images beyond a block."""
         pool = problem.pool
@@ -47,8 +49,6 @@ class Swept(GpuInputGradient):
             return "it is for max-pools whose windows do not overlap"
         if pool.window[1] % _STEP:
             return f"a window's {pool.window[1]} columns are no whole steps of {_STEP}"
-        if problem.stride != (1, 1):
-            return f"pixels of neighbouring outputs lie {problem.stride} apart"
         if (most := _COLUMNS + 1 - _STEP) < problem.mask[1]:
             return f"a mask has {problem.mask[1]} columns, {most} at most"
         if (met := pool.window[0] + problem.mask[0] - 1) > _MOST_ROWS:

@@ -9,6 +9,7 @@ import numpy as np
 
 from rooftile.devices.cpu.native import native
 from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
+from rooftile.ops.features import features
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 from rooftile.strategies.common.fused import ACTIVATION_CODES, derivative
 
@@ -94,10 +95,7 @@ class Loops(ArrayStrategy):
     order = 1
     parallel = False
     summary = "one weight after the other, on one thread"
-
-    def why_not(self, problem: Conv2dWeightsGradient) -> str | None:
-        """None: it takes everything."""
-        return None
+    takes = features("activation:* padding pool:max stride")
 
     def kernel(self, problem: Conv2dWeightsGradient) -> ArrayKernel:
         """See `ArrayStrategy.kernel`."""

@@ -17,6 +17,7 @@ from rooftile.devices.cpu.emit import Writer
 from rooftile.devices.cpu.native import Native, source, vector
 from rooftile.ops import AnyArray
 from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
+from rooftile.ops.features import features
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.common.convolution_gradients import before_activation, framed
 from rooftile.strategies.common.nonzeros import (
@@ -48,8 +49,9 @@ class Nonzeros(HostStrategy):
     name = "nonzeros"
     order = 3
     summary = "only gradients that are not zero, a row of the mask in a vector"
+    takes = features("activation:* padding pool:max stride")
 
-    def why_not(self, problem: Conv2dWeightsGradient) -> str | None:
+    def limits(self, problem: Conv2dWeightsGradient) -> str | None:
         """It refuses masks with longer rows than it has registers for, and huge planes."""
         most = _SUMS * vector.lanes()
         wide = problem.mask[1]

@@ -16,6 +16,7 @@ from rooftile.devices.cpu.emit import Writer
 from rooftile.devices.cpu.native import Native, source, vector
 from rooftile.ops import AnyArray
 from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
+from rooftile.ops.features import features
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.common.convolution_gradients import before_activation, framed
 from rooftile.strategies.conv2d_weights_gradient.cpu._shares import (
@@ -40,8 +41,9 @@ class RowVectors(HostStrategy):
     name = "row_vectors"
     order = 4
     summary = "every gradient, neighbours in a row in a vector, a vector of sums for a tap"
+    takes = features("activation:* padding stride")
 
-    def why_not(self, problem: Conv2dWeightsGradient) -> str | None:
+    def limits(self, problem: Conv2dWeightsGradient) -> str | None:
         """It refuses gradients with places, horizontal strides and masks of very many taps."""
         if problem.pool is not None:
             return "gradients behind a max-pool are no rows of neighbours"

@@ -9,6 +9,7 @@ from typing import ClassVar
 from rooftile.devices.gpu import Launch
 from rooftile.ops import FORMATS, Array
 from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
+from rooftile.ops.features import features
 from rooftile.strategies.common.convolution_gradients import gradient_macros
 from rooftile.strategies.common.fused import ACTIVATION_CODES
 from rooftile.strategies.common.grid import blocks
@@ -27,11 +28,8 @@ class GpuWeightsGradient(GpuStrategy):
     """A GPU strategy of `conv2d_weights_gradient`; takes every problem unless it says otherwise."""
 
     operation = "conv2d_weights_gradient"
+    takes = features("padding pool:max")
     between: ClassVar[tuple[str, ...]] = (PLACES,)
-
-    def why_not(self, problem: Conv2dWeightsGradient) -> str | None:
-        """Takes everything."""
-        return None
 
     def macros(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int | str]:
         """The layer's sizes, its activation where dy is behind it, and the tunables."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
+from rooftile.ops.features import features
 from rooftile.strategies.common.grid import MOST_BLOCKS
 from rooftile.strategies.conv2d_weights_gradient.gpu._base import GpuWeightsGradient, inputs_of
 from rooftile.strategies.gpu import Config, Step, Tunable
@@ -19,6 +20,7 @@ class BlockTree(GpuWeightsGradient):
     name = "block_tree"
     order = 2
     summary = "one block a weight, its threads' sums joined by a tree"
+    takes = features("activation:* padding pool:max stride")
     tunables = (Tunable("BLOCK", (32, 128, 256, 512), 256),)
 
     def steps(self, problem: Conv2dWeightsGradient, config: Config) -> tuple[Step, ...]:

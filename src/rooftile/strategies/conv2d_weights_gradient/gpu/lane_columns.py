@@ -11,6 +11,7 @@ import math
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
+from rooftile.ops.features import features
 from rooftile.strategies.common.grid import PORTABLE_SHARED_BYTES, blocks
 from rooftile.strategies.conv2d_weights_gradient.gpu._base import (
     GpuWeightsGradient,
@@ -34,14 +35,13 @@ class LaneColumns(GpuWeightsGradient):
     name = "lane_columns"
     order = 6
     summary = "one lane a column of outputs, a mask's sums and pixels in its registers"
+    takes = features("activation:* padding")
     tunables = (Tunable("WARPS", (4, 8), 4), Tunable("GROUP_MAPS", (1, 2, 4), 2))
 
-    def why_not(self, problem: Conv2dWeightsGradient) -> str | None:
+    def limits(self, problem: Conv2dWeightsGradient) -> str | None:
         """Winners; strides; masks beyond registers, images beyond shared memory."""
         if problem.pool is not None:
             return "it is for gradients of all outputs"
-        if problem.stride != (1, 1):
-            return f"pixels of neighbouring outputs lie {problem.stride} apart"
         return self.invalid(problem, {"WARPS": 4, "GROUP_MAPS": 1})
 
     def why_slow(self, problem: Conv2dWeightsGradient) -> str | None:

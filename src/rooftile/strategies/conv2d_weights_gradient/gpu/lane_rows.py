@@ -12,6 +12,7 @@ from itertools import product
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
+from rooftile.ops.features import features
 from rooftile.strategies.common.grid import PORTABLE_SHARED_BYTES, blocks
 from rooftile.strategies.conv2d_weights_gradient.gpu._base import (
     GpuWeightsGradient,
@@ -35,9 +36,10 @@ class LaneRows(GpuWeightsGradient):
     name = "lane_rows"
     order = 5
     summary = "one lane a row of a mask, rows in banks of their own, gradients in shared memory"
+    takes = features("activation:* padding pool:max stride")
     tunables = (Tunable("WARPS", (2, 4, 8, 16), 8), Tunable("SPLITS", (1, 2, 4), 1))
 
-    def why_not(self, problem: Conv2dWeightsGradient) -> str | None:
+    def limits(self, problem: Conv2dWeightsGradient) -> str | None:
         """Masks of more rows than lanes, or more columns than registers; images beyond memory."""
         if problem.mask[0] > _LANES:
             return f"a mask has {problem.mask[0]} rows, a warp {_LANES} lanes"

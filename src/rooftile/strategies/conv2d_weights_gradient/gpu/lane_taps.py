@@ -11,6 +11,7 @@ import math
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
+from rooftile.ops.features import features
 from rooftile.strategies.common.grid import PORTABLE_SHARED_BYTES, blocks
 from rooftile.strategies.conv2d_weights_gradient.gpu._base import (
     GpuWeightsGradient,
@@ -32,9 +33,10 @@ class LaneTaps(GpuWeightsGradient):
     name = "lane_taps"
     order = 3
     summary = "one lane a tap, an image in shared memory, winners alone behind a max-pool"
+    takes = features("activation:* padding pool:max stride")
     tunables = (Tunable("WARPS", (4, 8, 16), 8), Tunable("SPLITS", (1, 2, 4), 1))
 
-    def why_not(self, problem: Conv2dWeightsGradient) -> str | None:
+    def limits(self, problem: Conv2dWeightsGradient) -> str | None:
         """Images beyond shared memory, masks beyond registers."""
         if (nbytes := 4 * (_plane(problem) + 1)) > PORTABLE_SHARED_BYTES:
             return f"a channel takes {nbytes} bytes of shared memory of {PORTABLE_SHARED_BYTES}"

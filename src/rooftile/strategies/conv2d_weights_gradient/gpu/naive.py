@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
+from rooftile.ops.features import features
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.conv2d_weights_gradient.gpu._base import GpuWeightsGradient, inputs_of
 from rooftile.strategies.gpu import Config, Step, Tunable
@@ -18,6 +19,7 @@ class Naive(GpuWeightsGradient):
     name = "naive"
     order = 1
     summary = "one thread a weight, all gradients of its map one after another"
+    takes = features("activation:* padding pool:max stride")
     tunables = (Tunable("BLOCK", (32, 64, 128, 256), 64),)
 
     def steps(self, problem: Conv2dWeightsGradient, config: Config) -> tuple[Step, ...]:

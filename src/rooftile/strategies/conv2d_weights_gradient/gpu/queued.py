@@ -49,12 +49,10 @@ class Queued(GpuWeightsGradient):
         Tunable("SPLITS", (1, 2, 4), 1),
     )
 
-    def why_not(self, problem: Conv2dWeightsGradient) -> str | None:
+    def limits(self, problem: Conv2dWeightsGradient) -> str | None:
         """Gradients of all outputs; masks of more rows than lanes; what is `invalid`."""
         if problem.pool is None:
             return "it is for gradients behind a max-pool"
-        if problem.stride != (1, 1):
-            return f"pixels of neighbouring outputs lie {problem.stride} apart"
         if problem.mask[0] > _LANES:
             return f"a mask has {problem.mask[0]} rows, a warp {_LANES} lanes"
         return self.invalid(problem, self.defaults(problem))

@@ -43,12 +43,10 @@ class Windows(GpuWeightsGradient):
     # To find pixels by a position of 8 bits takes 0.05 ms more of 0.5 than it saves elsewhere.
     between: ClassVar[tuple[str, ...]] = ()
 
-    def why_not(self, problem: Conv2dWeightsGradient) -> str | None:
+    def limits(self, problem: Conv2dWeightsGradient) -> str | None:
         """Gradients of all outputs; strides; masks beyond registers, images beyond memory."""
         if problem.pool is None:
             return "it is for gradients behind a max-pool"
-        if problem.stride != (1, 1):
-            return f"pixels of neighbouring outputs lie {problem.stride} apart"
         if (taps := math.prod(problem.mask)) >= _MOST_TAPS:
             return f"{taps} taps, registers hold fewer than {_MOST_TAPS}"
         if (nbytes := 4 * _held(problem, 1)) > PORTABLE_SHARED_BYTES:

@@ -6,6 +6,7 @@ import numpy as np
 
 from rooftile.devices.cpu.native import native
 from rooftile.ops.conv3d import Conv3d
+from rooftile.ops.features import features
 from rooftile.ops.volumes import before
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 
@@ -49,10 +50,7 @@ class Textbook(ArrayStrategy):
     """Takes every problem."""
 
     operation = "conv3d"
-
-    def why_not(self, problem: Conv3d) -> str | None:
-        """None: it takes everything."""
-        return None
+    takes = features("boundary:valid form:batch")
 
     def kernel(self, problem: Conv3d) -> ArrayKernel:
         """See `ArrayStrategy.kernel`."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from rooftile.devices.cpu.native import Native
 from rooftile.ops import AnyArray
 from rooftile.ops.conv3d import Conv3d
+from rooftile.ops.features import features
 from rooftile.strategies import CpuKernel, HostStrategy
 from rooftile.strategies.common.volume_rows import Pattern, VolumeKernel, kernel, units
 from rooftile.strategies.conv3d.cpu._textbook import lead
@@ -22,10 +23,7 @@ class Vectors(HostStrategy):
     name = "vectors"
     order = 3
     summary = "explicit vectors, a block of rows in registers, rows staged with their ghost cells"
-
-    def why_not(self, problem: Conv3d) -> str | None:
-        """None: it takes everything."""
-        return None
+    takes = features("boundary:valid form:batch")
 
     def units(self, problem: Conv3d) -> int:
         """Bands of rows."""

@@ -6,6 +6,7 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 
 from __future__ import annotations
 
+from rooftile.ops.features import features
 from rooftile.strategies.common.volumes import CoarsenedStrategy
 from rooftile.strategies.gpu import Tunable
 
@@ -17,6 +18,7 @@ class Coarsened(CoarsenedStrategy):
     name = "coarsened"
     order = 5
     summary = "a column of sums a thread, so a value read from shared memory is used more"
+    takes = features("boundary:valid form:batch")
     tunables = (
         Tunable("THREAD_PLANES", (2, 4, 8), 4),
         Tunable("BLOCK_Y", (4, 8, 16), 8),

@@ -5,6 +5,7 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 
 from __future__ import annotations
 
+from rooftile.ops.features import features
 from rooftile.strategies.common.volumes import PlainStrategy
 from rooftile.strategies.conv3d.gpu.naive import Naive
 
@@ -16,6 +17,7 @@ class Constant(PlainStrategy):
     name = "constant"
     order = 2
     summary = "weights in constant memory, whose cache serves a warp with one read"
+    takes = features("boundary:valid form:batch")
     tunables = Naive.tunables
 
 

@@ -6,6 +6,7 @@ figure 7.12, with one more axis.
 
 from __future__ import annotations
 
+from rooftile.ops.features import features
 from rooftile.strategies.common.volumes import InputTileStrategy
 from rooftile.strategies.gpu import Tunable
 
@@ -21,6 +22,7 @@ class Cube(InputTileStrategy):
     order = 3
     source = "tile"
     summary = "cubes of inputs in shared memory, a thread an input, most idle in the sum"
+    takes = features("boundary:valid form:batch")
     tunables = tuple(Tunable(f"LOADED_{axis}", _EDGES, 8) for axis in "ZYX")
 
 

@@ -8,6 +8,7 @@ until they are made, is what a box's mask asks for.
 
 from __future__ import annotations
 
+from rooftile.ops.features import features
 from rooftile.strategies.common.volume_march import MarchStrategy
 
 
@@ -18,6 +19,7 @@ class March(MarchStrategy):
     name = "march"
     order = 6
     summary = "marching planes, copied ahead; open sums in registers, four columns a thread"
+    takes = features("boundary:valid form:batch")
 
 
 STRATEGY = March()

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from rooftile.devices.gpu import Launch
 from rooftile.ops import AnyArray
 from rooftile.ops.conv3d import Conv3d
+from rooftile.ops.features import features
 from rooftile.strategies.common.volumes import PlainStrategy
 from rooftile.strategies.gpu import Config, Fill, Step, Tunable
 
@@ -21,6 +22,7 @@ class Naive(PlainStrategy):
     name = "naive"
     order = 1
     summary = "a thread a sum"
+    takes = features("boundary:valid form:batch")
     reads_weights = True
     tunables = (
         Tunable("BLOCK_Z", (1, 2, 4, 8), 2),
@@ -28,7 +30,7 @@ class Naive(PlainStrategy):
         Tunable("BLOCK_X", (8, 16, 32), 32),
     )
 
-    def why_not(self, problem: Conv3d) -> str | None:
+    def limits(self, problem: Conv3d) -> str | None:
         """More tiles than a grid has blocks."""
         return self.invalid(problem, self.defaults(problem))
 

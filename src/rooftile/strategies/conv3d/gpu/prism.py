@@ -6,6 +6,7 @@ threads have a sum.
 
 from __future__ import annotations
 
+from rooftile.ops.features import features
 from rooftile.strategies.common.volumes import InputTileStrategy
 from rooftile.strategies.gpu import Tunable
 
@@ -18,6 +19,7 @@ class Prism(InputTileStrategy):
     order = 4
     source = "tile"
     summary = "prisms of inputs in shared memory, long along the rows"
+    takes = features("boundary:valid form:batch")
     tunables = (
         Tunable("LOADED_Z", (4, 6, 8), 8),
         Tunable("LOADED_Y", (4, 6, 8), 8),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from rooftile.devices.cpu.native import native, values_of
 from rooftile.ops.elementwise import Elementwise
+from rooftile.ops.features import features
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 
 
@@ -51,10 +52,7 @@ class Loops(ArrayStrategy):
     order = 1
     parallel = False
     summary = "one element after the other, on one thread"
-
-    def why_not(self, problem: Elementwise) -> str | None:
-        """None: it takes everything."""
-        return None
+    takes = features("dtype:*")
 
     def kernel(self, problem: Elementwise) -> ArrayKernel:
         """See `ArrayStrategy.kernel`."""

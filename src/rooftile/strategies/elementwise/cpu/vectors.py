@@ -75,7 +75,7 @@ class Vectors(HostStrategy):
     order = 3
     summary = "vectors on every core, stored past the cache where the arrays outgrow it"
 
-    def why_not(self, problem: Elementwise) -> str | None:
+    def limits(self, problem: Elementwise) -> str | None:
         """Vectors are of float32."""
         return None if problem.dtype == "float32" else f"{problem.dtype}: its vectors are float32"
 

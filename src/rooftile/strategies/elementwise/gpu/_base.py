@@ -10,6 +10,7 @@ from rooftile.analysis.accesses import Accesses, linear_stores, vector_loads
 from rooftile.analysis.pictures import Cell, Panels, panel
 from rooftile.devices.gpu import Launch
 from rooftile.ops.elementwise import FUNCTIONS, Elementwise
+from rooftile.ops.features import features
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.gpu import Config, GpuStrategy, Step
 
@@ -24,6 +25,7 @@ class GpuElementwise(GpuStrategy):
     """A GPU strategy of `elementwise`: one kernel of the module's name."""
 
     operation = "elementwise"
+    takes = features("dtype:*")
     wide_indices = True
 
     def of_block(self, problem: Elementwise, config: Config) -> int:
@@ -39,7 +41,7 @@ class GpuElementwise(GpuStrategy):
         """The accesses to all elements of an input, and to those of the result."""
         raise NotImplementedError
 
-    def why_not(self, problem: Elementwise) -> str | None:
+    def limits(self, problem: Elementwise) -> str | None:
         """More blocks than a grid has."""
         wanted = self.blocks(problem, self.defaults(problem))
         return f"{wanted} blocks, at most {_MOST_BLOCKS}" if wanted > _MOST_BLOCKS else None

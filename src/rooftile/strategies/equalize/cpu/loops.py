@@ -32,10 +32,6 @@ class Loops(HostStrategy):
     parallel = False
     summary = "one pixel after the other, in double precision, on one thread"
 
-    def why_not(self, problem: Equalize) -> str | None:
-        """None: it takes everything."""
-        return None
-
     def prepare(
         self, problem: Equalize, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:

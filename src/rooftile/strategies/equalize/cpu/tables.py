@@ -61,10 +61,6 @@ class Tables(HostStrategy):
     order = 2
     summary = "parts over the cores, neighbours in different tables, sums of hundredths"
 
-    def why_not(self, problem: Equalize) -> str | None:
-        """None: it takes everything."""
-        return None
-
     def units(self, problem: Equalize) -> int:
         """Parts of the picture."""
         return max(1, min(_MOST_PARTS, problem.pixels // _PART))

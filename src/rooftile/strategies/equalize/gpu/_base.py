@@ -27,7 +27,7 @@ class GpuEqualize(GpuStrategy):
     wide_indices = True
     tunables: ClassVar[tuple[Tunable, ...]] = (BLOCK,)
 
-    def why_not(self, problem: Equalize) -> str | None:
+    def limits(self, problem: Equalize) -> str | None:
         """More threads than a grid has."""
         if self.grids(problem, self.defaults(problem))[1] > _MOST_BLOCKS:
             return f"{problem.pixels} pixels are more than a grid covers"

@@ -28,10 +28,6 @@ class Loops(ArrayStrategy):
     parallel = False
     summary = "one pixel after the other, on one thread"
 
-    def why_not(self, problem: Grayscale) -> str | None:
-        """None: it takes everything."""
-        return None
-
     def kernel(self, problem: Grayscale) -> ArrayKernel:
         """See `ArrayStrategy.kernel`."""
         return ArrayKernel(weigh, problem.count, problem.weights)

@@ -27,7 +27,7 @@ class Naive(GpuGrayscale):
     summary = "a thread a pixel, in two-dimensional blocks"
     tunables = (Tunable("ACROSS", (8, 16, 32, 64), 32), Tunable("DOWN", (4, 8, 16), 8))
 
-    def why_not(self, problem: Grayscale) -> str | None:
+    def limits(self, problem: Grayscale) -> str | None:
         """More columns than a grid covers."""
         wide = blocks(problem.width, self.defaults(problem)["ACROSS"]) > MOST_BLOCKS_ACROSS
         return f"{problem.width} columns are more than a grid covers" if wide else None

@@ -25,7 +25,7 @@ class Vectors(GpuGrayscale):
     summary = "sixteen pixels a thread, whole vectors in and out by way of shared memory"
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 128),)
 
-    def why_not(self, problem: Grayscale) -> str | None:
+    def limits(self, problem: Grayscale) -> str | None:
         """More pixels than a grid covers."""
         large = self._blocks(problem, self.defaults(problem)) > MOST_BLOCKS_ACROSS
         return f"{problem.count} pixels are more than a grid covers" if large else None

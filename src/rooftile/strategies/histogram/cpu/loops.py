@@ -8,6 +8,7 @@ from rooftile._locks import lock
 from rooftile.analysis.accesses import Accesses, Counted
 from rooftile.analysis.cooperation import through
 from rooftile.ops import AnyArray
+from rooftile.ops.features import features
 from rooftile.ops.histogram import Histogram
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.histogram.cpu._bins import counting
@@ -21,10 +22,7 @@ class Loops(HostStrategy):
     order = 1
     parallel = False
     summary = "one element after the other, on one thread"
-
-    def why_not(self, problem: Histogram) -> str | None:
-        """None: it takes everything."""
-        return None
+    takes = features("dtype:* edges weighted")
 
     def prepare(
         self, problem: Histogram, parameters: tuple[AnyArray, ...], threads: int

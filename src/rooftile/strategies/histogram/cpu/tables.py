@@ -19,6 +19,7 @@ from rooftile.analysis.accesses import Accesses, Counted
 from rooftile.analysis.cooperation import through
 from rooftile.devices import cpu
 from rooftile.ops import AnyArray
+from rooftile.ops.features import features
 from rooftile.ops.histogram import Histogram
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.histogram.cpu._bins import byte_counts, counting
@@ -40,10 +41,7 @@ class Tables(HostStrategy):
     name = "tables"
     order = 2
     summary = "shares of x over the cores, neighbours in different tables"
-
-    def why_not(self, problem: Histogram) -> str | None:
-        """None: it takes everything."""
-        return None
+    takes = features("dtype:* edges weighted")
 
     def units(self, problem: Histogram) -> int:
         """Shares of x; they follow from the problem, so that sums do not depend on the machine."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from rooftile.analysis.accesses import WARP, Accesses, apart, beside, stored_beside
 from rooftile.devices.gpu import Launch
+from rooftile.ops.features import features
 from rooftile.ops.histogram import DTYPES, Histogram
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.gpu import Config, GpuStrategy, Step
@@ -25,13 +26,14 @@ class GpuHistogram(GpuStrategy):
     """A GPU strategy of `histogram`: zeros, then persistent blocks."""
 
     operation = "histogram"
+    takes = features("dtype:* edges weighted")
     wide_indices = True
     # Counts are the same in every run; sums of weights are not.
     atomic = True
     adds_alone = True
     """Whether a bin may grow by all of its elements one after the other."""
 
-    def why_not(self, problem: Histogram) -> str | None:
+    def limits(self, problem: Histogram) -> str | None:
         """More weights than may be added one by one."""
         if problem.weighted and self.adds_alone and problem.count > _MOST_WEIGHTED:
             return f"{problem.count} weights, at most {_MOST_WEIGHTED} are added one by one"

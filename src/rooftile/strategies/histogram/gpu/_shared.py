@@ -27,13 +27,13 @@ class SharedHistogram(GpuHistogram):
         """The config that needs the least shared memory."""
         return {}
 
-    def why_not(self, problem: Histogram) -> str | None:
+    def limits(self, problem: Histogram) -> str | None:
         """More bins than a block has room for."""
         need = self.shared_bytes(problem, self.least_config())
         room = self.machine.block_shared_bytes
         if need > room:
             return f"{need} bytes of shared memory for {problem.bins} bins, at most {room}"
-        return super().why_not(problem)
+        return super().limits(problem)
 
     def invalid(self, problem: Histogram, config: Config) -> str | None:
         """More shared memory than a block has."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rooftile.analysis.accesses import WARP, Accesses
+from rooftile.ops.features import features
 from rooftile.ops.histogram import Histogram
 from rooftile.strategies.gpu import Config, Step, Tunable
 from rooftile.strategies.histogram.gpu._shared import SharedHistogram
@@ -22,12 +23,13 @@ class Matched(SharedHistogram):
     devices = ("cuda",)
     least_architecture = 70
     summary = "one thread of a warp adds for all of the same bin"
+    takes = features("dtype:* edges")
     summing = "matched"
     tunables = (Tunable("BLOCK", (128, 256, 512, 1024), 512), Tunable("BLOCKS", (1, 2, 4), 2))
 
-    def why_not(self, problem: Histogram) -> str | None:
+    def limits(self, problem: Histogram) -> str | None:
         """Weights; more bins than a block has room for."""
-        return "weights" if problem.weighted else super().why_not(problem)
+        return "weights" if problem.weighted else super().limits(problem)
 
     def steps(self, problem: Histogram, config: Config) -> tuple[Step, ...]:
         """Zeros, then one kernel."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from rooftile.devices.cpu.native import native
 from rooftile.ops import Linear
+from rooftile.ops.features import features
 from rooftile.strategies.common.fused import ACTIVATION_CODES, activate
 from rooftile.strategies.cpu import CpuKernel, CpuStrategy
 
@@ -27,10 +28,7 @@ class Textbook(CpuStrategy):
     """Takes every problem."""
 
     operation = "linear"
-
-    def why_not(self, problem: Linear) -> str | None:
-        """None: it takes everything."""
-        return None
+    takes = features("activation:*")
 
     def kernel(self, problem: Linear) -> CpuKernel:
         """See `CpuStrategy.kernel`."""

@@ -14,6 +14,7 @@ from rooftile._blas import multiply, share_out
 from rooftile._locks import lock
 from rooftile.devices.cpu.native import native
 from rooftile.ops import Float32, Linear
+from rooftile.ops.features import features
 from rooftile.strategies.common.fused import ACTIVATION_CODES, activate_row
 from rooftile.strategies.common.serial import run
 from rooftile.strategies.cpu import HostStrategy
@@ -40,10 +41,7 @@ class Blas(HostStrategy):
     name = "blas"
     order = 3
     summary = "one matrix product by BLAS, then bias and activation"
-
-    def why_not(self, problem: Linear) -> str | None:
-        """None: it takes everything."""
-        return None
+    takes = features("activation:*")
 
     def prepare(
         self, problem: Linear, parameters: tuple[Float32, ...], threads: int

@@ -30,6 +30,7 @@ from functools import cache
 from rooftile.devices.cpu import CpuDevice
 from rooftile.devices.cpu.native import Native, Passes, source, vector
 from rooftile.ops import Linear
+from rooftile.ops.features import features
 from rooftile.strategies.common.fused import ACTIVATION_CODES, activate_row
 from rooftile.strategies.common.panels import Lie, pack, packed_size, packing_of, panels_of
 from rooftile.strategies.cpu import CpuKernel, CpuStrategy, HostBound
@@ -56,10 +57,7 @@ class Blocked(CpuStrategy):
     name = "blocked"
     order = 4
     summary = "explicit vectors of outputs, images blocked in registers, inputs in cache"
-
-    def why_not(self, problem: Linear) -> str | None:
-        """None: it takes everything."""
-        return None
+    takes = features("activation:*")
 
     def kernel(self, problem: Linear) -> CpuKernel:
         """See `CpuStrategy.kernel`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rooftile.ops import Linear
+from rooftile.ops.features import features
 from rooftile.strategies.common.fused import ACTIVATION_CODES
 from rooftile.strategies.common.weights import WeightedGpuStrategy
 from rooftile.strategies.gpu import Config
@@ -34,10 +35,7 @@ class GpuLinear(WeightedGpuStrategy):
     """A GPU strategy of `linear`; takes every problem."""
 
     operation = "linear"
-
-    def why_not(self, problem: Linear) -> str | None:
-        """Takes everything."""
-        return None
+    takes = features("activation:*")
 
     def macros(self, problem: Linear, config: Config) -> dict[str, int | str]:
         """The problem's sizes and the tunables."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from rooftile.devices.cpu.native import native
+from rooftile.ops.features import features
 from rooftile.ops.linear_gradient import LinearGradient
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 from rooftile.strategies.common.fused import ACTIVATION_CODES, derivative
@@ -51,10 +52,7 @@ class Loops(ArrayStrategy):
     order = 1
     parallel = False
     summary = "row by row, on one thread"
-
-    def why_not(self, problem: LinearGradient) -> str | None:
-        """None: it takes everything."""
-        return None
+    takes = features("activation:* before:*")
 
     def kernel(self, problem: LinearGradient) -> ArrayKernel:
         """See `ArrayStrategy.kernel`."""

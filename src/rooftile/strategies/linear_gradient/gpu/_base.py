@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rooftile.ops.features import features
 from rooftile.ops.linear_gradient import LinearGradient
 from rooftile.strategies.common.fused import ACTIVATION_CODES
 from rooftile.strategies.gpu import Config, GpuStrategy
@@ -11,10 +12,7 @@ class GpuLinearGradient(GpuStrategy):
     """A GPU strategy of `linear_gradient`; takes every problem."""
 
     operation = "linear_gradient"
-
-    def why_not(self, problem: LinearGradient) -> str | None:
-        """Takes everything."""
-        return None
+    takes = features("activation:* before:*")
 
     def macros(self, problem: LinearGradient, config: Config) -> dict[str, int | str]:
         """The layer's sizes, the activations and the tunables."""

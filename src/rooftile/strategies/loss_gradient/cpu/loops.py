@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from rooftile.devices.cpu.native import native
+from rooftile.ops.features import features
 from rooftile.ops.loss_gradient import LossGradient
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 
@@ -96,10 +97,9 @@ class Loops(ArrayStrategy):
     order = 1
     parallel = False
     summary = "one row after the other, on one thread"
-
-    def why_not(self, problem: LossGradient) -> str | None:
-        """None: it takes everything."""
-        return None
+    takes = features(
+        "loss:half_squared_error,missed,sigmoid_cross_entropy,squared_distance numbers"
+    )
 
     def kernel(self, problem: LossGradient) -> ArrayKernel:
         """See `ArrayStrategy.kernel`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rooftile.ops.features import features
 from rooftile.ops.loss_gradient import LossGradient
 from rooftile.strategies.gpu import Config, GpuStrategy
 
@@ -20,10 +21,9 @@ class GpuLossGradient(GpuStrategy):
     """A GPU strategy of `loss_gradient`; takes every problem."""
 
     operation = "loss_gradient"
-
-    def why_not(self, problem: LossGradient) -> str | None:
-        """Takes everything."""
-        return None
+    takes = features(
+        "loss:half_squared_error,missed,sigmoid_cross_entropy,squared_distance numbers"
+    )
 
     def macros(self, problem: LossGradient, config: Config) -> dict[str, int | str]:
         """The loss, a row's length and the tunables."""

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from rooftile._blas import multiply, share_out
 from rooftile.ops import AnyArray
+from rooftile.ops.features import features
 from rooftile.ops.matmul import Matmul
 from rooftile.strategies import HostStrategy
 
@@ -26,10 +27,7 @@ class Blas(HostStrategy):
     name = "blas"
     order = 3
     summary = "the matrix product of BLAS, rows of the result on all cores"
-
-    def why_not(self, problem: Matmul) -> str | None:
-        """None: it takes everything."""
-        return None
+    takes = features("transpose_a transpose_b")
 
     def prepare(
         self, problem: Matmul, parameters: tuple[AnyArray, ...], threads: int

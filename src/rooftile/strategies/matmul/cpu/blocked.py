@@ -18,6 +18,7 @@ from rooftile.devices import cpu
 from rooftile.devices.cpu.emit import Writer
 from rooftile.devices.cpu.native import Native, source, vector
 from rooftile.ops import AnyArray, Float32
+from rooftile.ops.features import features
 from rooftile.ops.matmul import Matmul
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.common.panels import Lie, packing_of, panels_of
@@ -47,10 +48,7 @@ class Blocked(HostStrategy):
     name = "blocked"
     order = 5
     summary = "b packed into panels, blocks of terms in cache, rows blocked in registers"
-
-    def why_not(self, problem: Matmul) -> str | None:
-        """None: it takes everything."""
-        return None
+    takes = features("transpose_a transpose_b")
 
     def units(self, problem: Matmul) -> int:
         """Panels of columns for chunks of rows."""

@@ -6,6 +6,7 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 from __future__ import annotations
 
 from rooftile.devices.cpu.native import native
+from rooftile.ops.features import features
 from rooftile.ops.matmul import Matmul
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 
@@ -38,10 +39,7 @@ class Loops(ArrayStrategy):
     order = 1
     parallel = False
     summary = "rows, columns, terms: one dot product an element, one thread"
-
-    def why_not(self, problem: Matmul) -> str | None:
-        """None: it takes everything."""
-        return None
+    takes = features("transpose_a transpose_b")
 
     def kernel(self, problem: Matmul) -> ArrayKernel:
         """See `ArrayStrategy.kernel`."""

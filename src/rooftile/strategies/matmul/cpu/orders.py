@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from rooftile.devices.cpu.native import native
+from rooftile.ops.features import features
 from rooftile.ops.matmul import Matmul
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 from rooftile.strategies.matmul.cpu.loops import pitches
@@ -38,8 +39,9 @@ class Orders(ArrayStrategy):
     order = 2
     parallel = False
     summary = "rows, terms, columns: the same loops in the order in which memory lies"
+    takes = features("transpose_a")
 
-    def why_not(self, problem: Matmul) -> str | None:
+    def limits(self, problem: Matmul) -> str | None:
         """A transposed b, along whose rows lie the terms of one sum."""
         return "b lies transposed: its rows hold terms" if problem.transpose_b else None
 

@@ -17,6 +17,7 @@ import numpy as np
 from rooftile._locks import lock
 from rooftile.devices.cpu.native import Native, source, vector
 from rooftile.ops import AnyArray, Float32, Linear
+from rooftile.ops.features import features
 from rooftile.ops.matmul import Matmul
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.cpu import ArrayKernel, BoundArrays
@@ -46,8 +47,9 @@ class Vectors(HostStrategy):
     name = "vectors"
     order = 4
     summary = "explicit vectors of columns, rows blocked in registers, nothing packed"
+    takes = features("transpose_a transpose_b")
 
-    def why_not(self, problem: Matmul) -> str | None:
+    def limits(self, problem: Matmul) -> str | None:
         """Two transposed matrices: the kernel for such a b reads rows of a."""
         both = problem.transpose_a and problem.transpose_b
         return "both matrices lie transposed" if both else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rooftile.devices.gpu import Launch
+from rooftile.ops.features import features
 from rooftile.ops.matmul import Matmul
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.gpu import Config, GpuStrategy, Step
@@ -19,9 +20,10 @@ class GpuMatmul(GpuStrategy):
     matrices lie alike share a compilation."""
 
     operation = "matmul"
+    takes = features("transpose_a transpose_b")
     wide_indices = True
 
-    def why_not(self, problem: Matmul) -> str | None:
+    def limits(self, problem: Matmul) -> str | None:
         """Sizes that an index does not reach."""
         # Threads of the last tile count on, beyond the sizes.
         largest = max(problem.rows, problem.inner, problem.columns)
@@ -55,11 +57,11 @@ class TiledMatmul(GpuMatmul):
         """Threads of a block."""
         raise NotImplementedError
 
-    def why_not(self, problem: Matmul) -> str | None:
+    def limits(self, problem: Matmul) -> str | None:
         """Sizes that an index does not reach, and more tiles than a grid has blocks."""
         few = min(tile for tile in self.tile(self.defaults(problem)))
         tiles = blocks(problem.rows, few) * blocks(problem.columns, few)
-        return super().why_not(problem) or (f"{tiles} tiles" if tiles > MOST else None)
+        return super().limits(problem) or (f"{tiles} tiles" if tiles > MOST else None)
 
     def steps(self, problem: Matmul, config: Config) -> tuple[Step, ...]:
         """One kernel over tiles."""

@@ -21,11 +21,11 @@ class CornerTurned(SquareMatmul):
     summary = "tiles of a transposed matrix, loaded along its memory"
     tunables = (Tunable("TILE", (8, 16, 32), 16),)
 
-    def why_not(self, problem: Matmul) -> str | None:
+    def limits(self, problem: Matmul) -> str | None:
         """Matrices neither of which is transposed."""
         if not (problem.transpose_a or problem.transpose_b):
             return "neither matrix lies transposed: that is tiled_any"
-        return super().why_not(problem)
+        return super().limits(problem)
 
     def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:
         """The textbook's count of loads, all along memory; a step reads a value of b a lane, and

@@ -43,13 +43,13 @@ class FewRows(GpuMatmul):
         Tunable("WHOLE", (0, 1), 0),
     )
 
-    def why_not(self, problem: Matmul) -> str | None:
+    def limits(self, problem: Matmul) -> str | None:
         """More than eight rows, or results than an index reaches."""
         if problem.rows > _MOST_ROWS:
             return f"it takes up to {_MOST_ROWS} rows"
         if problem.rows * problem.columns > MOST:
             return f"{problem.rows * problem.columns} results: indices are 32-bit"
-        return super().why_not(problem)
+        return super().limits(problem)
 
     def defaults(self, problem: Matmul) -> dict[str, int]:
         """No more threads a line than its terms occupy; parts that keep the device busy."""

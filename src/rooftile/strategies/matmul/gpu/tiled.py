@@ -18,12 +18,12 @@ class Tiled(TiledAny):
     summary = "square tiles in shared memory, where tiles divide all sizes"
     tunables = (Tunable("TILE", (8, 16, 32), 16),)
 
-    def why_not(self, problem: Matmul) -> str | None:
+    def limits(self, problem: Matmul) -> str | None:
         """Sizes that the smallest tile does not divide."""
         least = self.tunables[0].values[0]
         if problem.rows % least or problem.inner % least or problem.columns % least:
             return f"it takes multiples of {least} and guards nothing"
-        return super().why_not(problem)
+        return super().limits(problem)
 
     def defaults(self, problem: Matmul) -> dict[str, int]:
         """The largest tile up to 16 that divides all sizes."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rooftile.devices.cpu.native import native
+from rooftile.ops.features import features
 from rooftile.ops.matvec import Matvec
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 
@@ -25,10 +26,7 @@ class Loops(ArrayStrategy):
     order = 1
     parallel = False
     summary = "one dot product a row, one thread"
-
-    def why_not(self, problem: Matvec) -> str | None:
-        """None: it takes everything."""
-        return None
+    takes = features("transpose")
 
     def kernel(self, problem: Matvec) -> ArrayKernel:
         """See `ArrayStrategy.kernel`."""

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from rooftile.devices.cpu.native import Native
 from rooftile.ops import AnyArray
+from rooftile.ops.features import features
 from rooftile.ops.matmul import Matmul
 from rooftile.ops.matvec import Matvec
 from rooftile.strategies import HostStrategy
@@ -24,10 +25,7 @@ class Vectors(HostStrategy):
     name = "vectors"
     order = 2
     summary = "explicit vectors of rows on all cores, the matrix read once as it lies"
-
-    def why_not(self, problem: Matvec) -> str | None:
-        """None: it takes everything."""
-        return None
+    takes = features("transpose")
 
     def units(self, problem: Matvec) -> int:
         """Vectors of rows, or panels of them."""

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from rooftile.analysis.accesses import Accesses
 from rooftile.devices.gpu import Launch
+from rooftile.ops.features import features
 from rooftile.ops.matmul import Matmul
 from rooftile.ops.matvec import Matvec
 from rooftile.strategies.common.grid import blocks
@@ -24,9 +25,10 @@ class GpuMatvec(GpuStrategy):
     """A GPU strategy of `matvec`; takes every problem.  Sizes are no macros."""
 
     operation = "matvec"
+    takes = features("transpose")
     wide_indices = True
 
-    def why_not(self, problem: Matvec) -> str | None:
+    def limits(self, problem: Matvec) -> str | None:
         """Sizes that an index does not reach."""
         largest = max(problem.rows, problem.columns)
         return f"a size of {largest}: indices are 32-bit" if largest > _MOST else None
@@ -49,6 +51,7 @@ class FewRowsMatvec(GpuStrategy):
     """`few_rows` of matmul for a matrix of one row, x."""
 
     operation = "matvec"
+    takes = features("transpose")
     wide_indices = True
     rung: ClassVar[FewRows] = FewRows()
     tunables = FewRows.tunables

@@ -17,7 +17,7 @@ class Strips(FewRowsMatvec):
     order = 6
     summary = "of a transposed matrix, strips of rows and parts of columns"
 
-    def why_not(self, problem: Matvec) -> str | None:
+    def limits(self, problem: Matvec) -> str | None:
         """A matrix that lies the other way."""
         if not problem.transpose:
             return "a lies as it is: that is warp_rows"

@@ -18,11 +18,10 @@ class WarpRows(FewRowsMatvec):
     name = "warp_rows"
     order = 5
     summary = "a team of threads a row, joined by a tree"
+    takes = frozenset()
 
-    def why_not(self, problem: Matvec) -> str | None:
-        """A matrix that lies the other way."""
-        if problem.transpose:
-            return "its rows do not lie beside each other: a lies transposed"
+    def limits(self, problem: Matvec) -> str | None:
+        """It refuses what the rung of `matmul` refuses."""
         return self.rung.why_not(as_product(problem))
 
     def picture(self, problem: Matvec, config: Config) -> Panels:

@@ -6,6 +6,7 @@ from abc import abstractmethod
 from functools import lru_cache
 
 from rooftile.devices.cpu.native import Native, source
+from rooftile.ops.features import features
 from rooftile.ops.mlp_training import MlpTraining
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 
@@ -47,13 +48,10 @@ class OneThread(ArrayStrategy):
     """A strategy that is one kernel on one thread: a step waits for the one before."""
 
     operation = "mlp_training"
+    takes = features("dtype:float64")
     parallel = False
     flags = ""
     """Liberties of the arithmetic: see `rooftile.devices.cpu.native.source`."""
-
-    def why_not(self, problem: MlpTraining) -> str | None:
-        """None: it takes everything."""
-        return None
 
     @abstractmethod
     def text(self, problem: MlpTraining) -> str:

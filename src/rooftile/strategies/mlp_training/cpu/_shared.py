@@ -20,6 +20,7 @@ from rooftile._locks import lock
 from rooftile.devices import cpu
 from rooftile.devices.cpu.native import Native, source
 from rooftile.ops import AnyArray
+from rooftile.ops.features import features
 from rooftile.ops.mlp_training import ACTIVATIONS, MlpTraining
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.mlp_training.cpu._base import FUNCTIONS, SLOPES, VALUES
@@ -114,11 +115,8 @@ class SharedLoops(HostStrategy):
     """So many threads share each loop."""
 
     operation = "mlp_training"
+    takes = features("dtype:float64")
     threads: int
-
-    def why_not(self, problem: MlpTraining) -> str | None:
-        """None: it takes everything."""
-        return None
 
     def prepare(
         self, problem: MlpTraining, parameters: tuple[AnyArray, ...], threads: int

@@ -32,10 +32,12 @@ _SHUT = ("sigmoid", "softmax")
 class LaneANeuron(OneThread):
     """float32, layers no wider than a vector."""
 
+    takes = frozenset()
+
     ahead: bool
     """Whether the first layer's sums are made for the next row before the weights are known."""
 
-    def why_not(self, problem: MlpTraining) -> str | None:
+    def limits(self, problem: MlpTraining) -> str | None:
         """A layer fits a vector, and vectors are float32."""
         if problem.dtype != "float32":
             return f"{problem.dtype}: vectors are of float32"

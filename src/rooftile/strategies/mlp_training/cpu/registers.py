@@ -22,7 +22,7 @@ class Registers(OneThread):
     summary = "every loop written out, every weight a variable of its own"
     flags = "contract"
 
-    def why_not(self, problem: MlpTraining) -> str | None:
+    def limits(self, problem: MlpTraining) -> str | None:
         """A text grows with the weights."""
         count = problem.starts[-1]
         return f"{count} weights, at most {_MOST}" if count > _MOST else None

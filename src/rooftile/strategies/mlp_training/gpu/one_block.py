@@ -22,7 +22,7 @@ class OneBlock(GpuStrategy):
     summary = "one block takes all steps, with the weights in shared memory"
     tunables = (Tunable("BLOCK", (32, 64, 128), 32),)
 
-    def why_not(self, problem: MlpTraining) -> str | None:
+    def limits(self, problem: MlpTraining) -> str | None:
         """Shared memory holds weights, and three numbers of each neuron and feature."""
         if problem.dtype != "float32":
             return f"{problem.dtype}: the text is float32's"

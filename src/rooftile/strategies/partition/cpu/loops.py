@@ -7,6 +7,7 @@ from collections.abc import Callable
 from rooftile.analysis.accesses import Counted
 from rooftile.analysis.cooperation import through
 from rooftile.ops import AnyArray
+from rooftile.ops.features import features
 from rooftile.ops.partition import Partition
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.partition.cpu.two_pass import in_parts
@@ -20,10 +21,7 @@ class Loops(HostStrategy):
     order = 1
     parallel = False
     summary = "one part, on one thread"
-
-    def why_not(self, problem: Partition) -> str | None:
-        """None: it takes everything."""
-        return None
+    takes = features("dtype:*")
 
     def prepare(
         self, problem: Partition, parameters: tuple[AnyArray, ...], threads: int

@@ -14,6 +14,7 @@ from rooftile.analysis.accesses import Counted
 from rooftile.analysis.cooperation import through
 from rooftile.devices import cpu
 from rooftile.ops import AnyArray
+from rooftile.ops.features import features
 from rooftile.ops.partition import Partition
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.partition.cpu import _sides
@@ -30,10 +31,7 @@ class TwoPass(HostStrategy):
     name = "two_pass"
     order = 2
     summary = "what goes before the pivot is counted in parts, then all move, by all cores"
-
-    def why_not(self, problem: Partition) -> str | None:
-        """None: it takes everything."""
-        return None
+    takes = features("dtype:*")
 
     def units(self, problem: Partition) -> int:
         """Parts: they follow from the problem alone."""

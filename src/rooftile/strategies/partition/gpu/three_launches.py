@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from rooftile.analysis.accesses import Counted
+from rooftile.ops.features import features
 from rooftile.ops.partition import Partition
 from rooftile.ops.problem import numpy_dtype
 from rooftile.ops.sort import Sort
@@ -23,13 +24,10 @@ class ThreeLaunches(InSections):
     name = "three_launches"
     order = 1
     summary = "what goes before the pivot is counted, counts are scanned, all move"
+    takes = features("dtype:*")
     summing = "move"
     wide_indices = True
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 256), RUN)
-
-    def why_not(self, problem: Partition) -> str | None:
-        """None: it takes everything."""
-        return None
 
     def macros(self, problem: Partition, config: Config) -> dict[str, int | str]:
         """Keys in the order of the elements, and the tunables."""

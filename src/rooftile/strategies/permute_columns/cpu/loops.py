@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rooftile.devices.cpu.native import native
+from rooftile.ops.features import features
 from rooftile.ops.permute_columns import PermuteColumns
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 
@@ -25,10 +26,7 @@ class Loops(ArrayStrategy):
     order = 1
     parallel = False
     summary = "one element after the other, on one thread"
-
-    def why_not(self, problem: PermuteColumns) -> str | None:
-        """None: it takes everything."""
-        return None
+    takes = features("dtype:*")
 
     def kernel(self, problem: PermuteColumns) -> ArrayKernel:
         """See `ArrayStrategy.kernel`."""

@@ -6,6 +6,7 @@ import numpy as np
 
 from rooftile.analysis.accesses import Accesses, row_stores, scattered_loads
 from rooftile.devices.gpu import Launch
+from rooftile.ops.features import features
 from rooftile.ops.permute_columns import PermuteColumns
 from rooftile.strategies.gpu import Config, GpuStrategy, Step
 
@@ -17,6 +18,7 @@ class GpuPermuteColumns(GpuStrategy):
     """
 
     operation = "permute_columns"
+    takes = features("dtype:*")
     wide_indices = True
 
     def macros(self, problem: PermuteColumns, config: Config) -> dict[str, int | str]:
@@ -37,7 +39,7 @@ class GpuPermuteColumns(GpuStrategy):
         size = problem.itemsize
         return row_stores(problem.width, problem.rows, lanes=lanes, elem_bytes=size)
 
-    def why_not(self, problem: PermuteColumns) -> str | None:
+    def limits(self, problem: PermuteColumns) -> str | None:
         """Indices of columns are 32-bit."""
         most = max(problem.columns, problem.width)
         return f"{most} columns: their indices are 32-bit" if most > 2**30 else None

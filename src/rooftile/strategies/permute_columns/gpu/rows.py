@@ -28,9 +28,9 @@ class Rows(GpuPermuteColumns):
         Tunable("BLOCKS", (2, 4, 8, 16), 8),
     )
 
-    def why_not(self, problem: PermuteColumns) -> str | None:
+    def limits(self, problem: PermuteColumns) -> str | None:
         """Longer rows."""
-        return super().why_not(problem) or beyond_block(1, problem.columns * problem.itemsize)
+        return super().limits(problem) or beyond_block(1, problem.columns * problem.itemsize)
 
     def defaults(self, problem: PermuteColumns) -> dict[str, int]:
         """As many threads as a row keeps busy for a few rounds."""

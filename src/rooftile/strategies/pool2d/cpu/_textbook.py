@@ -11,6 +11,7 @@ import numpy as np
 
 from rooftile.devices.cpu.native import native
 from rooftile.ops import Pool2d
+from rooftile.ops.features import features
 from rooftile.strategies.common.fused import (
     ACTIVATION_CODES,
     POOL_CODES,
@@ -55,10 +56,7 @@ class Textbook(CpuStrategy):
     """Takes every problem."""
 
     operation = "pool2d"
-
-    def why_not(self, problem: Pool2d) -> str | None:
-        """None: it takes everything."""
-        return None
+    takes = features("bias pool.activation:*")
 
     def kernel(self, problem: Pool2d) -> CpuKernel:
         """See `CpuStrategy.kernel`."""

@@ -14,6 +14,7 @@ from functools import cache
 from rooftile.devices.cpu.emit import Writer
 from rooftile.devices.cpu.native import Native, source
 from rooftile.ops import Pool2d
+from rooftile.ops.features import features
 from rooftile.ops.pooling import PoolKind
 from rooftile.strategies.common.fused import POOL_CODES, larger, norm, pool_row
 from rooftile.strategies.cpu import CpuKernel, CpuStrategy
@@ -30,10 +31,7 @@ class Rows(CpuStrategy):
     name = "rows"
     order = 3
     summary = "whole rows, vertically then horizontally, auto-vectorised"
-
-    def why_not(self, problem: Pool2d) -> str | None:
-        """None: it takes everything."""
-        return None
+    takes = features("bias pool.activation:*")
 
     def kernel(self, problem: Pool2d) -> CpuKernel:
         """See `CpuStrategy.kernel`."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Pool2d
+from rooftile.ops.features import features
 from rooftile.strategies.common.fused import ACTIVATION_CODES, POOL_CODES
 from rooftile.strategies.gpu import Config, GpuStrategy, Step
 
@@ -12,10 +13,7 @@ class GpuPool2d(GpuStrategy):
     """A GPU strategy of `pool2d`; takes every problem unless it says otherwise."""
 
     operation = "pool2d"
-
-    def why_not(self, problem: Pool2d) -> str | None:
-        """Takes everything."""
-        return None
+    takes = features("bias pool.activation:*")
 
     def macros(self, problem: Pool2d, config: Config) -> dict[str, int | str]:
         """The problem's sizes and the tunables."""

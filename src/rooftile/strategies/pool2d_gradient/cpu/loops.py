@@ -44,10 +44,6 @@ class Loops(ArrayStrategy):
     parallel = False
     summary = "one window after the other, on one thread"
 
-    def why_not(self, problem: Pool2dGradient) -> str | None:
-        """None: it takes everything."""
-        return None
-
     def kernel(self, problem: Pool2dGradient) -> ArrayKernel:
         """See `ArrayStrategy.kernel`."""
         p = problem

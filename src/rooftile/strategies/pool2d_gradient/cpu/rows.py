@@ -29,7 +29,7 @@ class Rows(ArrayStrategy):
     order = 3
     summary = "the winners of a row of windows at once, compared and selected in vectors"
 
-    def why_not(self, problem: Pool2dGradient) -> str | None:
+    def limits(self, problem: Pool2dGradient) -> str | None:
         """It refuses averages, where nothing is compared, and large windows."""
         pool = problem.pool
         if pool.kind != "max":

@@ -14,10 +14,6 @@ class GpuPool2dGradient(GpuStrategy):
 
     operation = "pool2d_gradient"
 
-    def why_not(self, problem: Pool2dGradient) -> str | None:
-        """Takes everything."""
-        return None
-
     def macros(self, problem: Pool2dGradient, config: Config) -> dict[str, int | str]:
         """The sizes of image and pool, its kind, and the tunables."""
         return {**window_macros(problem), "AVERAGE": int(problem.pool.kind == "average"), **config}

@@ -20,7 +20,7 @@ class Cells(GpuPool2dGradient):
     summary = "one thread a window, which finds its winner once and writes all of its cell"
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 128),)
 
-    def why_not(self, problem: Pool2dGradient) -> str | None:
+    def limits(self, problem: Pool2dGradient) -> str | None:
         """Windows that overlap."""
         (tall, wide), (down, right) = problem.pool.window, problem.pool.stride
         if tall > down or wide > right:

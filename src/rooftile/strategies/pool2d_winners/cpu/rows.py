@@ -27,7 +27,7 @@ class Rows(ArrayStrategy):
     order = 3
     summary = "a row of windows at once, compared and selected in vectors"
 
-    def why_not(self, problem: Pool2dWinners) -> str | None:
+    def limits(self, problem: Pool2dWinners) -> str | None:
         """It refuses large windows."""
         window = problem.pool.window
         if math.prod(window) > _MOST:

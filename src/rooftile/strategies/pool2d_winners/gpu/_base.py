@@ -14,10 +14,6 @@ class GpuPool2dWinners(GpuStrategy):
 
     operation = "pool2d_winners"
 
-    def why_not(self, problem: Pool2dWinners) -> str | None:
-        """Takes everything."""
-        return None
-
     def macros(self, problem: Pool2dWinners, config: Config) -> dict[str, int | str]:
         """The sizes of image and pool, and the tunables."""
         return {**window_macros(problem), **config}

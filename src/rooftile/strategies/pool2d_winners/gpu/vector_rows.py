@@ -23,7 +23,7 @@ class VectorRows(GpuPool2dWinners):
     summary = "four neighbouring windows a thread, each input read once, as vectors"
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 128),)
 
-    def why_not(self, problem: Pool2dWinners) -> str | None:
+    def limits(self, problem: Pool2dWinners) -> str | None:
         """Rows off the grid of vectors; windows wider than the registers."""
         if problem.width % 4:
             return f"rows of {problem.width} do not begin on 16 bytes"

@@ -14,6 +14,7 @@ from rooftile.analysis.accesses import Counted
 from rooftile.analysis.cooperation import through, tree_depth
 from rooftile.devices import cpu
 from rooftile.ops import AnyArray
+from rooftile.ops.features import features
 from rooftile.ops.problem import numpy_dtype
 from rooftile.ops.reduce import Reduce
 from rooftile.strategies import HostStrategy
@@ -30,11 +31,7 @@ class Accumulators(HostStrategy):
     order = 3
     parallel = False
     summary = "many independent accumulators, and so vectors, on one thread"
-
-    def why_not(self, problem: Reduce) -> str | None:
-        """An operator that minds the order."""
-        free = problem.operator.associative and problem.operator.commutative
-        return None if free else "its operator is not associative and commutative"
+    takes = features("axis dtype:* operator:*")
 
     def units(self, problem: Reduce) -> int:
         """Segments of all rows."""

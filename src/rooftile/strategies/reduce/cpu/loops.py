@@ -16,6 +16,7 @@ import numpy as np
 from rooftile.analysis.accesses import Counted
 from rooftile.analysis.cooperation import through
 from rooftile.ops import AnyArray
+from rooftile.ops.features import features
 from rooftile.ops.operator import SUM
 from rooftile.ops.reduce import Reduce
 from rooftile.strategies import HostStrategy
@@ -58,10 +59,7 @@ class Loops(HostStrategy):
     order = 1
     parallel = False
     summary = "one element after the other, on one thread"
-
-    def why_not(self, problem: Reduce) -> str | None:
-        """None: it takes everything."""
-        return None
+    takes = features("axis dtype:* operator.associative operator.commutative operator:*")
 
     def units(self, problem: Reduce) -> int:
         """Results."""

@@ -15,6 +15,7 @@ from rooftile.analysis.accesses import Counted
 from rooftile.analysis.cooperation import through, tree_depth
 from rooftile.devices import cpu
 from rooftile.ops import AnyArray
+from rooftile.ops.features import features
 from rooftile.ops.operator import Operator
 from rooftile.ops.problem import Dtype
 from rooftile.ops.reduce import Reduce
@@ -58,10 +59,7 @@ class Pairwise(HostStrategy):
     name = "pairwise"
     order = 2
     summary = "sums of sums, as a tree, the results shared out over the cores"
-
-    def why_not(self, problem: Reduce) -> str | None:
-        """An operator that is not associative."""
-        return None if problem.operator.associative else "its operator is not associative"
+    takes = features("axis dtype:* operator.commutative operator:*")
 
     def units(self, problem: Reduce) -> int:
         """Results."""

@@ -8,6 +8,7 @@ from typing import ClassVar
 from rooftile.analysis.accesses import Accesses, Counted, apart, stored_apart
 from rooftile.analysis.cooperation import chain, in_turn, shared_tree
 from rooftile.devices.gpu import Launch
+from rooftile.ops.features import features
 from rooftile.ops.operator import SUM
 from rooftile.ops.reduce import Reduce
 from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
@@ -26,17 +27,11 @@ class GpuReduce(GpuStrategy):
     """A GPU strategy of `reduce`."""
 
     operation = "reduce"
+    takes = features("axis dtype:* operator:*")
     wide_indices = True
-    reorders = True
-    """Whether it combines elements out of their order."""
 
-    def why_not(self, problem: Reduce) -> str | None:
-        """An operator that minds what the strategy does; more rows than a grid has blocks."""
-        operator = problem.operator
-        if not operator.associative:
-            return "its operator is not associative"
-        if self.reorders and not operator.commutative:
-            return "its operator is not commutative"
+    def limits(self, problem: Reduce) -> str | None:
+        """It refuses more rows than a grid has blocks."""
         if problem.rows > MOST_ROWS:
             return f"{problem.rows} results, at most {MOST_ROWS}"
         return None
@@ -104,11 +99,11 @@ class TiledReduce(GpuReduce):
         """Elements of a tile."""
         return 2 * config["THREADS"]
 
-    def why_not(self, problem: Reduce) -> str | None:
+    def limits(self, problem: Reduce) -> str | None:
         """Also more segments than a grid has blocks."""
         if self.segments(problem, self.defaults(problem)) > MOST_ROWS:
             return f"{problem.columns} elements of a result"
-        return super().why_not(problem)
+        return super().limits(problem)
 
     def segments(self, problem: Reduce, config: Config) -> int:
         """Tiles of a row."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from rooftile.analysis.accesses import Accesses, Counted, stored_beside
 from rooftile.analysis.cooperation import chain, in_turn, shared_tree
 from rooftile.devices.gpu import Launch
+from rooftile.ops.features import features
 from rooftile.ops.reduce import Reduce
 from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
 from rooftile.strategies.common.rows import numbers_of
@@ -22,14 +23,15 @@ class Atomic(PersistentReduce):
     order = 8
     atomic = True
     summary = "one atomic a resident block: the result depends on the run"
+    takes = features("axis dtype:int32 operator:*")
     summing = "atomic"
 
-    def why_not(self, problem: Reduce) -> str | None:
+    def limits(self, problem: Reduce) -> str | None:
         """Results of other than 4 bytes, which every device's atomics take."""
         made = problem.output_arrays[0]
         if made.dtype != problem.carried or made.numpy.itemsize != 4:
             return f"its atomics are of 4 bytes, not of {made.dtype}"
-        return super().why_not(problem)
+        return super().limits(problem)
 
     def workspace(self, problem: Reduce, config: Config) -> dict[str, int]:
         """Nothing."""

@@ -37,11 +37,11 @@ class Columns(GpuReduce):
         Tunable("BLOCKS", (1, 2, 4, 8, 16), 8),
     )
 
-    def why_not(self, problem: Reduce) -> str | None:
+    def limits(self, problem: Reduce) -> str | None:
         """Elements that lie beside each other."""
         if problem.inner == 1:
             return "the elements of a result lie beside each other"
-        return super().why_not(problem)
+        return super().limits(problem)
 
     def defaults(self, problem: Reduce) -> dict[str, int]:
         """Fewer loads under way where a vector has many elements: each has its register."""

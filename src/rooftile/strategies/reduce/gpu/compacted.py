@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from rooftile.analysis.accesses import Accesses
 from rooftile.analysis.cooperation import shared_tree
+from rooftile.ops.features import features
 from rooftile.ops.reduce import Reduce
 from rooftile.strategies.common.operators import CARRIED_BYTES
 from rooftile.strategies.gpu import Config
@@ -18,8 +19,8 @@ class Compacted(TiledReduce):
 
     name = "compacted"
     order = 3
-    reorders = False
     summary = "the same tree by the first threads: no divergence, but bank conflicts"
+    takes = features("axis dtype:* operator.commutative operator:*")
 
     def in_block(self, problem: Reduce, config: Config, tiles: int) -> Accesses:
         """A tree over two elements a thread."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from rooftile.analysis.accesses import Accesses
 from rooftile.analysis.cooperation import shared_tree
+from rooftile.ops.features import features
 from rooftile.ops.reduce import Reduce
 from rooftile.strategies.common.operators import CARRIED_BYTES
 from rooftile.strategies.gpu import Config
@@ -19,8 +20,8 @@ class Interleaved(TiledReduce):
 
     name = "interleaved"
     order = 2
-    reorders = False
     summary = "two elements a thread, joined by a tree of neighbours in shared memory"
+    takes = features("axis dtype:* operator.commutative operator:*")
 
     def in_block(self, problem: Reduce, config: Config, tiles: int) -> Accesses:
         """A tree over two elements a thread."""

@@ -30,13 +30,13 @@ class LastBlock(PersistentReduce):
     summing = "last_block"
     tunables = (*PersistentReduce.tunables, Tunable("LOADS", (1, 2, 4, 8), 4))
 
-    def why_not(self, problem: Reduce) -> str | None:
+    def limits(self, problem: Reduce) -> str | None:
         """Elements that lie apart; more rows than a grid has blocks in y."""
         if problem.inner > 1:
             return f"the elements of a result lie {problem.inner} apart"
         if problem.rows > MOST_BLOCKS:
             return f"{problem.rows} rows, at most {MOST_BLOCKS}"
-        return super().why_not(problem)
+        return super().limits(problem)
 
     def loads(self, config: Config) -> int:
         """LOADS vectors, of at least one element."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from rooftile.analysis.accesses import WARP, Accesses, Counted, apart, stored_beside
 from rooftile.analysis.cooperation import chain
 from rooftile.devices.gpu import Launch
+from rooftile.ops.features import features
 from rooftile.ops.reduce import Reduce
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.rows import numbers_of
@@ -21,11 +22,11 @@ class Naive(GpuReduce):
 
     name = "naive"
     order = 1
-    reorders = False
     summary = "a thread a result, its elements in their order"
+    takes = features("axis dtype:* operator.associative operator.commutative operator:*")
     tunables = (Tunable("BLOCK", (32, 64, 128, 256), 64),)
 
-    def why_not(self, problem: Reduce) -> str | None:
+    def limits(self, problem: Reduce) -> str | None:
         """More rows than an index has."""
         return f"{problem.rows} results" if problem.rows > MOST_ROWS else None
 

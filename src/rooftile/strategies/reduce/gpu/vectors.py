@@ -26,9 +26,9 @@ class Vectors(InRows, GpuReduce):
     summary = "persistent segments, several vectors of 16 bytes in flight a thread"
     thread_bytes = 8
 
-    def why_not(self, problem: Reduce) -> str | None:
+    def limits(self, problem: Reduce) -> str | None:
         """What does not lie in rows."""
-        return self.not_in_rows(problem) or super().why_not(problem)
+        return self.not_in_rows(problem) or super().limits(problem)
 
     def segments(self, problem: Reduce, config: Config) -> int:
         """A row has as many as keep every multiprocessor busy, and none is emptier than a load."""

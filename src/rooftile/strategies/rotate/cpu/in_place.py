@@ -14,6 +14,7 @@ import numpy as np
 from rooftile.devices import cpu
 from rooftile.devices.cpu.native import Native, native
 from rooftile.ops import AnyArray
+from rooftile.ops.features import features
 from rooftile.ops.rotate import Rotate
 from rooftile.strategies import HostStrategy
 
@@ -44,10 +45,7 @@ class InPlace(HostStrategy):
     name = "in_place"
     order = 3
     summary = "a row is turned around, and then each of its parts: out may be x"
-
-    def why_not(self, problem: Rotate) -> str | None:
-        """None: it takes everything."""
-        return None
+    takes = features("dtype:*")
 
     def units(self, problem: Rotate) -> int:
         """Rows."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rooftile.devices.cpu.native import native
+from rooftile.ops.features import features
 from rooftile.ops.rotate import Rotate
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 
@@ -32,10 +33,7 @@ class Loops(ArrayStrategy):
     order = 1
     parallel = False
     summary = "the two parts of each row change places, on one thread"
-
-    def why_not(self, problem: Rotate) -> str | None:
-        """None: it takes everything."""
-        return None
+    takes = features("dtype:*")
 
     def kernel(self, problem: Rotate) -> ArrayKernel:
         """See `ArrayStrategy.kernel`."""

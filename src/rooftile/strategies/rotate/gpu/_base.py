@@ -7,6 +7,7 @@ from functools import partial
 
 from rooftile.analysis.access import SECTOR_BYTES
 from rooftile.analysis.accesses import Accesses, row_loads
+from rooftile.ops.features import features
 from rooftile.ops.rotate import Rotate
 from rooftile.strategies.gpu import Config, GpuStrategy
 
@@ -15,6 +16,7 @@ class GpuRotate(GpuStrategy):
     """A GPU strategy of `rotate`."""
 
     operation = "rotate"
+    takes = features("dtype:*")
     wide_indices = True
 
     def macros(self, problem: Rotate, config: Config) -> dict[str, int | str]:

@@ -26,7 +26,7 @@ class InPlace(GpuRotate):
     summary = "a row in a block's registers while it is written: out may be x"
     tunables = (Tunable("BLOCK", (32, 64, 128, 256, 512), 256),)
 
-    def why_not(self, problem: Rotate) -> str | None:
+    def limits(self, problem: Rotate) -> str | None:
         """Longer rows."""
         return self.invalid(problem, self.defaults(problem))
 

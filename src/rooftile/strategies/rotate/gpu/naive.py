@@ -20,7 +20,7 @@ class Naive(GpuRotate):
     summary = "a thread an element of the result, which reads some places before its own"
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 256),)
 
-    def why_not(self, problem: Rotate) -> str | None:
+    def limits(self, problem: Rotate) -> str | None:
         """More columns than a grid covers."""
         wanted = blocks(problem.columns, self.defaults(problem)["BLOCK"])
         return f"{wanted} blocks, at most {2**31 - 1}" if wanted >= 2**31 else None

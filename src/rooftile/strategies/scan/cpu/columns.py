@@ -14,6 +14,7 @@ import numpy as np
 from rooftile.analysis.accesses import Counted
 from rooftile.analysis.cooperation import through
 from rooftile.ops import AnyArray
+from rooftile.ops.features import features
 from rooftile.ops.scan import Scan
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.scan.cpu._base import scanning
@@ -53,8 +54,11 @@ class Columns(HostStrategy):
     name = "columns"
     order = 3
     summary = "bands of neighbouring lines, down the axis"
+    takes = features(
+        "axis dtype:* exclusive operator.associative operator.commutative operator:* reverse"
+    )
 
-    def why_not(self, problem: Scan) -> str | None:
+    def limits(self, problem: Scan) -> str | None:
         """Lines must lie beside each other."""
         return "lines do not lie beside each other" if problem.inner == 1 else None
 

@@ -17,6 +17,7 @@ import numpy as np
 from rooftile.analysis.accesses import Counted
 from rooftile.analysis.cooperation import through
 from rooftile.ops import AnyArray
+from rooftile.ops.features import features
 from rooftile.ops.scan import Scan
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.scan.cpu._base import scanning
@@ -46,10 +47,9 @@ class Loops(HostStrategy):
     order = 1
     parallel = False
     summary = "one element after the other, on one thread"
-
-    def why_not(self, problem: Scan) -> str | None:
-        """None: it takes everything, operators whose order matters too."""
-        return None
+    takes = features(
+        "axis dtype:* exclusive operator.associative operator.commutative operator:* reverse"
+    )
 
     def units(self, problem: Scan) -> int:
         """Lines."""

@@ -17,6 +17,7 @@ from rooftile.analysis.accesses import Counted
 from rooftile.analysis.cooperation import through
 from rooftile.devices import cpu
 from rooftile.ops import AnyArray
+from rooftile.ops.features import features
 from rooftile.ops.problem import numpy_dtype
 from rooftile.ops.scan import Scan
 from rooftile.strategies import HostStrategy
@@ -74,12 +75,7 @@ class TwoPass(HostStrategy):
     name = "two_pass"
     order = 2
     summary = "parts of lines are combined, then scanned, by all cores"
-
-    def why_not(self, problem: Scan) -> str | None:
-        """It combines neighbours first."""
-        if not problem.operator.associative:
-            return "the operator is not associative: rung loops keeps the order"
-        return None
+    takes = features("axis dtype:* exclusive operator.commutative operator:* reverse")
 
     def units(self, problem: Scan) -> int:
         """Parts of all lines."""

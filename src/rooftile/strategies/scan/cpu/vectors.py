@@ -24,6 +24,7 @@ from rooftile.devices import cpu
 from rooftile.devices.cpu.native import Native, source
 from rooftile.devices.cpu.native.vector import lanes
 from rooftile.ops import AnyArray
+from rooftile.ops.features import features
 from rooftile.ops.operator import MAX, MIN, PRODUCT, SUM, Operator
 from rooftile.ops.problem import Dtype
 from rooftile.ops.scan import Scan
@@ -221,8 +222,9 @@ class Vectors(HostStrategy):
     name = "vectors"
     order = 4
     summary = "vectors scanned in registers, sums made a round ahead, results past the cache"
+    takes = features("axis exclusive operator:max,min,product reverse")
 
-    def why_not(self, problem: Scan) -> str | None:
+    def limits(self, problem: Scan) -> str | None:
         """Its vectors are float32; so many lines must lie beside each other."""
         if problem.operator not in _WORDS:
             return f"its vectors have no {problem.operator!r}"

@@ -17,6 +17,7 @@ from rooftile.analysis.accesses import (
 )
 from rooftile.analysis.cooperation import chain, in_turn, run_scan
 from rooftile.devices.gpu import Launch
+from rooftile.ops.features import features
 from rooftile.ops.operator import SUM
 from rooftile.ops.scan import Scan
 from rooftile.strategies.common.grid import beyond_block, blocks
@@ -34,12 +35,11 @@ class GpuScan(GpuStrategy):
     """A GPU strategy of `scan`."""
 
     operation = "scan"
+    takes = features("axis dtype:* exclusive operator.commutative operator:* reverse")
     wide_indices = True
 
-    def why_not(self, problem: Scan) -> str | None:
-        """It combines neighbours first; a grid has so many blocks."""
-        if not problem.operator.associative:
-            return "the operator is not associative: rung sequential keeps the order"
+    def limits(self, problem: Scan) -> str | None:
+        """It refuses more blocks than a grid has."""
         return self._too_many(problem, self.defaults(problem))
 
     def invalid(self, problem: Scan, config: Config) -> str | None:
@@ -94,6 +94,10 @@ class LineScan(GpuScan):
 
 class SectionScan(GpuScan):
     """Sections of runs of elements, brought to shared memory; sums of a line's parts between."""
+
+    takes = features(
+        "axis dtype:float64,int32,int64,uint8 exclusive operator.commutative operator:* reverse"
+    )
 
     tunables: ClassVar[tuple[Tunable, ...]] = (BLOCKS, RUNS)
 

@@ -14,11 +14,11 @@ class TileScan(GpuScan):
 
     devices = ("cuda",)
 
-    def why_not(self, problem: Scan) -> str | None:
+    def limits(self, problem: Scan) -> str | None:
         """A line's elements must lie beside each other."""
         if problem.inner > 1:
             return "neighbours in memory are of different lines"
-        return super().why_not(problem)
+        return super().limits(problem)
 
     def macros(self, problem: Scan, config: Config) -> dict[str, int | str]:
         """Also the elements of a vector, and whether every line begins at one."""

@@ -39,11 +39,11 @@ class Columns(GpuScan):
             teams //= 2
         return {"LANES": 16, "TEAMS": teams, "RUN": run}
 
-    def why_not(self, problem: Scan) -> str | None:
+    def limits(self, problem: Scan) -> str | None:
         """Lines must lie beside each other."""
         if problem.inner == 1:
             return "lines do not lie beside each other"
-        return super().why_not(problem)
+        return super().limits(problem)
 
     def why_slow(self, problem: Scan) -> str | None:
         """Bands are what multiprocessors share out."""

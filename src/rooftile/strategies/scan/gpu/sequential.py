@@ -9,6 +9,7 @@ from __future__ import annotations
 from rooftile.analysis.accesses import WARP, Accesses, Counted, apart, stored_apart, stored_beside
 from rooftile.analysis.cooperation import chain
 from rooftile.devices.gpu import Launch
+from rooftile.ops.features import features
 from rooftile.ops.scan import Scan
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.gpu import Config, Step, Tunable
@@ -21,15 +22,18 @@ class Sequential(GpuScan):
     name = "sequential"
     order = 1
     summary = "a thread a line, its elements one after the other"
+    takes = features(
+        "axis dtype:* exclusive operator.associative operator.commutative operator:* reverse"
+    )
     tunables = (Tunable("BLOCK", (32, 64, 128, 256), 64),)
-
-    def why_not(self, problem: Scan) -> str | None:
-        """None: it takes everything, operators whose order matters too."""
-        return None
 
     def blocks(self, problem: Scan, config: Config) -> int:
         """Blocks of lines."""
         return blocks(problem.lines, config["BLOCK"])
+
+    def limits(self, problem: Scan) -> str | None:
+        """None: a grid has a thread for each line."""
+        return None
 
     def steps(self, problem: Scan, config: Config) -> tuple[Step, ...]:
         """One kernel."""

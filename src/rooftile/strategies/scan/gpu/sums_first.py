@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rooftile.analysis.accesses import WARP, Counted, broadcasts, stored_apart
+from rooftile.ops.features import features
 from rooftile.ops.scan import Scan
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.gpu import Config, Step, Tunable
@@ -21,6 +22,7 @@ class SumsFirst(SectionScan):
     name = "sums_first"
     order = 8
     summary = "stretches are summed, then scanned with what is before them: x is read twice"
+    takes = features("axis dtype:* exclusive operator.commutative operator:* reverse")
     summing = "scan_stretches"
     tunables = (BLOCKS, RUNS, Tunable("STRETCHES", (2, 4, 8, 16), 8))
 

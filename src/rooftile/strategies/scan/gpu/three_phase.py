@@ -6,6 +6,7 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 from __future__ import annotations
 
 from rooftile.analysis.accesses import Counted
+from rooftile.ops.features import features
 from rooftile.ops.scan import Scan
 from rooftile.strategies.gpu import Config, Step
 from rooftile.strategies.scan.gpu._base import SectionScan, wide
@@ -17,6 +18,7 @@ class ThreePhase(SectionScan):
     name = "three_phase"
     order = 5
     summary = "a run of elements a thread, passes over the runs' ends alone"
+    takes = features("axis dtype:* exclusive operator.commutative operator:* reverse")
 
     def steps(self, problem: Scan, config: Config) -> tuple[Step, ...]:
         """One kernel, a block a line."""

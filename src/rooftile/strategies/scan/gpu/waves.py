@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from rooftile.analysis.accesses import Counted, beside, stored_beside
 from rooftile.analysis.cooperation import vector_scan
+from rooftile.ops.features import features
 from rooftile.ops.scan import Scan
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.waves import LEAST_ARCHITECTURE, Waves
@@ -30,6 +31,7 @@ class ScanWaves(TileScan):
     name = "waves"
     order = 12
     summary = "resident blocks whose warps load, sum, look up and store different tiles"
+    takes = features("axis dtype:int32 exclusive operator:* reverse")
     summing = "scan_waves"
     least_architecture = LEAST_ARCHITECTURE
     tunables = (
@@ -39,14 +41,12 @@ class ScanWaves(TileScan):
         Tunable("BLOCKS", (1, 2, 3), 2),
     )
 
-    def why_not(self, problem: Scan) -> str | None:
+    def limits(self, problem: Scan) -> str | None:
         """Several lines, other sizes, an operator of an order."""
-        if reason := super().why_not(problem):
+        if reason := super().limits(problem):
             return reason
         if problem.lines > 1:
             return f"{problem.lines} lines: it has one"
-        if not problem.operator.commutative:
-            return "the operator does not commute"
         sizes = {itemsize(problem), *(array.numpy.itemsize for array in problem.arrays)}
         if sizes != {4}:
             return "its numbers have 32 bits"

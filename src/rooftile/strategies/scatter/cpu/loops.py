@@ -11,6 +11,7 @@ from rooftile.analysis.cooperation import through
 from rooftile.devices import cpu
 from rooftile.devices.cpu.native import source
 from rooftile.ops import AnyArray
+from rooftile.ops.features import features
 from rooftile.ops.scatter import Scatter
 from rooftile.strategies import HostStrategy
 
@@ -42,10 +43,9 @@ class Loops(HostStrategy):
     order = 1
     parallel = False
     summary = "one value after the other, on one thread"
-
-    def why_not(self, problem: Scatter) -> str | None:
-        """None: it takes everything."""
-        return None
+    takes = features(
+        "dtype:* function:decrement,exchange,increment,max,min,multiply,subtract index:int64"
+    )
 
     def prepare(
         self, problem: Scatter, parameters: tuple[AnyArray, ...], threads: int

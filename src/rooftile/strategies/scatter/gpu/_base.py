@@ -7,6 +7,7 @@ import numpy as np
 from rooftile.analysis.accesses import Accesses, Counted, beside, stored_beside
 from rooftile.analysis.cooperation import chain, increments
 from rooftile.devices.gpu import Launch
+from rooftile.ops.features import features
 from rooftile.ops.scatter import DTYPES, FUNCTIONS, Scatter
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.gpu import Config, GpuStrategy, Step, Tunable
@@ -18,12 +19,15 @@ class GpuScatter(GpuStrategy):
     """A thread a value."""
 
     operation = "scatter"
+    takes = features(
+        "dtype:* function:decrement,exchange,increment,max,min,multiply,subtract index:int64"
+    )
     summing = "update"
     wide_indices = True
     atomic = True
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 256),)
 
-    def why_not(self, problem: Scatter) -> str | None:
+    def limits(self, problem: Scatter) -> str | None:
         """More values or places than a grid covers."""
         if max(problem.count, problem.places) > _MOST_BLOCKS * self.tunables[0].default:
             return f"{problem.count} values, more than a grid covers"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rooftile.ops.features import features
 from rooftile.ops.scatter import Scatter
 from rooftile.strategies.scatter.gpu._base import GpuScatter
 
@@ -12,13 +13,14 @@ class Hardware(GpuScatter):
     name = "hardware"
     order = 3
     summary = "a thread a value, one atomic instruction"
+    takes = features("dtype:* function:decrement,exchange,increment,max,min,subtract index:int64")
 
-    def why_not(self, problem: Scatter) -> str | None:
+    def limits(self, problem: Scatter) -> str | None:
         """Functions without an atomic."""
         extreme = problem.function in ("min", "max") and problem.dtype.startswith("float")
         if problem.function == "multiply" or extreme:
             return f"there is no atomic {problem.function} of {problem.dtype}"
-        return super().why_not(problem)
+        return super().limits(problem)
 
 
 STRATEGY = Hardware()

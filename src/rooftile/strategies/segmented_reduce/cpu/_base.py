@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rooftile.ops.features import features
 from rooftile.ops.segmented_reduce import SegmentedReduce
 from rooftile.strategies import HostStrategy
 
@@ -10,10 +11,7 @@ class CpuSegmented(HostStrategy):
     """A CPU strategy of `segmented_reduce`."""
 
     operation = "segmented_reduce"
-
-    def why_not(self, problem: SegmentedReduce) -> str | None:
-        """An operator that is not associative."""
-        return None if problem.operator.associative else "its operator is not associative"
+    takes = features("dtype:* offsets:int32 operator.associative operator.commutative operator:*")
 
     def units(self, problem: SegmentedReduce) -> int:
         """Segments."""

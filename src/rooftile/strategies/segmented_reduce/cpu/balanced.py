@@ -19,6 +19,7 @@ from rooftile.analysis.accesses import Counted
 from rooftile.analysis.cooperation import through, tree_depth
 from rooftile.devices import cpu
 from rooftile.ops import AnyArray
+from rooftile.ops.features import features
 from rooftile.ops.problem import numpy_dtype
 from rooftile.ops.segmented_reduce import SegmentedReduce
 from rooftile.strategies.common.combining import combining
@@ -96,11 +97,7 @@ class Balanced(CpuSegmented):
     name = "balanced"
     order = 3
     summary = "elements and ends of segments over the cores, vectors in long segments"
-
-    def why_not(self, problem: SegmentedReduce) -> str | None:
-        """Also an operator that is not commutative."""
-        commutes = problem.operator.commutative
-        return super().why_not(problem) or (None if commutes else "its operator is not commutative")
+    takes = features("dtype:* offsets:int32 operator:*")
 
     def units(self, problem: SegmentedReduce) -> int:
         """Shares of all items."""

@@ -50,10 +50,6 @@ class Loops(CpuSegmented):
     parallel = False
     summary = "one segment after the other, on one thread"
 
-    def why_not(self, problem: SegmentedReduce) -> str | None:
-        """None: it takes everything."""
-        return None
-
     def prepare(
         self, problem: SegmentedReduce, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:

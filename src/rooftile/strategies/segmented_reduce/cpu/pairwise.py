@@ -12,6 +12,7 @@ import numpy as np
 from rooftile.analysis.accesses import Counted
 from rooftile.analysis.cooperation import through, tree_depth
 from rooftile.ops import AnyArray
+from rooftile.ops.features import features
 from rooftile.ops.segmented_reduce import SegmentedReduce
 from rooftile.strategies.common.combining import combining
 from rooftile.strategies.segmented_reduce.cpu._base import CpuSegmented, length_of
@@ -51,6 +52,7 @@ class Pairwise(CpuSegmented):
     name = "pairwise"
     order = 2
     summary = "segments over the cores, each combined as a tree"
+    takes = features("dtype:* offsets:int32 operator.commutative operator:*")
 
     def prepare(
         self, problem: SegmentedReduce, parameters: tuple[AnyArray, ...], threads: int

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rooftile.ops.features import features
 from rooftile.ops.operator import SUM
 from rooftile.ops.segmented_reduce import SegmentedReduce
 from rooftile.strategies.common.grid import blocks
@@ -21,16 +22,11 @@ class GpuSegmented(GpuStrategy):
     """A GPU strategy of `segmented_reduce`."""
 
     operation = "segmented_reduce"
+    takes = features("dtype:* offsets:int32 operator:*")
     wide_indices = True
-    reorders = False
-    """Whether it combines elements out of their order."""
 
-    def why_not(self, problem: SegmentedReduce) -> str | None:
-        """An operator that minds what the strategy does; more segments than a grid has blocks."""
-        if not problem.operator.associative:
-            return "its operator is not associative"
-        if self.reorders and not problem.operator.commutative:
-            return "its operator is not commutative"
+    def limits(self, problem: SegmentedReduce) -> str | None:
+        """It refuses more segments than a grid has blocks."""
         if problem.segments > MOST_BLOCKS:
             return f"{problem.segments} segments, at most {MOST_BLOCKS}"
         return None

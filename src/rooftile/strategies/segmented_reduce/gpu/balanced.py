@@ -18,6 +18,7 @@ from rooftile.analysis.accesses import (
 )
 from rooftile.analysis.cooperation import chain, warp_tree
 from rooftile.devices.gpu import Launch
+from rooftile.ops.features import features
 from rooftile.ops.segmented_reduce import SegmentedReduce
 from rooftile.strategies.common.grid import beyond_block, blocks
 from rooftile.strategies.common.operators import CARRIED_BYTES
@@ -32,17 +33,18 @@ class Balanced(GpuSegmented):
     name = "balanced"
     order = 3
     summary = "every thread takes as many elements and ends of segments"
+    takes = features("dtype:* offsets:int32 operator.commutative operator:*")
     summing = "reduce_tiles"
     tunables = (
         Tunable("THREADS", (64, 128, 256), 128),
         Tunable("PER", (7, 11, 15, 19), 19),
     )
 
-    def why_not(self, problem: SegmentedReduce) -> str | None:
+    def limits(self, problem: SegmentedReduce) -> str | None:
         """More tiles than a grid has blocks."""
         if _tiles(problem, self.defaults(problem)) > MOST_BLOCKS:
             return f"{problem.count} elements"
-        return super().why_not(problem)
+        return super().limits(problem)
 
     def defaults(self, problem: SegmentedReduce) -> dict[str, int]:
         """Fewer items a thread where they have eight bytes, for shared memory's sake."""

@@ -37,7 +37,6 @@ class ByTiles(GpuSegmented):
     name = "by_tiles"
     order = 4
     devices = ("cuda",)
-    reorders = True
     summary = "a tile in shared memory, a short segment a thread, a long one a warp"
     summing = "reduce_tiles"
     tunables = (
@@ -46,11 +45,11 @@ class ByTiles(GpuSegmented):
         Tunable("RESIDENT", (1, 2, 4, 5, 6, 8, 10), 10),
     )
 
-    def why_not(self, problem: SegmentedReduce) -> str | None:
+    def limits(self, problem: SegmentedReduce) -> str | None:
         """More tiles than a grid has blocks."""
         if _tiles(problem, self.defaults(problem)) > MOST_BLOCKS:
             return f"{problem.count} elements"
-        return super().why_not(problem)
+        return super().limits(problem)
 
     def why_slow(self, problem: SegmentedReduce) -> str | None:
         """Hardly more elements than ends, which `balanced` shares out as well."""

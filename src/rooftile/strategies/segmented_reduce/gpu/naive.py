@@ -10,6 +10,7 @@ import numpy as np
 from rooftile.analysis.accesses import WARP, Accesses, Counted, apart, beside, stored_beside
 from rooftile.analysis.cooperation import chain
 from rooftile.devices.gpu import Launch
+from rooftile.ops.features import features
 from rooftile.ops.segmented_reduce import SegmentedReduce
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.gpu import Config, Step, Tunable
@@ -22,10 +23,11 @@ class Naive(GpuSegmented):
     name = "naive"
     order = 1
     summary = "a thread a segment, its elements in their order"
+    takes = features("dtype:* offsets:int32 operator.associative operator.commutative operator:*")
     tunables = (Tunable("BLOCK", (32, 64, 128, 256), 64),)
 
-    def why_not(self, problem: SegmentedReduce) -> str | None:
-        """None: it takes everything."""
+    def limits(self, problem: SegmentedReduce) -> str | None:
+        """None: a grid has a thread for each segment."""
         return None
 
     def steps(self, problem: SegmentedReduce, config: Config) -> tuple[Step, ...]:

@@ -25,7 +25,6 @@ class Teams(GpuSegmented):
 
     name = "teams"
     order = 2
-    reorders = True
     summary = "several threads a segment, joined by a tree"
     tunables = (Tunable("TEAM", (4, 8, 16, 32, 64, 128, 256), 32),)
 

@@ -12,6 +12,7 @@ import numpy as np
 from rooftile.analysis.accesses import Counted
 from rooftile.analysis.cooperation import through
 from rooftile.ops import AnyArray
+from rooftile.ops.features import features
 from rooftile.ops.segmented_scan import SegmentedScan
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.scan.cpu._base import scanning
@@ -38,10 +39,9 @@ class Loops(HostStrategy):
     order = 1
     parallel = False
     summary = "one segment after the other, on one thread"
-
-    def why_not(self, problem: SegmentedScan) -> str | None:
-        """None: it takes everything, operators whose order matters too."""
-        return None
+    takes = features(
+        "dtype:* exclusive index:int32 operator.associative operator.commutative operator:*"
+    )
 
     def units(self, problem: SegmentedScan) -> int:
         """Segments."""

@@ -17,6 +17,7 @@ from rooftile.analysis.accesses import Counted
 from rooftile.analysis.cooperation import through
 from rooftile.devices import cpu
 from rooftile.ops import AnyArray
+from rooftile.ops.features import features
 from rooftile.ops.problem import numpy_dtype
 from rooftile.ops.segmented_scan import SegmentedScan
 from rooftile.strategies import HostStrategy
@@ -106,12 +107,7 @@ class Parts(HostStrategy):
     name = "parts"
     order = 2
     summary = "parts of equally many elements, combined and then scanned by all cores"
-
-    def why_not(self, problem: SegmentedScan) -> str | None:
-        """It combines neighbours first."""
-        if not problem.operator.associative:
-            return "the operator is not associative: rung loops keeps the order"
-        return None
+    takes = features("dtype:* exclusive index:int32 operator.commutative operator:*")
 
     def units(self, problem: SegmentedScan) -> int:
         """Parts."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rooftile.ops.features import features
 from rooftile.ops.operator import SUM
 from rooftile.ops.segmented_scan import SegmentedScan
 from rooftile.strategies.common.operators import operator_macros
@@ -12,13 +13,8 @@ class GpuSegmentedScan(GpuStrategy):
     """A GPU strategy of `segmented_scan`."""
 
     operation = "segmented_scan"
+    takes = features("dtype:* exclusive index:int32 operator.commutative operator:*")
     wide_indices = True
-
-    def why_not(self, problem: SegmentedScan) -> str | None:
-        """It combines neighbours first."""
-        if not problem.operator.associative:
-            return "the operator is not associative: rung sequential keeps the order"
-        return None
 
     def macros(self, problem: SegmentedScan, config: Config) -> dict[str, int | str]:
         """The operator, the offsets' type and the tunables."""

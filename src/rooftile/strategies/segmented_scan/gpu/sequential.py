@@ -10,6 +10,7 @@ import numpy as np
 from rooftile.analysis.accesses import WARP, Accesses, Counted, apart, beside, stored_apart
 from rooftile.analysis.cooperation import chain
 from rooftile.devices.gpu import Launch
+from rooftile.ops.features import features
 from rooftile.ops.segmented_scan import SegmentedScan
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.gpu import Config, Step, Tunable
@@ -22,11 +23,10 @@ class Sequential(GpuSegmentedScan):
     name = "sequential"
     order = 1
     summary = "a thread a segment, its elements one after the other"
+    takes = features(
+        "dtype:* exclusive index:int32 operator.associative operator.commutative operator:*"
+    )
     tunables = (Tunable("BLOCK", (32, 64, 128, 256), 64),)
-
-    def why_not(self, problem: SegmentedScan) -> str | None:
-        """None: it takes everything, operators whose order matters too."""
-        return None
 
     def steps(self, problem: SegmentedScan, config: Config) -> tuple[Step, ...]:
         """One kernel."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from rooftile.analysis.accesses import WARP, Accesses, Counted, beside, stored_beside
 from rooftile.analysis.cooperation import vector_scan
+from rooftile.ops.features import features
 from rooftile.ops.segmented_scan import SegmentedScan
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.operators import CARRIED_BYTES
@@ -32,6 +33,7 @@ class SegmentedWaves(GpuSegmentedScan):
     order = 4
     devices = ("cuda",)
     summary = "resident blocks whose warps load, mark, sum, look up and store different tiles"
+    takes = features("dtype:int32 exclusive index:int32 operator:*")
     summing = "scan_segments"
     least_architecture = LEAST_ARCHITECTURE
     tunables = (
@@ -41,12 +43,10 @@ class SegmentedWaves(GpuSegmentedScan):
         Tunable("BLOCKS", (1, 2, 3), 1),
     )
 
-    def why_not(self, problem: SegmentedScan) -> str | None:
+    def limits(self, problem: SegmentedScan) -> str | None:
         """Other sizes, an operator of an order."""
-        if reason := super().why_not(problem):
+        if reason := super().limits(problem):
             return reason
-        if not problem.operator.commutative:
-            return "the operator does not commute"
         x, _, y = problem.arrays
         if {CARRIED_BYTES[problem.carried], x.numpy.itemsize, y.numpy.itemsize} != {4}:
             return "its numbers have 32 bits"

@@ -13,6 +13,7 @@ from rooftile._locks import lock
 from rooftile.devices import cpu
 from rooftile.devices.cpu.native import Native, native
 from rooftile.ops import AnyArray
+from rooftile.ops.features import features
 from rooftile.ops.separable import Separable
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.common.correlate import PART_TERMS
@@ -48,10 +49,7 @@ class FilterStrategy(HostStrategy):
     """Takes every problem; its cores share out bands of rows."""
 
     operation = "separable"
-
-    def why_not(self, problem: Separable) -> str | None:
-        """None: it takes everything."""
-        return None
+    takes = features("boundary:replicate,valid")
 
     def function(self, problem: Separable) -> Native:
         """``function(x, column, row, between, out, sizes, begin, end)``, with the sizes of

@@ -36,7 +36,7 @@ class Vectors(FilterStrategy):
     order = 2
     summary = "both passes in cache, vectors of outputs, bands of rows over the cores"
 
-    def why_not(self, problem: Separable) -> str | None:
+    def limits(self, problem: Separable) -> str | None:
         """A strip whose ghost cells do not fit."""
         taps = problem.mask[1]
         return f"{taps} taps of the row, at most {_MOST_TAPS}" if taps > _MOST_TAPS else None

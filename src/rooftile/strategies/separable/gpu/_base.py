@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rooftile.devices.gpu import Launch
+from rooftile.ops.features import features
 from rooftile.ops.separable import Separable
 from rooftile.strategies.common.grid import CONSTANT_BYTES, MOST_BLOCKS, blocks
 from rooftile.strategies.gpu import Config, Fill, GpuStrategy, Step
@@ -17,9 +18,10 @@ class GpuSeparable(GpuStrategy):
     """A GPU strategy of `separable`."""
 
     operation = "separable"
+    takes = features("boundary:replicate,valid")
     wide_indices = True
 
-    def why_not(self, problem: Separable) -> str | None:
+    def limits(self, problem: Separable) -> str | None:
         """Images or masks beyond the indices of rows and columns."""
         longest = max(problem.height, problem.width, *problem.mask)
         if longest > _MOST_SIDE:
@@ -49,12 +51,12 @@ class TiledSeparable(GpuSeparable):
         """Teams of threads, and threads of a team."""
         raise NotImplementedError
 
-    def why_not(self, problem: Separable) -> str | None:
+    def limits(self, problem: Separable) -> str | None:
         """Also masks that constant memory or no tile can hold, and rows of more tiles than a grid
         has."""
         if 4 * sum(problem.mask) > CONSTANT_BYTES:
             return f"{sum(problem.mask)} taps, constant memory has {CONSTANT_BYTES:,} bytes"
-        return super().why_not(problem) or self.invalid(problem, self.defaults(problem))
+        return super().limits(problem) or self.invalid(problem, self.defaults(problem))
 
     def constants(self, problem: Separable, config: Config) -> dict[str, Fill]:
         """Column and row."""

@@ -41,10 +41,6 @@ class Textbook(CpuStrategy):
 
     operation = "softmax"
 
-    def why_not(self, problem: Softmax) -> str | None:
-        """None: it takes everything."""
-        return None
-
     def kernel(self, problem: Softmax) -> CpuKernel:
         """See `CpuStrategy.kernel`."""
         return CpuKernel(kernel, units=lambda images: images, sizes=(problem.classes,))

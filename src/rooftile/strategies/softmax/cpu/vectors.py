@@ -42,10 +42,6 @@ class Vectors(CpuStrategy):
     order = 3
     summary = "explicit vectors, with an exponential of our own"
 
-    def why_not(self, problem: Softmax) -> str | None:
-        """None: it takes everything."""
-        return None
-
     def kernel(self, problem: Softmax) -> CpuKernel:
         """See `CpuStrategy.kernel`."""
         classes, lanes = problem.classes, vector.lanes()

@@ -11,10 +11,6 @@ class GpuSoftmax(GpuStrategy):
 
     operation = "softmax"
 
-    def why_not(self, problem: Softmax) -> str | None:
-        """Takes everything."""
-        return None
-
     def macros(self, problem: Softmax, config: Config) -> dict[str, int | str]:
         """The row's length and the tunables."""
         return {"CLASSES": problem.classes, **config}

@@ -45,10 +45,6 @@ class Loops(ArrayStrategy):
     parallel = False
     summary = "one row after the other, on one thread"
 
-    def why_not(self, problem: SoftmaxCrossEntropy) -> str | None:
-        """None: it takes everything."""
-        return None
-
     def kernel(self, problem: SoftmaxCrossEntropy) -> ArrayKernel:
         """See `ArrayStrategy.kernel`."""
         return ArrayKernel(each_row, problem.batch, (problem.classes, problem.divisor))

@@ -14,10 +14,6 @@ class GpuSoftmaxCrossEntropy(GpuStrategy):
 
     operation = "softmax_cross_entropy"
 
-    def why_not(self, problem: SoftmaxCrossEntropy) -> str | None:
-        """Takes everything."""
-        return None
-
     def macros(self, problem: SoftmaxCrossEntropy, config: Config) -> dict[str, int | str]:
         """The row's length, the divisor and the tunables."""
         return {"CLASSES": problem.classes, "DIVISOR": f"{problem.divisor}.0f", **config}

@@ -14,10 +14,6 @@ class GpuSoftmaxGradient(GpuStrategy):
 
     operation = "softmax_gradient"
 
-    def why_not(self, problem: SoftmaxGradient) -> str | None:
-        """Takes everything."""
-        return None
-
     def macros(self, problem: SoftmaxGradient, config: Config) -> dict[str, int | str]:
         """The row's length and the tunables."""
         return {"CLASSES": problem.classes, **config}

@@ -23,6 +23,7 @@ from rooftile.analysis.accesses import Counted
 from rooftile.analysis.cooperation import through
 from rooftile.devices import cpu
 from rooftile.ops import AnyArray
+from rooftile.ops.features import features
 from rooftile.ops.sort import Sort
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.sort.cpu import _buckets
@@ -37,8 +38,9 @@ class Buckets(HostStrategy):
     name = "buckets"
     order = 3
     summary = "buckets of equal sizes by the first 16 bits, each sorted in a core's cache"
+    takes = features("axis dtype:bfloat16,float16,int32,uint8 gives:pairs,places moves:float32")
 
-    def why_not(self, problem: Sort) -> str | None:
+    def limits(self, problem: Sort) -> str | None:
         """Buckets are told apart by the first half of a key."""
         if problem.key_bytes > 4:
             return f"{problem.dtype}: keys have up to 32 bits"

@@ -20,6 +20,7 @@ from rooftile.analysis.cooperation import through
 from rooftile.devices import cpu
 from rooftile.devices.cpu.native import Native, source
 from rooftile.ops import AnyArray
+from rooftile.ops.features import features
 from rooftile.ops.sort import Sort, ordered
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.sort.cpu._words import rows_of
@@ -60,10 +61,7 @@ class Loops(HostStrategy):
     order = 1
     parallel = False
     summary = "runs are merged to runs of twice the length, on one thread"
-
-    def why_not(self, problem: Sort) -> str | None:
-        """None: it takes everything."""
-        return None
+    takes = features("axis dtype:* gives:pairs,places moves:float32")
 
     def accesses(self, problem: Sort) -> Counted:
         """Keys with what moves along, once for each doubling of the runs: a comparison each."""

@@ -18,6 +18,7 @@ from rooftile.analysis.accesses import Counted
 from rooftile.analysis.cooperation import through
 from rooftile.devices import cpu
 from rooftile.ops import AnyArray
+from rooftile.ops.features import features
 from rooftile.ops.sort import Sort
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.sort.cpu._digits import (
@@ -42,8 +43,9 @@ class Radix(HostStrategy):
     name = "radix"
     order = 2
     summary = "digits of 8 bits, the least significant first: histogram, scan, scatter"
+    takes = features("axis dtype:* gives:pairs,places moves:float32")
 
-    def why_not(self, problem: Sort) -> str | None:
+    def limits(self, problem: Sort) -> str | None:
         """See `problem_takes`."""
         return problem_takes(problem)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from rooftile.analysis.accesses import Accesses, beside, stored_apart, stored_beside
 from rooftile.devices.gpu import TensorMap
+from rooftile.ops.features import features
 from rooftile.ops.sort import GIVES, Sort
 from rooftile.strategies.common.grid import beyond_block, blocks
 from rooftile.strategies.gpu import Config, GpuStrategy, Tunable
@@ -45,9 +46,10 @@ class GpuSort(GpuStrategy):
     """A GPU strategy of `sort`: passes from one array to another, the last one to the results."""
 
     operation = "sort"
+    takes = features("axis dtype:* gives:pairs,places moves:float32")
     wide_indices = True
 
-    def why_not(self, problem: Sort) -> str | None:
+    def limits(self, problem: Sort) -> str | None:
         """Places have 32 bits; a grid has so many blocks."""
         if problem.count >= MOST_IN_LINE:
             return f"{problem.count} elements in a line, less than {MOST_IN_LINE}"

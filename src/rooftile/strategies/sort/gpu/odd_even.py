@@ -26,11 +26,11 @@ class OddEven(GpuSort):
     summary = "a block a line, neighbours are exchanged as often as there are elements"
     tunables = (BLOCKS,)
 
-    def why_not(self, problem: Sort) -> str | None:
+    def limits(self, problem: Sort) -> str | None:
         """Shared memory holds so much."""
         if problem.count > _SECTION:
             return f"{problem.count} elements in a line, at most {_SECTION}"
-        return super().why_not(problem)
+        return super().limits(problem)
 
     def macros(self, problem: Sort, config: Config) -> dict[str, int | str]:
         """Also the elements of a block."""

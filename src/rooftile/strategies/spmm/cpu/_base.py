@@ -9,6 +9,7 @@ from typing import ClassVar
 from rooftile.devices import cpu
 from rooftile.devices.cpu.native import source, values_of
 from rooftile.ops import AnyArray
+from rooftile.ops.features import features
 from rooftile.ops.spmm import Spmm
 from rooftile.strategies import HostStrategy
 
@@ -17,12 +18,9 @@ class CpuSpmm(HostStrategy):
     """A kernel whose units are rows of the result."""
 
     operation = "spmm"
+    takes = features("dtype:* index:int64")
     text: ClassVar[str]
     flags: ClassVar[str] = ""
-
-    def why_not(self, problem: Spmm) -> str | None:
-        """None: it takes everything."""
-        return None
 
     def units(self, problem: Spmm) -> int:
         """Rows."""

@@ -6,6 +6,7 @@ What it removes: loading and storing the sums for each entry.
 from __future__ import annotations
 
 from rooftile.devices.cpu.native.vector import lanes
+from rooftile.ops.features import features
 from rooftile.ops.spmm import Spmm
 from rooftile.strategies.spmm.cpu._base import CpuSpmm
 
@@ -60,9 +61,10 @@ class Vectors(CpuSpmm):
     name = "vectors"
     order = 3
     summary = "a row's sums in registers over all of its entries"
+    takes = features("dtype:float16 index:int64")
     text = _text()
 
-    def why_not(self, problem: Spmm) -> str | None:
+    def limits(self, problem: Spmm) -> str | None:
         """Doubles."""
         return "its vectors are of float32" if problem.dtype == "float64" else None
 

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from rooftile.devices.gpu import Launch
+from rooftile.ops.features import features
 from rooftile.ops.operator import SUM
 from rooftile.ops.spmm import Spmm
 from rooftile.strategies.common.grid import MOST_BLOCKS, blocks, tile_of
@@ -21,10 +22,11 @@ class GpuSpmm(GpuStrategy):
     """A kernel, called as the strategy, with a team of threads a row."""
 
     operation = "spmm"
+    takes = features("dtype:* index:int64")
     wide_indices = True
     tunables: ClassVar[tuple[Tunable, ...]] = (Tunable("ACROSS", (2, 4, 8, 16, 32), 32),)
 
-    def why_not(self, problem: Spmm) -> str | None:
+    def limits(self, problem: Spmm) -> str | None:
         """More columns of b than a grid has blocks."""
         most = MOST_BLOCKS * 2
         return None if problem.width <= most else f"{problem.width} columns, at most {most}"

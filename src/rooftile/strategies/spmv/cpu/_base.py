@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from rooftile.ops import AnyArray
+from rooftile.ops.features import features
 from rooftile.ops.sparse_rows import Form
 from rooftile.ops.spmv import Spmv
 from rooftile.strategies import HostStrategy
@@ -16,9 +17,10 @@ class CpuSpmv(HostStrategy):
     """A CPU strategy of `spmv` for some formats."""
 
     operation = "spmv"
+    takes = features("dtype:* form:bsr,coo,csc,dia,ell,hybrid,jds,jds_t index:int64 updated")
     forms: ClassVar[tuple[Form, ...]]
 
-    def why_not(self, problem: Spmv) -> str | None:
+    def limits(self, problem: Spmv) -> str | None:
         """Another format; a matrix that comes with tiles, which are a GPU's."""
         if problem.form in self.forms:
             return "tiles are for GPUs" if problem.tiled else None

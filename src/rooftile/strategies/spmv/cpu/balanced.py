@@ -18,6 +18,7 @@ import numpy as np
 from rooftile._locks import lock
 from rooftile.devices import cpu
 from rooftile.ops import AnyArray
+from rooftile.ops.features import features
 from rooftile.ops.spmv import Spmv
 from rooftile.strategies.common.shares import ENDS_AMONG
 from rooftile.strategies.spmv.cpu._base import CpuSpmv
@@ -71,6 +72,7 @@ class Balanced(CpuSpmv):
     name = "balanced"
     order = 4
     summary = "entries and ends of rows shared out over the cores"
+    takes = features("dtype:* index:int64 updated")
     forms = ("csr",)
     piece: ClassVar[str] = _PIECE
     """The text of the sum of some entries of one row."""

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import cache
 
 from rooftile.ops import AnyArray
+from rooftile.ops.features import features
 from rooftile.ops.spmv import Spmv
 from rooftile.strategies.spmv.cpu._base import CpuSpmv
 from rooftile.strategies.spmv.cpu._texts import sizes_of, spread
@@ -59,11 +60,12 @@ class Blocks(CpuSpmv):
     name = "blocks"
     order = 3
     summary = "a row of blocks at a time, each block written out"
+    takes = features("dtype:* form:bsr index:int64 updated")
     forms = ("bsr",)
 
-    def why_not(self, problem: Spmv) -> str | None:
+    def limits(self, problem: Spmv) -> str | None:
         """Another format; blocks whose sums registers do not hold."""
-        reason = super().why_not(problem)
+        reason = super().limits(problem)
         if reason is None and problem.block > _MOST:
             return f"it is for blocks of up to {_MOST} rows, not of {problem.block}"
         return reason

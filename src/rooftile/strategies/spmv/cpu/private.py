@@ -14,6 +14,7 @@ import numpy as np
 from rooftile._locks import lock
 from rooftile.devices import cpu
 from rooftile.ops import AnyArray
+from rooftile.ops.features import features
 from rooftile.ops.spmv import Spmv
 from rooftile.strategies.spmv.cpu._base import CpuSpmv
 from rooftile.strategies.spmv.cpu._texts import sizes_of, spread
@@ -46,6 +47,7 @@ class Private(CpuSpmv):
     name = "private"
     order = 3
     summary = "columns over the cores, each share with a result of its own"
+    takes = features("dtype:* form:csc index:int64 updated")
     forms = ("csc",)
 
     def units(self, problem: Spmv) -> int:

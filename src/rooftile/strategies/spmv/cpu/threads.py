@@ -6,6 +6,7 @@ core at work.
 
 from __future__ import annotations
 
+from rooftile.ops.features import features
 from rooftile.strategies.spmv.cpu._base import RowSpmv
 
 
@@ -15,6 +16,7 @@ class Threads(RowSpmv):
     name = "threads"
     order = 2
     summary = "rows shared out over the cores"
+    takes = features("dtype:* form:bsr,coo,dia,ell,hybrid,jds,jds_t index:int64 updated")
     forms = ("csr", "coo", "ell", "hybrid", "jds", "jds_t", "dia", "bsr")
     flags = "reassoc contract"
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rooftile.ops import AnyArray
+from rooftile.ops.features import features
 from rooftile.ops.spmv import Spmv
 from rooftile.strategies.spmv.cpu._base import CpuSpmv
 from rooftile.strategies.spmv.cpu._texts import FIRST, sizes_of, spread
@@ -69,6 +70,7 @@ class Tiles(CpuSpmv):
     name = "tiles"
     order = 3
     summary = "some rows at a time, a column of the format after the other"
+    takes = features("dtype:* form:dia,ell,hybrid,jds_t index:int64 updated")
     forms = ("ell", "hybrid", "dia", "jds_t")
 
     def units(self, problem: Spmv) -> int:

@@ -7,6 +7,7 @@ prefetcher stops short.
 from __future__ import annotations
 
 from rooftile.devices.cpu.native.vector import gathers_in_hardware, lanes
+from rooftile.ops.features import features
 from rooftile.ops.spmv import Spmv
 from rooftile.strategies.spmv.cpu.balanced import Balanced
 
@@ -61,14 +62,15 @@ class Vectors(Balanced):
     name = "vectors"
     order = 5
     summary = "explicit vectors that gather x, over equal shares of the entries"
+    takes = features("updated")
     piece = _piece()
     flags = "contract"
 
-    def why_not(self, problem: Spmv) -> str | None:
+    def limits(self, problem: Spmv) -> str | None:
         """Other numbers."""
         if problem.dtype != "float32" or problem.index != "int32":
             return f"its vectors are of float32 and int32, not {problem.dtype} and {problem.index}"
-        return super().why_not(problem)
+        return super().limits(problem)
 
 
 STRATEGY = Vectors()

@@ -7,6 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from rooftile.devices.gpu import Launch
+from rooftile.ops.features import features
 from rooftile.ops.operator import SUM
 from rooftile.ops.sparse_rows import ARRAYS, Form
 from rooftile.ops.sparse_tiles import TILE, tiles_of
@@ -28,10 +29,11 @@ class GpuSpmv(GpuStrategy):
     """A GPU strategy of `spmv` for one format."""
 
     operation = "spmv"
+    takes = features("dtype:* index:int64 tiled updated")
     wide_indices = True
     form: ClassVar[Form]
 
-    def why_not(self, problem: Spmv) -> str | None:
+    def limits(self, problem: Spmv) -> str | None:
         """Another format; more rows or entries than a grid has blocks of the smallest size."""
         if problem.form != self.form:
             return f"it is for {self.form}, not for {problem.form}"
@@ -81,6 +83,8 @@ class RowSpmv(GpuSpmv):
 class ScatterSpmv(GpuSpmv):
     """One kernel, called as the strategy, that adds to y by atomics."""
 
+    takes = features("dtype:* form:coo index:int64 updated")
+
     atomic = True
     tunables = (Tunable("BLOCK", (64, 128, 256), 256),)
 
@@ -111,9 +115,9 @@ class MergedSpmv(GpuSpmv):
     adds: ClassVar[int] = 0
     """Whether y has sums already, which the kernels add to."""
 
-    def why_not(self, problem: Spmv) -> str | None:
+    def limits(self, problem: Spmv) -> str | None:
         """More tiles than a grid has blocks."""
-        reason = super().why_not(problem)
+        reason = super().limits(problem)
         if reason is None and self.tiles(problem) > MOST_BLOCKS:
             return f"{problem.entries} entries"
         return reason

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from rooftile.ops.features import features
 from rooftile.ops.spmv import Spmv
 from rooftile.strategies.gpu import Config
 from rooftile.strategies.spmv.gpu._base import RowSpmv
@@ -19,6 +20,7 @@ class Bsr(RowSpmv):
     name = "bsr"
     order = 11
     summary = "a thread a row of dense blocks"
+    takes = features("dtype:* form:bsr index:int64 updated")
     form = "bsr"
 
     def macros(self, problem: Spmv, config: Config) -> dict[str, int | str]:

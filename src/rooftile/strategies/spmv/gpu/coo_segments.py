@@ -7,6 +7,7 @@ Multiplication", SC 2016.
 
 from __future__ import annotations
 
+from rooftile.ops.features import features
 from rooftile.ops.spmv import Spmv
 from rooftile.strategies.gpu import Config, Step
 from rooftile.strategies.spmv.gpu._base import MergedSpmv, index_words
@@ -18,6 +19,7 @@ class CooSegments(MergedSpmv):
     name = "coo_segments"
     order = 5
     summary = "entries in the order of their rows, reduced by segments"
+    takes = features("dtype:* form:coo index:int64 updated")
     form = "coo"
 
     def workspace(self, problem: Spmv, config: Config) -> dict[str, int]:

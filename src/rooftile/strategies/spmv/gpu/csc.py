@@ -5,6 +5,7 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 
 from __future__ import annotations
 
+from rooftile.ops.features import features
 from rooftile.ops.spmv import Spmv
 from rooftile.strategies.spmv.gpu._base import ScatterSpmv
 
@@ -15,6 +16,7 @@ class Csc(ScatterSpmv):
     name = "csc"
     order = 12
     summary = "a thread a column, its entries added by atomics"
+    takes = features("dtype:* form:csc index:int64 updated")
     form = "csc"
 
     def threads(self, problem: Spmv) -> int:

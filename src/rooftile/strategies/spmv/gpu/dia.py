@@ -12,6 +12,7 @@ import numpy as np
 
 from rooftile.analysis.accesses import Accesses
 from rooftile.devices.gpu import Launch
+from rooftile.ops.features import features
 from rooftile.ops.spmv import Spmv
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.gpu import Config, Step, Tunable
@@ -27,6 +28,7 @@ class Dia(GpuSpmv):
     name = "dia"
     order = 10
     summary = "some rows a thread, diagonals without indices"
+    takes = features("dtype:* form:dia index:int64 updated")
     form = "dia"
     tunables = (
         Tunable("BLOCK", (128, 256), 128),

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from rooftile.analysis.accesses import Accesses
+from rooftile.ops.features import features
 from rooftile.ops.spmv import Spmv
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.gpu import Config
@@ -27,6 +28,7 @@ class Ell(RowSpmv):
     name = "ell"
     order = 6
     summary = "a thread a row of padded rows, column by column"
+    takes = features("dtype:* form:ell index:int64 updated")
     form = "ell"
 
     def numbers(self, problem: Spmv) -> tuple[int | np.int64, ...]:

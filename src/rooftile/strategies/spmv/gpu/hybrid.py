@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from rooftile.devices.gpu import Launch
+from rooftile.ops.features import features
 from rooftile.ops.spmv import Spmv
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.gpu import Config, Step
@@ -21,6 +22,7 @@ class Hybrid(MergedSpmv):
     name = "hybrid"
     order = 7
     summary = "padded rows column by column, and a tail by segments"
+    takes = features("dtype:* form:hybrid index:int64 updated")
     form = "hybrid"
     adds = 1
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rooftile.analysis.accesses import Accesses
+from rooftile.ops.features import features
 from rooftile.ops.spmv import Spmv
 from rooftile.strategies.gpu import Config
 from rooftile.strategies.spmv.gpu._accesses import only, per_row, row_apart
@@ -20,6 +21,7 @@ class Jds(RowSpmv):
     name = "jds"
     order = 8
     summary = "a thread a row, in the order of the rows' lengths"
+    takes = features("dtype:* form:jds index:int64 updated")
     form = "jds"
 
     def accesses(self, problem: Spmv, config: Config) -> Mapping[str, Accesses]:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from rooftile.analysis.accesses import Accesses
+from rooftile.ops.features import features
 from rooftile.ops.spmv import Spmv
 from rooftile.strategies.gpu import Config
 from rooftile.strategies.spmv.gpu._accesses import only, per_row, per_warp, side_by_side
@@ -22,6 +23,7 @@ class JdsT(RowSpmv):
     name = "jds_t"
     order = 9
     summary = "a thread a row, the k-th entries of all rows side by side"
+    takes = features("dtype:* form:jds_t index:int64 updated")
     form = "jds_t"
 
     def numbers(self, problem: Spmv) -> tuple[int | np.int64, ...]:

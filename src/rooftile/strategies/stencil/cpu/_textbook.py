@@ -7,6 +7,7 @@ import numpy as np
 from rooftile.devices import cpu
 from rooftile.devices.cpu.native import Native, native
 from rooftile.ops import AnyArray, Float32
+from rooftile.ops.features import features
 from rooftile.ops.stencil import Stencil
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.stencil.cpu._steps import Step, Steps, between_steps, lead
@@ -40,10 +41,7 @@ class Textbook(HostStrategy):
     """Takes every problem."""
 
     operation = "stencil"
-
-    def why_not(self, problem: Stencil) -> str | None:
-        """None: it takes everything."""
-        return None
+    takes = features("boundary:valid")
 
     def units(self, problem: Stencil) -> int:
         """Rows of the last step."""

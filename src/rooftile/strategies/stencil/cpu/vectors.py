@@ -9,6 +9,7 @@ import math
 
 from rooftile.devices.cpu.native import Native
 from rooftile.ops import AnyArray, Float32
+from rooftile.ops.features import features
 from rooftile.ops.stencil import Stencil
 from rooftile.strategies import CpuKernel, HostStrategy
 from rooftile.strategies.common.volume_rows import Pattern, VolumeKernel, kernel, units
@@ -22,10 +23,7 @@ class Vectors(HostStrategy):
     name = "vectors"
     order = 3
     summary = "explicit vectors, a block of rows in registers, rows staged with their ghost cells"
-
-    def why_not(self, problem: Stencil) -> str | None:
-        """None: it takes everything."""
-        return None
+    takes = features("boundary:valid")
 
     def units(self, problem: Stencil) -> int:
         """Bands of rows of the last step."""

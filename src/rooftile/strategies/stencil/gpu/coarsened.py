@@ -5,6 +5,7 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 
 from __future__ import annotations
 
+from rooftile.ops.features import features
 from rooftile.ops.stencil import Stencil
 from rooftile.strategies.common.volumes import CoarsenedStrategy
 from rooftile.strategies.gpu import Tunable
@@ -17,6 +18,7 @@ class Coarsened(CoarsenedStrategy):
     name = "coarsened"
     order = 3
     summary = "a column of cells a thread, over tiles of the grid in shared memory"
+    takes = features("boundary:valid")
     tunables = (
         Tunable("THREAD_PLANES", (1, 2, 4, 8), 4),
         Tunable("BLOCK_Y", (4, 8, 16), 8),

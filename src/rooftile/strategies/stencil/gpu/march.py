@@ -6,6 +6,7 @@ Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 8.5.
 
 from __future__ import annotations
 
+from rooftile.ops.features import features
 from rooftile.strategies.common.volume_march import MarchStrategy
 
 
@@ -16,6 +17,7 @@ class March(MarchStrategy):
     name = "march"
     order = 4
     summary = "marching planes, copied ahead; open sums in registers, four columns a thread"
+    takes = features("boundary:valid")
 
 
 STRATEGY = March()

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from rooftile.ops import AnyArray
+from rooftile.ops.features import features
 from rooftile.ops.stencil import Stencil
 from rooftile.strategies.common.volumes import PlainStrategy
 from rooftile.strategies.gpu import Config, Fill, Step, Tunable
@@ -21,6 +22,7 @@ class Naive(PlainStrategy):
     name = "naive"
     order = 1
     summary = "a thread a cell"
+    takes = features("boundary:valid")
     reads_weights = True
     tunables = (
         Tunable("BLOCK_Z", (1, 2, 4, 8), 1),

@@ -21,6 +21,7 @@ class Neighbours(OneBarrier):
     devices = ("cuda",)
     least_architecture = 90
     summary = "several time steps a launch; a warp waits for those beside it alone"
+    takes = frozenset()
 
     def thread_rows(self, problem: Stencil, levels: int) -> int:
         """As many as rims and grid have whole threads of."""

@@ -22,11 +22,11 @@ class OneBarrier(SeveralSteps):
     order = 6
     summary = "several time steps a launch, all of which share one barrier a plane"
 
-    def why_not(self, problem: Stencil) -> str | None:
+    def limits(self, problem: Stencil) -> str | None:
         """Stencils without planes of a single point, and what `SeveralSteps` does not take."""
         if not problem.star or problem.rank < 3:
             return "not a star of three axes: the last plane's points are not the cell's alone"
-        return super().why_not(problem)
+        return super().limits(problem)
 
     def invalid(self, problem: Stencil, config: Config) -> str | None:
         """See `SeveralSteps.invalid`; and planes of all steps that shared memory cannot hold."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from itertools import product
 
 from rooftile.analysis.accesses import Accesses, warps_of
+from rooftile.ops.features import features
 from rooftile.ops.stencil import Stencil
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.volume_accesses import results, tile_loads, tiles_of
@@ -38,6 +39,7 @@ class SeveralSteps(MarchingStrategy):
     name = "several_steps"
     order = 5
     summary = "several time steps a launch, each a few planes behind the one before"
+    takes = features("boundary:valid")
     tunables = (
         Tunable("LEVELS", (1, 2, 3, 4), 4),
         Tunable("THREADS_X", (16, 32, 36), 32),

@@ -5,6 +5,7 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 
 from __future__ import annotations
 
+from rooftile.ops.features import features
 from rooftile.ops.stencil import Stencil
 from rooftile.strategies.common.volumes import InputTileStrategy
 from rooftile.strategies.gpu import Tunable
@@ -17,6 +18,7 @@ class Tile(InputTileStrategy):
     name = "tile"
     order = 2
     summary = "tiles of the grid in shared memory, a thread an element, some idle in the sum"
+    takes = features("boundary:valid")
     tunables = (
         Tunable("LOADED_Z", (1, 4, 6, 8, 10), 8),
         Tunable("LOADED_Y", (6, 8, 10, 16, 32), 8),

@@ -7,6 +7,7 @@ before its next element is wanted.  Here a line is used up while its block is wo
 from __future__ import annotations
 
 from rooftile.devices.cpu.native import native
+from rooftile.ops.features import features
 from rooftile.ops.transpose import Transpose
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 
@@ -36,8 +37,9 @@ class Blocked(ArrayStrategy):
     name = "blocked"
     order = 3
     summary = "square blocks on every core: lines of x stay in the cache until they are used up"
+    takes = features("axes dtype:*")
 
-    def why_not(self, problem: Transpose) -> str | None:
+    def limits(self, problem: Transpose) -> str | None:
         """It transposes matrices."""
         return why_no_matrices(problem)
 

@@ -12,6 +12,7 @@ import numpy as np
 from rooftile.devices import cpu
 from rooftile.devices.cpu.native import Native, native
 from rooftile.ops import AnyArray
+from rooftile.ops.features import features
 from rooftile.ops.transpose import Transpose
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.transpose.cpu.blocked import why_no_matrices
@@ -42,8 +43,9 @@ class InPlace(HostStrategy):
     name = "in_place"
     order = 5
     summary = "blocks change places with those across the diagonal: out may be x"
+    takes = features("axes dtype:*")
 
-    def why_not(self, problem: Transpose) -> str | None:
+    def limits(self, problem: Transpose) -> str | None:
         """What is exchanged are the two halves of a square."""
         return why_no_matrices(problem) or why_no_squares(problem)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rooftile.devices.cpu.native import native
+from rooftile.ops.features import features
 from rooftile.ops.transpose import Transpose
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 from rooftile.strategies.transpose._moves import of_results, too_many_axes
@@ -28,8 +29,9 @@ class Loops(ArrayStrategy):
     order = 1
     parallel = False
     summary = "one element after the other, in the order of the result, on one thread"
+    takes = features("axes dtype:*")
 
-    def why_not(self, problem: Transpose) -> str | None:
+    def limits(self, problem: Transpose) -> str | None:
         """More axes than the kernel has loops."""
         return too_many_axes(problem)
 

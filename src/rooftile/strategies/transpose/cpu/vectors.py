@@ -24,6 +24,7 @@ from rooftile.devices.cpu.emit import Writer
 from rooftile.devices.cpu.native import Native, source
 from rooftile.devices.cpu.native.vector import lanes
 from rooftile.ops import AnyArray
+from rooftile.ops.features import features
 from rooftile.ops.transpose import Transpose
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.common.streaming import lead_of, pays
@@ -106,8 +107,9 @@ class Vectors(HostStrategy):
     name = "vectors"
     order = 4
     summary = "squares of vectors, transposed in registers and stored past the cache"
+    takes = features("axes")
 
-    def why_not(self, problem: Transpose) -> str | None:
+    def limits(self, problem: Transpose) -> str | None:
         """Vectors are of float32; it transposes matrices."""
         if problem.dtype != "float32":
             return f"{problem.dtype}: its vectors are float32"

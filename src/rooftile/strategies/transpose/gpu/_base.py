@@ -9,6 +9,7 @@ import numpy as np
 from rooftile.analysis.access import SECTOR_BYTES, bank_conflicts
 from rooftile.analysis.accesses import WARP, Accesses, row_loads, row_stores
 from rooftile.devices.gpu import Launch
+from rooftile.ops.features import features
 from rooftile.ops.transpose import Transpose
 from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
 from rooftile.strategies.gpu import Config, GpuStrategy, Step
@@ -22,6 +23,7 @@ class GpuTranspose(GpuStrategy):
     """A GPU strategy of `transpose`."""
 
     operation = "transpose"
+    takes = features("axes dtype:*")
     wide_indices = True
 
     def macros(self, problem: Transpose, config: Config) -> dict[str, int | str]:
@@ -43,7 +45,7 @@ class MatrixTranspose(GpuTranspose):
         """Threads of a block."""
         raise NotImplementedError
 
-    def why_not(self, problem: Transpose) -> str | None:
+    def limits(self, problem: Transpose) -> str | None:
         """It transposes matrices; a grid has so many tiles."""
         if problem.matrices is None:
             return f"axes {problem.axes} of {problem.shape} transpose no matrices"

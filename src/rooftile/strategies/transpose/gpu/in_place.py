@@ -23,9 +23,9 @@ class InPlace(MatrixTranspose):
         """A row of a tile by DOWN of its rows."""
         return TILE, config["DOWN"], 1
 
-    def why_not(self, problem: Transpose) -> str | None:
+    def limits(self, problem: Transpose) -> str | None:
         """What is exchanged are the two halves of a square."""
-        reason = super().why_not(problem)
+        reason = super().limits(problem)
         if reason is not None or problem.matrices is None:
             return reason
         _, rows, columns = problem.matrices

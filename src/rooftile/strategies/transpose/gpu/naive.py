@@ -32,7 +32,7 @@ class Naive(GpuTranspose):
     reads = 0
     """Whether neighbouring threads have neighbours of x, and not of the result."""
 
-    def why_not(self, problem: Transpose) -> str | None:
+    def limits(self, problem: Transpose) -> str | None:
         """More axes, or tiles, than the kernel has numbers for."""
         reason = too_many_axes(problem)
         if reason is not None:

@@ -83,9 +83,9 @@ class Vectors(MatrixTranspose):
         """A thread a square."""
         return config["SQUARES_ACROSS"], config["SQUARES_DOWN"], 1
 
-    def why_not(self, problem: Transpose) -> str | None:
+    def limits(self, problem: Transpose) -> str | None:
         """Vectors need aligned rows in both arrays."""
-        reason = super().why_not(problem)
+        reason = super().limits(problem)
         if reason is not None or problem.matrices is None:
             return reason
         _, rows, columns = problem.matrices

@@ -14,6 +14,7 @@ from rooftile.analysis.accesses import Counted
 from rooftile.analysis.cooperation import through
 from rooftile.devices import cpu
 from rooftile.ops import AnyArray
+from rooftile.ops.features import features
 from rooftile.ops.unique import Unique
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.unique.cpu import _runs
@@ -30,10 +31,7 @@ class TwoPass(HostStrategy):
     name = "two_pass"
     order = 2
     summary = "beginnings of runs are counted in parts, then moved, by all cores"
-
-    def why_not(self, problem: Unique) -> str | None:
-        """None: it takes everything."""
-        return None
+    takes = features("dtype:*")
 
     def units(self, problem: Unique) -> int:
         """Parts: they follow from the problem alone."""

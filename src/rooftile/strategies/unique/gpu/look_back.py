@@ -7,6 +7,7 @@ NVR-2016-002, 2016).
 from __future__ import annotations
 
 from rooftile.analysis.accesses import Counted, apart
+from rooftile.ops.features import features
 from rooftile.ops.problem import numpy_dtype
 from rooftile.ops.sort import Sort
 from rooftile.ops.unique import Unique
@@ -26,12 +27,9 @@ class LookBack(TilesInOrder):
     name = "look_back"
     order = 2
     summary = "a single pass, tiles look back at how many runs begin in those before them"
+    takes = features("dtype:*")
     summing = "unique_tiles"
     tunables = LOOKING
-
-    def why_not(self, problem: Unique) -> str | None:
-        """None: it takes everything."""
-        return None
 
     def itemsize(self, problem: Unique) -> int:
         """See `TilesInOrder.itemsize`."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from rooftile.analysis.accesses import Counted
+from rooftile.ops.features import features
 from rooftile.ops.problem import numpy_dtype
 from rooftile.ops.sort import Sort
 from rooftile.ops.unique import Unique
@@ -23,13 +24,10 @@ class ThreeLaunches(InSections):
     name = "three_launches"
     order = 1
     summary = "beginnings of runs are counted, counts are scanned, elements move"
+    takes = features("dtype:*")
     summing = "move"
     wide_indices = True
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 256), RUN)
-
-    def why_not(self, problem: Unique) -> str | None:
-        """None: it takes everything."""
-        return None
 
     def macros(self, problem: Unique, config: Config) -> dict[str, int | str]:
         """Keys of which equal elements have equal ones, and the tunables."""

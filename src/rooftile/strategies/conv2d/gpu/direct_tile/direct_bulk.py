@@ -13,6 +13,7 @@ from dataclasses import replace
 from rooftile.analysis.accesses import Accesses
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d, Float32
+from rooftile.ops.features import features
 from rooftile.strategies.conv2d.gpu._base import blocks
 from rooftile.strategies.conv2d.gpu.direct_tile._tile import tile_of
 from rooftile.strategies.conv2d.gpu.direct_tile.direct_tile import DirectTile
@@ -34,15 +35,14 @@ class DirectBulk(DirectTile):
     devices = ("cuda",)
     least_architecture = 90
     summary = "the direct tile, rows fetched by the bulk copy engine, no warp waits for another"
+    takes = features("activation:* pool.activation:* pool:average,l2,max stride")
     tunables = tuple(tunable for tunable in DirectTile.tunables if tunable.name not in _FIXED)
 
-    def why_not(self, problem: Conv2d) -> str | None:
+    def limits(self, problem: Conv2d) -> str | None:
         """What `direct_tile` refuses, and what the engine or constant memory cannot do."""
         if problem.channels > 1:
             return f"a thread sums one channel, not {problem.channels}"
-        if problem.padding != (0, 0):
-            return "the engine copies rows as they lie, without ghost cells"
-        return super().why_not(problem)
+        return super().limits(problem)
 
     def why_slow(self, problem: Conv2d) -> str | None:
         """Few images leave most of a GPU idle."""

@@ -16,10 +16,10 @@ import numpy as np
 from rooftile.analysis.accesses import WARP, Accesses
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d, Float32
+from rooftile.ops.features import features
 from rooftile.strategies.common.cores import CORES
 from rooftile.strategies.common.grid import CONSTANT_BYTES, PORTABLE_SHARED_BYTES
 from rooftile.strategies.common.rounded import rounding
-from rooftile.strategies.conv2d.ends import beyond_zeros
 from rooftile.strategies.conv2d.gpu._base import GpuConv2d, blocks
 from rooftile.strategies.conv2d.gpu.direct_tile import _tile
 from rooftile.strategies.conv2d.gpu.direct_tile._accesses import band_accesses
@@ -59,7 +59,7 @@ class DirectTile(GpuConv2d):
         Tunable("LEAST_BLOCKS", (1, 2, 3, 4, 6, 8), 1),
     )
 
-    def why_not(self, problem: Conv2d) -> str | None:
+    def limits(self, problem: Conv2d) -> str | None:
         """Windows that overlap or leave gaps; windows or masks too large for registers."""
         pool = problem.pool
         if pool is not None and pool.window != pool.stride:
@@ -224,14 +224,12 @@ class DirectTile(GpuConv2d):
 class DirectTileNarrow(DirectTile):
     """The same with operands rounded to 16 bits; a plan's layers hand such arrays on."""
 
+    takes = features("activation:* padding pool.activation:* pool:average,l2,max stride")
+
     devices = ("cuda",)
     least_architecture = 80
     source = "direct_tile"
     taps = "rounded"
-
-    def why_not(self, problem: Conv2d) -> str | None:
-        """See `DirectTile.why_not`; and other ghost cells than zeros."""
-        return super().why_not(problem) or beyond_zeros(problem)
 
     def defaults(self, problem: Conv2d) -> dict[str, int]:
         """Those of `DirectTile.large`, but bands that leave the fewest lanes of warps idle: of one

@@ -16,9 +16,9 @@ import numpy as np
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d, Float32
+from rooftile.ops.features import features
 from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.rounded import rounding
-from rooftile.strategies.conv2d.ends import beyond_basics
 from rooftile.strategies.conv2d.gpu._base import GpuConv2d, blocks
 from rooftile.strategies.conv2d.gpu.gathered_gemm._tile import Tile, Words, tile_of
 from rooftile.strategies.gpu import Config, Step, Tunable
@@ -48,6 +48,8 @@ class GatheredGemm(GpuConv2d):
     """Takes every problem whose weights, and whose inputs of a row of results, shared memory
     holds."""
 
+    takes = features("activation:* padding pool:average,max stride")
+
     devices = ("cuda",)
     least_architecture = 80
     tensor_cores = True
@@ -66,12 +68,8 @@ class GatheredGemm(GpuConv2d):
         Tunable("BLOCKS", (1, 2, 3, 4), 2),
     )
 
-    def why_not(self, problem: Conv2d) -> str | None:
-        """Other ghost cells and pools; weights or inputs beyond shared memory, even in the smallest
-        tile."""
-        other = beyond_basics(problem)
-        if other is not None:
-            return other
+    def limits(self, problem: Conv2d) -> str | None:
+        """It refuses weights or inputs beyond shared memory, even in the smallest tile."""
         config = self.config(problem, dict.fromkeys(("X_LAST", "OUT_LAST"), 1))
         reason = self.invalid(problem, config)
         return f"{reason}, even with its smallest tile" if reason else None

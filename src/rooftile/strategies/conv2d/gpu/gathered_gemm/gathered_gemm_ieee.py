@@ -15,10 +15,10 @@ class GatheredGemmIeee(GatheredGemm):
     numbers = 2
     summary = "a matrix product gathered from a tile, for few channels, float32 as two of TF32"
 
-    def why_not(self, problem: Conv2d) -> str | None:
+    def limits(self, problem: Conv2d) -> str | None:
         """What the others refuse, and short sums: their budgets have no room for the split's
         error."""
-        return too_short(problem.reduction) or super().why_not(problem)
+        return too_short(problem.reduction) or super().limits(problem)
 
 
 STRATEGY = GatheredGemmIeee()

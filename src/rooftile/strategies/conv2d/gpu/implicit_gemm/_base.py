@@ -15,9 +15,9 @@ import numpy as np
 
 from rooftile.devices.gpu import Launch, TensorMap
 from rooftile.ops import Conv2d, Float32
+from rooftile.ops.features import features
 from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.warpgroups import elements, product
-from rooftile.strategies.conv2d.ends import beyond_basics
 from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, GpuConv2d, blocks
 from rooftile.strategies.conv2d.gpu.implicit_gemm._layout import MOST_BOX, Layout, layout_of
 from rooftile.strategies.gpu import Config, Step, Tunable
@@ -39,6 +39,8 @@ _FORMS = ("X_NARROW", "OUT_NARROW", "X_LAST", "OUT_LAST")
 class ImplicitGemm(GpuConv2d):
     """Takes no strides, and no pool or one of 2x2."""
 
+    takes = features("activation:* padding pool:average,max")
+
     devices = ("cuda",)
     summing = "conv2d"
     architectures = ("sm_90",)
@@ -59,14 +61,12 @@ class ImplicitGemm(GpuConv2d):
         Tunable("PARTS", (1, 2, 4, 8), 1),
     )
 
-    def why_not(self, problem: Conv2d) -> str | None:
-        """Strides, other pools and ghost cells, masks whose patches leave no room."""
+    def limits(self, problem: Conv2d) -> str | None:
+        """It refuses other windows of the pool, and masks whose patches leave no room."""
         pool = problem.pool
-        if problem.stride != (1, 1):
-            return "a tap's pixels lie beside each other: no strides"
         if pool is not None and (pool.window, pool.stride) != ((2, 2), (2, 2)):
             return "it pools 2x2 or not at all"
-        return beyond_basics(problem) or self.invalid(problem, self.defaults(problem))
+        return self.invalid(problem, self.defaults(problem))
 
     def why_slow(self, problem: Conv2d) -> str | None:
         """Few channels or maps leave the cores' tiles empty."""

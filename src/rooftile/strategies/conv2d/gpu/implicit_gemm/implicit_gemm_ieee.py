@@ -30,10 +30,10 @@ class ImplicitGemmIeee(ImplicitGemm):
     least_channels = 17
     summary = "an implicit matrix product on warpgroups, float32 as two numbers of scaled float16"
 
-    def why_not(self, problem: Conv2d) -> str | None:
+    def limits(self, problem: Conv2d) -> str | None:
         """What the others refuse, and short sums: their budgets have no room for the split's
         error."""
-        return super().why_not(problem) or too_short(problem.reduction)
+        return super().limits(problem) or too_short(problem.reduction)
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
         """The macros of the matrix product and of the split."""

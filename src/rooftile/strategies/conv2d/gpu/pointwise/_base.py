@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d
+from rooftile.ops.features import features
 from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.fused import ACTIVATION_CODES
 from rooftile.strategies.common.rounded import rounding
@@ -28,6 +29,8 @@ _MUCH_ARITHMETIC = 128
 class Pointwise(GpuConv2d):
     """Takes masks of one tap without strides, ghost cells or pools."""
 
+    takes = features("activation:*")
+
     devices = ("cuda",)
     least_architecture = 80
     tensor_cores = True
@@ -44,7 +47,7 @@ class Pointwise(GpuConv2d):
         Tunable("BLOCKS", (1, 2, 3), 2),
     )
 
-    def why_not(self, problem: Conv2d) -> str | None:
+    def limits(self, problem: Conv2d) -> str | None:
         """Other masks, strides, ghost cells, pools, sums too long for the cores."""
         if (problem.mask, problem.stride, problem.padding) != ((1, 1), (1, 1), (0, 0)):
             return "it takes masks of one tap, without strides or ghost cells"

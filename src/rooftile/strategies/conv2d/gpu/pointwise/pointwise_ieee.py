@@ -20,10 +20,10 @@ class PointwiseIeee(Pointwise):
     numbers = 3
     summary = "masks of one tap as a matrix product, float32 as three numbers of bfloat16"
 
-    def why_not(self, problem: Conv2d) -> str | None:
+    def limits(self, problem: Conv2d) -> str | None:
         """What the others refuse, and short sums: their budgets have no room for what the cores cut
         off."""
-        return too_short(problem.reduction) or super().why_not(problem)
+        return too_short(problem.reduction) or super().limits(problem)
 
     @property
     def cores(self) -> Cores:

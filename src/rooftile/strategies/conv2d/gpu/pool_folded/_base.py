@@ -6,9 +6,9 @@ from abc import abstractmethod
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d
+from rooftile.ops.features import features
 from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.warpgroups import completed, elements, product
-from rooftile.strategies.conv2d.ends import beyond_basics
 from rooftile.strategies.conv2d.gpu._base import GpuConv2d
 from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
     does_not_fold,
@@ -25,6 +25,8 @@ ENOUGH_BLOCKS = 2500
 
 class PoolFolded(GpuConv2d):
     """Takes few channels, pools whose windows tile the image in even sizes, and no strides."""
+
+    takes = features("activation:* padding pool:average,max")
 
     devices = ("cuda",)
     least_architecture = 80
@@ -59,10 +61,9 @@ class PoolFolded(GpuConv2d):
     def _block_bytes(self, problem: Conv2d, config: Config) -> int:
         """Dynamic shared memory of a block, the weights' where they lie there."""
 
-    def why_not(self, problem: Conv2d) -> str | None:
-        """Odd or overlapping windows, strides, wide masks, many channels or maps, other pools and
-        ghost cells."""
-        reason = does_not_fold(problem) or beyond_basics(problem)
+    def limits(self, problem: Conv2d) -> str | None:
+        """It refuses odd or overlapping windows, wide masks, and many channels or maps."""
+        reason = does_not_fold(problem)
         if reason is not None:
             return reason
         slabs = slabs_of(problem)

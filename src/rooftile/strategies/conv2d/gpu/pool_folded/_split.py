@@ -59,10 +59,10 @@ class SplitFolded(ScaledFolded):
     """Sums of no more products are refused."""
     summed = Tunable("SUMMED", (2, 4, 8), 4)
 
-    def why_not(self, problem: Conv2d) -> str | None:
+    def limits(self, problem: Conv2d) -> str | None:
         """What rungs in 16 bits refuse, and short sums: their budgets have no room for the split's
         error."""
-        return super().why_not(problem) or too_short(problem.reduction, self.least_reduction)
+        return super().limits(problem) or too_short(problem.reduction, self.least_reduction)
 
 
 def _given(problem: Conv2d) -> int:

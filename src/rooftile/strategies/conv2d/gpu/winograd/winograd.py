@@ -17,6 +17,7 @@ import math
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d
+from rooftile.ops.features import features
 from rooftile.strategies.common.grid import tile_of
 from rooftile.strategies.conv2d.cpu._toom_cook import OUTPUTS, toom_cook
 from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, beyond_block, blocks
@@ -38,6 +39,9 @@ class Winograd(SlicedConv2d):
     name = "winograd"
     order = 17
     summary = "Toom-Cook/Winograd transforms: fewer multiplications, one decimal digit lost"
+    takes = features(
+        "activation:* boundary:interior,replicate padding pool.activation:* pool:average,l2,max"
+    )
     precision = "fast"
     transforms = True
     summing = "multiply"
@@ -49,10 +53,8 @@ class Winograd(SlicedConv2d):
         Tunable("THREAD_COLUMNS", (1, 2, 4, 8), 8),
     )
 
-    def why_not(self, problem: Conv2d) -> str | None:
-        """Strides, masks without a transform, pools across tiles."""
-        if problem.stride != (1, 1):
-            return f"its transforms need stride 1, not {problem.stride}"
+    def limits(self, problem: Conv2d) -> str | None:
+        """It refuses masks without a transform, and pools across tiles."""
         if problem.mask[0] != 7 and problem.mask not in ((3, 3), (5, 5)):
             return f"it has transforms for 7-row, 5x5 and 3x3 masks, not {problem.mask}"
         pool = problem.pool

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
+from rooftile.ops.features import features
 from rooftile.strategies.common.cores import CORES
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.conv2d_input_gradient.gpu._base import GpuInputGradient, arguments_of
@@ -31,6 +32,8 @@ _MOST_ROWS = 16
 class Spread(GpuInputGradient):
     """Takes winners of windows that do not overlap; an image's gradients fit shared memory."""
 
+    takes = features("before:relu padding pool:max")
+
     devices = ("cuda",)
     least_architecture = 80
     tensor_cores = True
@@ -44,16 +47,12 @@ class Spread(GpuInputGradient):
         Tunable("BAND", (2, 4, 5, 8, 10), 5),
     )
 
-    def why_not(self, problem: Conv2dInputGradient) -> str | None:
+    def limits(self, problem: Conv2dInputGradient) -> str | None:
         """Gradients of all outputs, windows that overlap, strides, high masks, images beyond shared
         memory, and slopes that a rounded x changes."""
         pool = problem.pool
         if pool is None or any(s < w for s, w in zip(pool.stride, pool.window, strict=True)):
             return "it is for max-pools whose windows do not overlap"
-        if problem.stride != (1, 1):
-            return f"pixels of neighbouring outputs lie {problem.stride} apart"
-        if problem.before not in ("none", "relu"):
-            return f"a rounded value of {problem.before} gives no slope"
         if (high := problem.mask[0]) > _MOST_ROWS:
             return f"a mask has {high} rows, {_MOST_ROWS} at most"
         return self.invalid(problem, {**self.defaults(problem), "BLOCKS": 1})

@@ -10,6 +10,7 @@ import math
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
+from rooftile.ops.features import features
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.winner_places import ragged
 from rooftile.strategies.conv2d_input_gradient.gpu._base import GpuInputGradient, arguments_of
@@ -34,6 +35,7 @@ class MmaTf32(GpuInputGradient):
     order = 5
     precision = "tf32"
     summary = "whole windows on tensor cores, gradients and weights in TF32"
+    takes = features("before:relu padding pool:max")
     devices = ("cuda",)
     least_architecture = 80
     tensor_cores = True
@@ -43,16 +45,12 @@ class MmaTf32(GpuInputGradient):
         Tunable("BAND", (1, 2, 4), 2),
     )
 
-    def why_not(self, problem: Conv2dInputGradient) -> str | None:
+    def limits(self, problem: Conv2dInputGradient) -> str | None:
         """Windows of other than 4 x 4, more than eight of them a row, strides, wide masks, and
         slopes that a rounded x changes."""
         pool = problem.pool
         if pool is None or pool.window != (_SIDE, _SIDE) or pool.stride != (_SIDE, _SIDE):
             return f"it is for max-pools of {_SIDE} x {_SIDE} that do not overlap"
-        if problem.stride != (1, 1):
-            return f"pixels of neighbouring outputs lie {problem.stride} apart"
-        if problem.before not in ("none", "relu"):
-            return f"a rounded value of {problem.before} gives no slope"
         if (wide := problem.mask[1]) > _MOST_WIDE:
             return f"a mask has {wide} columns, {_MOST_WIDE} at most"
         if (columns := problem.layer.output_size[1]) > _WINDOWS:

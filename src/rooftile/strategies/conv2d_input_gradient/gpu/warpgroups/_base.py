@@ -55,16 +55,12 @@ class Warpgroups(GpuInputGradient):
         """What they multiply."""
         return CORES[self.precision]
 
-    def why_not(self, problem: Conv2dInputGradient) -> str | None:
-        """Windows that overlap, are many, or have other than 2 or 4 columns; activations before;
-        strides; large masks; images beyond shared memory."""
+    def limits(self, problem: Conv2dInputGradient) -> str | None:
+        """It refuses windows that overlap, are many, or have other than 2 or 4 columns; large
+        masks; and images beyond shared memory."""
         pool = problem.pool
         if pool is None or pool.stride != pool.window:
             return "it is for max-pools whose windows do not overlap"
-        if problem.stride != (1, 1):
-            return f"pixels of neighbouring outputs lie {problem.stride} apart"
-        if problem.before != "none":
-            return f"it reads no x, from which the slope of {problem.before} follows"
         down, across = pool.window
         if across not in (2, 4) or down * across > _MOST_POSITIONS:
             return (

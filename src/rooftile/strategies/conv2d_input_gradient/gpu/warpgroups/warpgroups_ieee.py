@@ -28,10 +28,10 @@ class WarpgroupsIeee(Warpgroups):
         """They multiply float16."""
         return CORES["fp16"]
 
-    def why_not(self, problem: Conv2dInputGradient) -> str | None:
+    def limits(self, problem: Conv2dInputGradient) -> str | None:
         """What the others refuse, and short sums: their budgets have no room for the split's
         error."""
-        return super().why_not(problem) or too_short(problem.reduction)
+        return super().limits(problem) or too_short(problem.reduction)
 
 
 STRATEGY = WarpgroupsIeee()

@@ -52,7 +52,7 @@ class Mma(GpuWeightsGradient):
         Tunable("DEEP", (1, 2, 4), 1),
     )
 
-    def why_not(self, problem: Conv2dWeightsGradient) -> str | None:
+    def limits(self, problem: Conv2dWeightsGradient) -> str | None:
         """Windows that overlap, or have an odd number of columns or many positions; strides; large
         masks; images beyond shared memory."""
         pool = problem.pool
@@ -62,8 +62,6 @@ class Mma(GpuWeightsGradient):
             return f"windows of {pool.window} are no whole cells of {_CELL_COLUMNS} columns"
         if math.prod(pool.window) > _MOST_POSITIONS:
             return f"a window has {math.prod(pool.window)} positions, {_MOST_POSITIONS} at most"
-        if problem.stride != (1, 1):
-            return f"pixels of neighbouring outputs lie {problem.stride} apart"
         return self.invalid(problem, _LEAST)
 
     def why_slow(self, problem: Conv2dWeightsGradient) -> str | None:

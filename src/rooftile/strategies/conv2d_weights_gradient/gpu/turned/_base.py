@@ -68,7 +68,7 @@ class Turned(GpuWeightsGradient):
         """What the cores multiply."""
         return CORES[self.precision]
 
-    def why_not(self, problem: Conv2dWeightsGradient) -> str | None:
+    def limits(self, problem: Conv2dWeightsGradient) -> str | None:
         """Windows that overlap, or have odd sides or many positions; strides; wide masks; rows of
         windows that are no pairs; images beyond shared memory."""
         pool = problem.pool
@@ -78,8 +78,6 @@ class Turned(GpuWeightsGradient):
             return f"windows of {pool.window} have an odd side"
         if math.prod(pool.window) > _MOST_POSITIONS:
             return f"a window has {math.prod(pool.window)} positions, {_MOST_POSITIONS} at most"
-        if problem.stride != (1, 1):
-            return f"pixels of neighbouring outputs lie {problem.stride} apart"
         if (reach := problem.mask[1] + pool.window[1] - 1) > _REACH:
             return f"a window's masks meet {reach} columns, {_REACH} at most"
         if (columns := problem.layer.output_size[1]) % 2:

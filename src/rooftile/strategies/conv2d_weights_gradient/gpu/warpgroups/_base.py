@@ -69,7 +69,7 @@ class Warpgroups(GpuWeightsGradient):
         """What they multiply."""
         return CORES["fp16" if self.scaled else self.precision]
 
-    def why_not(self, problem: Conv2dWeightsGradient) -> str | None:
+    def limits(self, problem: Conv2dWeightsGradient) -> str | None:
         """Windows that overlap, or have other columns, odd rows or many positions; strides; large
         masks; images beyond shared memory."""
         pool = problem.pool
@@ -81,8 +81,6 @@ class Warpgroups(GpuWeightsGradient):
             return f"windows of {pool.window} are no whole pairs of rows"
         if math.prod(pool.window) > _MOST_POSITIONS:
             return f"a window has {math.prod(pool.window)} positions, {_MOST_POSITIONS} at most"
-        if problem.stride != (1, 1):
-            return f"pixels of neighbouring outputs lie {problem.stride} apart"
         return self.invalid(problem, {"TOGETHER": 1})
 
     def why_slow(self, problem: Conv2dWeightsGradient) -> str | None:

@@ -48,7 +48,7 @@ class Mma(GpuLinear):
         Tunable("PARTS", _PARTS, 1),
     )
 
-    def why_not(self, problem: Linear) -> str | None:
+    def limits(self, problem: Linear) -> str | None:
         """Sums that no number of parts makes short enough."""
         if problem.inputs > MOST_SUMMED * _PARTS[-1]:
             return f"the cores sum up to {MOST_SUMMED} products in each of {_PARTS[-1]} parts"

@@ -25,7 +25,7 @@ class MmaIeee(Mma):
     numbers = 2
     summary = "tensor cores, float32 as two numbers of scaled float16"
 
-    def why_not(self, problem: Linear) -> str | None:
+    def limits(self, problem: Linear) -> str | None:
         """Short sums: their budgets have no room for the split's error."""
         return too_short(problem.reduction)
 

@@ -49,7 +49,7 @@ class Warpgroups(GpuLinear):
     most_summed: ClassVar[float] = MOST_SUMMED
     """The longest sum in the cores."""
 
-    def why_not(self, problem: Linear) -> str | None:
+    def limits(self, problem: Linear) -> str | None:
         """Rows that the copy engine cannot bring; sums that are too long."""
         piece = 8 if self.narrow else 4
         if problem.inputs % piece:

@@ -34,10 +34,10 @@ class WarpgroupsIeee(Warpgroups):
     tunables: ClassVar[tuple[Tunable, ...]] = (*TUNABLES, Tunable("SUM_O", (16, 32, 64), 64))
     summary = "Hopper's warpgroups, float32 as two numbers of scaled float16"
 
-    def why_not(self, problem: Linear) -> str | None:
+    def limits(self, problem: Linear) -> str | None:
         """What the others refuse, and short sums: their budgets have no room for the split's
         error."""
-        return super().why_not(problem) or too_short(problem.reduction)
+        return super().limits(problem) or too_short(problem.reduction)
 
     def _products(self, tile: Tile) -> dict[str, int | str]:
         split = cast(SplitTile, tile)

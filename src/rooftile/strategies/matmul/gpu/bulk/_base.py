@@ -57,7 +57,7 @@ class Bulk(GpuMatmul):
         Tunable("GROUP", (4, 8, 16), 8),
     )
 
-    def why_not(self, problem: Matmul) -> str | None:
+    def limits(self, problem: Matmul) -> str | None:
         """Lines that the copy engine cannot bring, and sums that are too long."""
         whole = _PIECE // self.cores.bytes
         for array in problem.arrays[:2]:
@@ -65,7 +65,7 @@ class Bulk(GpuMatmul):
                 return f"{array.name} has lines of {array.shape[1]}: it takes multiples of {whole}"
         if problem.inner > MOST_SUMMED:
             return f"{problem.inner} products summed by the cores, at most {MOST_SUMMED}"
-        return super().why_not(problem)
+        return super().limits(problem)
 
     def why_slow(self, problem: Matmul) -> str | None:
         """Few rows, or products, where both matrices may have to be rounded before."""

@@ -84,9 +84,9 @@ class BulkIeee(Bulk):
     )
     summary = "Hopper's warpgroups, both matrices split in two numbers of scaled float16 before"
 
-    def why_not(self, problem: Matmul) -> str | None:
-        """See `Bulk.why_not`; and short sums: their budgets have no room for the split's error."""
-        return too_short(problem.inner) or super().why_not(problem)
+    def limits(self, problem: Matmul) -> str | None:
+        """See `Bulk.limits`; and short sums: their budgets have no room for the split's error."""
+        return too_short(problem.inner) or super().limits(problem)
 
     def why_slow(self, problem: Matmul) -> str | None:
         """Few rows, columns, products or terms: it has a launch that splits both matrices."""

@@ -29,9 +29,9 @@ class BulkTf32(Bulk):
     precision = "tf32"
     summary = "Hopper's warpgroups, both matrices as they lie, rounded by the copy engine"
 
-    def why_not(self, problem: Matmul) -> str | None:
-        """See `Bulk.why_not`."""
-        return super().why_not(_read(problem))
+    def limits(self, problem: Matmul) -> str | None:
+        """See `Bulk.limits`."""
+        return super().limits(_read(problem))
 
     def why_slow(self, problem: Matmul) -> str | None:
         """See `Bulk.why_slow`; and few results of many terms: `mma_tf32` has more parts."""

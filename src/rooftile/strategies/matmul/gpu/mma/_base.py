@@ -46,11 +46,11 @@ class Mma(GpuMatmul):
         Tunable("PARTS", _PARTS, 1),
     )
 
-    def why_not(self, problem: Matmul) -> str | None:
+    def limits(self, problem: Matmul) -> str | None:
         """Sums that no number of parts makes short enough, and more tiles than a grid has."""
         if self._too_long(problem, _PARTS[-1]):
             return f"the cores sum up to {MOST_SUMMED} products in each of {_PARTS[-1]} parts"
-        return super().why_not(problem)
+        return super().limits(problem)
 
     def defaults(self, problem: Matmul) -> dict[str, int]:
         """Wide tiles of few rows, where there are no more, so that b passes once; square ones

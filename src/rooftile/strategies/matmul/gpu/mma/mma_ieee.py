@@ -21,9 +21,9 @@ class MmaIeee(Mma):
     numbers = 3
     summary = "tensor cores, float32 as three numbers of bfloat16, both matrices as they lie"
 
-    def why_not(self, problem: Matmul) -> str | None:
+    def limits(self, problem: Matmul) -> str | None:
         """Short sums: their budgets have no room for what the cores cut off."""
-        return too_short(problem.reduction) or super().why_not(problem)
+        return too_short(problem.reduction) or super().limits(problem)
 
     def why_slow(self, problem: Matmul) -> str | None:
         """Few products of few terms: there are few of its tiles."""

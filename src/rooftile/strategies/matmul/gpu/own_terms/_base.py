@@ -40,11 +40,11 @@ class OwnTerms(TiledMatmul):
     """For each multiprocessor; with more, other rungs bring less to each."""
     tunables = (Tunable("WARPS", (_FEW_WARPS, _WARPS, 16), _WARPS),)
 
-    def why_not(self, problem: Matmul) -> str | None:
+    def limits(self, problem: Matmul) -> str | None:
         """Sums that are too long."""
         if problem.inner > MOST_SUMMED:
             return f"{problem.inner} products summed by the cores, at most {MOST_SUMMED}"
-        return super().why_not(problem)
+        return super().limits(problem)
 
     def why_slow(self, problem: Matmul) -> str | None:
         """Few rows, many terms or tiles."""

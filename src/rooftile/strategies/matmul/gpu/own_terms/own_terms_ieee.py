@@ -17,9 +17,9 @@ class OwnTermsIeee(OwnTerms):
     most_tiles = 3
     summary = "small tiles on tensor cores, a warp its own terms, float32 as two numbers of TF32"
 
-    def why_not(self, problem: Matmul) -> str | None:
+    def limits(self, problem: Matmul) -> str | None:
         """Short sums: their budgets have no room for what the cores cut off."""
-        return too_short(problem.reduction) or super().why_not(problem)
+        return too_short(problem.reduction) or super().limits(problem)
 
     @property
     def cores(self) -> Cores:

@@ -35,9 +35,9 @@ class Warpgroups(GpuMatmul):
     layer: ClassVar[LinearWarpgroups]
     """The rung of linear whose kernels these are."""
 
-    def why_not(self, problem: Matmul) -> str | None:
+    def limits(self, problem: Matmul) -> str | None:
         """What linear refuses."""
-        return super().why_not(problem) or self.layer.why_not(as_layer(problem))
+        return super().limits(problem) or self.layer.why_not(as_layer(problem))
 
     def why_slow(self, problem: Matmul) -> str | None:
         """See `few_products`."""

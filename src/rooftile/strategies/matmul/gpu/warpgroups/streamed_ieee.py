@@ -12,6 +12,7 @@ from typing import ClassVar
 from rooftile.analysis.accesses import Accesses, row_stores
 from rooftile.devices.gpu import Launch, TensorMap
 from rooftile.ops import Linear
+from rooftile.ops.features import features
 from rooftile.ops.matmul import Matmul
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.product_accesses import brought, laid, operands
@@ -107,8 +108,9 @@ class StreamedIeee(GpuMatmul):
         Tunable("PARTS", _PARTS, 2),
     )
     summary = "Hopper's warpgroups in turns, b split on its way to the cores, for few rows"
+    takes = features("transpose_b")
 
-    def why_not(self, problem: Matmul) -> str | None:
+    def limits(self, problem: Matmul) -> str | None:
         """See above; more rows than a tile has; short sums: their budgets have no room for the
         split's error."""
         if problem.transpose_a or problem.rows > _ROWS[-1]:
@@ -116,7 +118,7 @@ class StreamedIeee(GpuMatmul):
         for array in problem.arrays[:2]:
             if array.shape[1] % _PIECE:
                 return f"{array.name} has lines of {array.shape[1]}: it takes multiples of {_PIECE}"
-        return too_short(problem.inner) or super().why_not(problem)
+        return too_short(problem.inner) or super().limits(problem)
 
     def why_slow(self, problem: Matmul) -> str | None:
         """Very few rows, little to do, and other numbers of blocks than multiprocessors: more would

@@ -63,13 +63,13 @@ class TurnedIeee(GpuMatmul):
     tunables = _LAYER.tunables
     summary = "Hopper's warpgroups, b split on its way to the cores, for few rows"
 
-    def why_not(self, problem: Matmul) -> str | None:
+    def limits(self, problem: Matmul) -> str | None:
         """Lines that the copy engine cannot bring, and short sums: their budgets have no room for
         the split's error."""
         line = problem.arrays[1].shape[1]
         if line % _PIECE:
             return f"b has lines of {line}: it takes multiples of {_PIECE}"
-        return too_short(problem.inner) or super().why_not(problem)
+        return too_short(problem.inner) or super().limits(problem)
 
     def why_slow(self, problem: Matmul) -> str | None:
         """Few products, or terms, very few rows; many rows and products; and an a that lies

@@ -7,6 +7,7 @@ from typing import Any
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Chain, Conv2d, Float32
+from rooftile.ops.features import features
 from rooftile.strategies import strategy
 from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.fused import ACTIVATION_CODES
@@ -17,7 +18,6 @@ from rooftile.strategies.common.warpgroups import (
     elements,
     product,
 )
-from rooftile.strategies.conv2d.ends import beyond_means
 from rooftile.strategies.conv2d.gpu._base import sizes
 from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
     does_not_fold,
@@ -60,7 +60,9 @@ class Front(GpuStrategy):
         Tunable("BETWEEN", (1, 2, 3, 4), 4),
     )
 
-    def why_not(self, problem: Chain) -> str | None:
+    takes = features("activation:* pool:max")
+
+    def limits(self, problem: Chain) -> str | None:
         """Other layers than two convolutions; blocks that do not fold, or do not fit."""
         first, second = _pair(problem)
         if first is None or second is None:
@@ -189,12 +191,6 @@ def _does_not_fit(layer: Conv2d) -> str | None:
     reason = does_not_fold(layer)
     if reason is not None:
         return reason
-    if layer.pool is not None and layer.pool.kind != "max":
-        return "it folds maxima"
-    if beyond_means(layer):
-        return beyond_means(layer)
-    if layer.padding != (0, 0):
-        return "it takes no ghost cells"
     if layer.width % 2:
         return "rows are read in pairs"
     if layer.channels * patch_slabs(layer) > _MOST_SLABS:

@@ -84,6 +84,36 @@ def test_winograd_is_fast_where_tiles_are_shared_and_never_ieee():
     assert dispatch.choose(named("conv2d", "lenet-conv1", 1), "ieee").name == "register_tile"
 
 
+def convolution(maps, size, mask, batch=1):
+    return Conv2d(batch, maps, size, size, maps, (mask, mask), padding=(mask // 2, mask // 2))
+
+
+SLOWER = [(512, 7, 3), (512, 14, 3), (256, 6, 3), (8, 6, 3), (512, 7, 5), (256, 6, 5), (8, 7, 5)]
+"""Maps, size and mask of images of which `winograd` was measured to take longer on a Zen 3: up to
+twice as long as the choice at `ieee`."""
+
+
+@pytest.mark.parametrize(("maps", "size", "mask"), SLOWER)
+def test_fast_is_what_ieee_chooses_where_transforms_are_slower(maps, size, mask):
+    for batch in (1, 8):
+        problem = convolution(maps, size, mask, batch)
+        assert dispatch.choose(problem, "fast") is dispatch.choose(problem, "ieee")
+
+
+@pytest.mark.parametrize(("maps", "size", "mask"), [(64, 56, 3), (64, 28, 5), (16, 56, 7)])
+def test_fast_transforms_where_that_was_measured_to_pay(maps, size, mask):
+    assert dispatch.choose(convolution(maps, size, mask, 16), "fast").name == "winograd"
+
+
+def test_a_single_call_counts_the_transform_of_its_weights():
+    few, many = convolution(128, 28, 3, batch=2), convolution(128, 28, 3, batch=256)
+    for problem, once in ((few, "ieee"), (many, "fast")):
+        assert dispatch.choose(problem, "fast").name == "winograd"
+        chosen = dispatch.decide(problem, "fast", once=True).strategy
+        assert chosen is dispatch.choose(problem, once)
+    assert dispatch.decide(few, "fast", strategy="winograd", once=True).strategy.name == "winograd"
+
+
 def test_a_strategy_that_refuses_is_passed_over_with_its_reason():
     gaps = Conv2d(1, 8, 256, 256, 8, (41, 41), pool=Pool.of("max", 2, 3))
     assert dispatch.choose(gaps).name != "fft"

@@ -67,34 +67,39 @@ class Consideration:
     reason: str
 
 
-_Key = tuple[Problem, str, str, str | None]
+_Key = tuple[Problem, str, str, str | None, bool]
 _kept: dict[_Key, tuple[Stamp, Choice]] = {}
 _looked: tuple[float, Stamp] = (-math.inf, ())
 """When the database was last looked at, and what it was."""
 
 
 def decide(
-    problem: Problem, precision: str = "ieee", device: str = "cpu", strategy: str | None = None
+    problem: Problem,
+    precision: str = "ieee",
+    device: str = "cpu",
+    strategy: str | None = None,
+    *,
+    once: bool = False,
 ) -> Choice:
     """The strategy to compute a problem with, and its config.
 
     A named ``strategy`` must take the problem at this precision; None means the fastest known for
-    it.  Raises `InputError` for an unknown precision, device or strategy, or a history that cannot
+    it, of a single call where it is for ``once``: what packs parameters counts then.  Raises `InputError` for an unknown precision, device or strategy, or a history that cannot
     be read, and `UnsupportedProblem` where the named strategy cannot do it or the operation has
     none on that kind of device.  A device that is missing raises nothing here.
     """
     # The CPU's strategies are not tuned.
     now: Stamp = () if device == "cpu" else recent_stamp()
     try:
-        seen, choice = _kept[problem, precision, device, strategy]
+        seen, choice = _kept[problem, precision, device, strategy, once]
         if seen == now:
             return choice
     except (KeyError, TypeError):
         pass
-    choice = Choice(_decided(problem, precision, device, strategy), problem, device)
+    choice = Choice(_decided(problem, precision, device, strategy, once), problem, device)
     if len(_kept) >= _MOST_KEPT:
         _kept.clear()
-    _kept[problem, precision, device, strategy] = now, choice
+    _kept[problem, precision, device, strategy, once] = now, choice
     return choice
 
 
@@ -173,7 +178,9 @@ def explain_choice(
     return (*considered, *named)
 
 
-def _decided(problem: Problem, precision: str, device: str, strategy: str | None) -> Strategy:
+def _decided(
+    problem: Problem, precision: str, device: str, strategy: str | None, once: bool
+) -> Strategy:
     check_precision(precision)
     kind, _ = parse_device(device)
     _check_rounding(precision, kind)
@@ -184,7 +191,7 @@ def _decided(problem: Problem, precision: str, device: str, strategy: str | None
     if tuned is not None:
         return tuned
     for rung, reason in _considered(problem, precision, device):
-        if reason is None:
+        if reason is None and not (once and rung.why_slow_once(problem)):
             return rung
     raise UnsupportedProblem("any", f"no strategy of {problem.operation} takes {problem}")
 

@@ -94,6 +94,11 @@ class Strategy(ABC):
         """Why others are known to be faster for a problem that it takes; None when it pays."""
         return None
 
+    def why_slow_once(self, problem: Any) -> str | None:
+        """The same of a single call, in which packing the parameters counts; asked where
+        `why_slow` knows no reason."""
+        return None
+
     @property
     def anywhere(self) -> bool:
         """Whether every device of its kinds runs it, so that none need be asked."""

@@ -68,8 +68,7 @@ class MapVectors(CpuStrategy):
 
     def why_slow(self, problem: Conv2d) -> str | None:
         """It is slow where maps fill no vectors, or sums are too short to pay for transposing."""
-        problem = _flat(problem)
-        gain = register_tile.estimate(problem) / _estimate(problem, _choose(problem))
+        gain = register_tile.estimate(_flat(problem)) / estimate(problem)
         return None if gain >= _GAIN else f"it is estimated at {gain:.2f} times `register_tile`"
 
     def kernel(self, problem: Conv2d) -> CpuKernel:
@@ -143,6 +142,12 @@ def _written_out(p: Conv2d) -> int:
 def _choose(p: Conv2d) -> MapBlock:
     """The register block with the least estimated work."""
     return min(_blocks(p), key=lambda block: _estimate(p, block))
+
+
+def estimate(problem: Conv2d) -> float:
+    """What an image takes, in fused multiply-adds of vectors."""
+    flat = _flat(problem)
+    return _estimate(flat, _choose(flat))
 
 
 def _estimate(p: Conv2d, block: MapBlock) -> float:

@@ -15,8 +15,7 @@ Source: Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", CVP
 
 from __future__ import annotations
 
-import math
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -29,13 +28,14 @@ from rooftile.strategies.conv2d.cpu import _winograd_rows, _winograd_tiles
 from rooftile.strategies.conv2d.cpu._epilogue import emit_band, folds
 from rooftile.strategies.conv2d.cpu._textbook import one_row, sizes_of
 from rooftile.strategies.conv2d.cpu._toom_cook import OUTPUTS, Transforms, toom_cook
+from rooftile.strategies.conv2d.cpu._winograd_gain import gain
 from rooftile.strategies.conv2d.cpu._winograd_rows import RowTile
 from rooftile.strategies.conv2d.cpu._winograd_tiles import SquareTile
 from rooftile.strategies.cpu import CpuKernel, CpuStrategy
 
-_LEAST_REUSE = 80
-"""Least use of a square transformed tile that pays, in taps: the mask's area times the harmonic
-mean of channels and maps (fitted to measurements on a Zen 4)."""
+_GAIN = 1.25
+"""It pays where it is estimated to be so many times as fast as the best rung at `ieee`: then it was
+slower at none of the shapes that the estimate was fitted to."""
 
 
 class Winograd(CpuStrategy):
@@ -65,13 +65,13 @@ class Winograd(CpuStrategy):
         return None
 
     def why_slow(self, problem: Conv2d) -> str | None:
-        """It is slow where too few channels and maps share a transformed tile."""
-        p = problem
-        # Masks seven high are transformed by rows, which pays even for one channel.
-        reuse = math.prod(p.mask) * 2 * p.channels * p.maps / (p.channels + p.maps)
-        if p.mask[0] == 7 or reuse >= _LEAST_REUSE:
-            return None
-        return "too few channels and maps share a transformed tile"
+        """It is slow where few channels, maps or outputs share a transformed tile, and where many
+        weights are read again for each row of tiles."""
+        return _slow(problem, once=False)
+
+    def why_slow_once(self, problem: Conv2d) -> str | None:
+        """To transform the weights takes longer than to convolve few small images with them."""
+        return _slow(problem, once=True)
 
     def kernel(self, problem: Conv2d) -> CpuKernel:
         """See `CpuStrategy.kernel`."""
@@ -81,10 +81,22 @@ class Winograd(CpuStrategy):
 STRATEGY = Winograd()
 
 
+def _tile(problem: Conv2d) -> RowTile | SquareTile:
+    return RowTile.of(problem) if problem.mask[0] == 7 else SquareTile.of(problem)
+
+
+@lru_cache(maxsize=1024)
+def _slow(problem: Conv2d, *, once: bool) -> str | None:
+    found = gain(problem, _tile(problem), once=once)
+    if found >= _GAIN:
+        return None
+    counted = ", the transform of the weights included" if once else ""
+    return f"it is estimated at {found:.2f} times the best rung at `ieee`{counted}"
+
+
 @cache
 def _kernel(problem: Conv2d) -> CpuKernel:
-    tile: RowTile | SquareTile
-    tile = RowTile.of(problem) if problem.mask[0] == 7 else SquareTile.of(problem)
+    tile = _tile(problem)
     functions = {"activate": activate, "activate_row": activate_row, "one_row": one_row}
     bands = tile.bands
     return CpuKernel(

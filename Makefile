@@ -10,6 +10,7 @@
 # make bench-calls-gpu the same on an NVIDIA GPU, in at most four minutes
 # make bench-patterns the dense patterns on the CPU, beside their peers; writes tables into docs/
 # make bench-patterns-gpu the same on an NVIDIA GPU, in at most four minutes
+# make texts     LLVM's texts of the package's C, by clang; CLANG=clang-15 chooses it
 # make ulps      the errors of the kernels' exponential, sigmoid and tangent, over every float32
 # make docs      set up a fourth one; the documentation as a site in build/site, its links checked
 # make clean     remove all of them and every cache of a tool
@@ -19,9 +20,10 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test static lint types imports unit check concerned test-gpu honest sanitize bench bench-calls bench-calls-gpu bench-patterns bench-patterns-gpu bench-gpu docs ulps clean
+.PHONY: help demo test static lint types imports unit check concerned test-gpu honest sanitize bench bench-calls bench-calls-gpu bench-patterns bench-patterns-gpu bench-gpu docs texts ulps clean
 
 MODEL ?= lenet5
+CLANG ?= clang-15
 USER_ENV := .venv
 DEV_ENV := .venv-dev
 BENCH_ENV := .venv-bench
@@ -102,6 +104,9 @@ docs: $(DOCS_ENV)/installed
 	@echo 'Building the pages and checking their links.'
 	$(DOCS_ENV)/bin/mkdocs build --strict --quiet
 	@echo 'build/site/index.html'
+
+texts: $(DEV_ENV)/installed
+	$(DEV_ENV)/bin/python benchmarks/texts.py --clang $(CLANG)
 
 ulps: $(DEV_ENV)/installed
 	$(DEV_ENV)/bin/python benchmarks/ulps.py

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 
 from rooftile.cli import devices as command
 from rooftile.devices import opencl
@@ -43,6 +44,18 @@ def test_devices_shows_the_cpu_and_what_is_missing(call, known_roof, no_cuda, mo
     assert "cuda: not found: a working NVIDIA driver" in out
     assert "opencl: not found: PyOpenCL" in out
     assert 'to install: pip install "rooftile[opencl]"' in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_slower_calls_are_told(call, call_json, known_roof, no_cuda, monkeypatch):
+    _no_opencl(monkeypatch)
+    assert call_json("devices")["devices"][0]["compiled_calls"] is True
+    monkeypatch.setattr(sys, "abiflags", "t")
+    (cpu, *_) = call_json("devices")["devices"]
+    assert not cpu["compiled_calls"]
+    assert "without the GIL" in cpu["compiled_calls_reason"]
+    _, out, _ = call("devices")
+    assert cpu["compiled_calls_reason"] in out
     assert max(map(len, out.splitlines())) <= 80
 
 

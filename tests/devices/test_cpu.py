@@ -160,7 +160,7 @@ def test_several_threads_may_run_work_at_once():
 
 
 def test_a_busy_team_is_not_waited_for():
-    busy = ctypes.c_int64.from_address(team.team(2).place + 8 * team._BUSY)
+    busy = ctypes.c_int64.from_address(team.team(2).place + team.BUSY_AT)
     busy.value = 1
     arrays, mine = work_of(64, 2)
     mine.run(64, 2)

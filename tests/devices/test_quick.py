@@ -179,8 +179,32 @@ def test_a_forked_child_goes_the_long_way_until_it_has_a_team():
     assert os.waitpid(child, 0)[1] == 0
 
 
+def test_a_child_that_is_forked_in_a_long_call_calls_again():
+    """In the child nobody computes, whatever its parent's threads do."""
+
+    @native
+    def wait(x, out, sizes, begin, end):
+        while x[begin % 4096] == 0.0 and begin < sizes[0]:
+            begin += 1
+        out[0] = x[begin % 4096]
+
+    x, most = np.zeros(2**18, np.float32), np.array([10**10], np.int64)
+    call = cpu.Spread(wait, ["float32"] * 2).quick(most, 1, 1, [x.shape] * 2)
+    thread = threading.Thread(target=call, args=((x,), None))
+    thread.start()
+    while call((np.ones_like(x),), None) is not None:
+        pass
+    child = os.fork()
+    if child == 0:
+        found = call((np.ones_like(x),), None)
+        os._exit(0 if found is not None and found[0] == 1.0 else 1)
+    x[:] = 3.0
+    thread.join()
+    assert os.waitpid(child, 0)[1] == 0
+
+
 def test_another_python_has_none(monkeypatch):
     monkeypatch.setattr(sys.implementation, "name", "other")
-    assert quick._python.__wrapped__() is None
-    monkeypatch.setattr(quick, "_python", lambda: None)
+    assert quick._compiled.__wrapped__() is None
+    monkeypatch.setattr(quick, "_compiled", lambda: None)
     assert added() is None

@@ -34,6 +34,7 @@ def command(arguments: argparse.Namespace) -> int:
     GPUs where the arguments say so."""
     import dataclasses
 
+    from rooftile.devices.cpu import why_not_compiled
     from rooftile.devices.select import open_gpu
     from rooftile.lab.ceilings.cpu import ceilings
     from rooftile.lab.environment import environment
@@ -48,7 +49,9 @@ def command(arguments: argparse.Namespace) -> int:
         roofs = [_roof(gpu, arguments, say) for gpu in gpus]
         memories = [_memories(gpu, arguments, say) for gpu in (None, *gpus)]
     found = environment()
+    slower = why_not_compiled()
     cpu = {"kind": "cpu", "name": found.cpu, "available": True, "reason": "", "install": ""}
+    cpu |= {"compiled_calls": slower is None, "compiled_calls_reason": slower or ""}
     shown = [
         {**(gpu if isinstance(gpu, dict) else _available(gpu)), "ceilings": _record(gpu_roof)}
         for gpu, gpu_roof in zip(gpus, roofs, strict=True)
@@ -64,7 +67,7 @@ def command(arguments: argparse.Namespace) -> int:
             "environment": plain(dataclasses.asdict(found)),
         }
     )
-    _show(output, found, roof)
+    _show(output, found, roof, slower)
     output.show(*memory_lines(memories[0]), "")
     for gpu, gpu_roof, one in zip(gpus, roofs, memories[1:], strict=True):
         lines = _missing_lines(gpu) if isinstance(gpu, dict) else _lines(gpu)
@@ -229,12 +232,13 @@ def _size(count: int) -> str:
     return f"{count} B"
 
 
-def _show(output: Output, found: Environment, roof: Ceilings) -> None:
+def _show(output: Output, found: Environment, roof: Ceilings, slower: str | None) -> None:
     output.show(
         f"cpu: {found.cpu}",
         f"  {found.cores} threads, {found.vector_lanes} float32 lanes, {found.memory_gib} GiB, "
         f"{found.system}",
         f"  Python {found.python}, NumPy {found.numpy}, llvmlite {found.llvmlite}, {found.blas}",
+        *(["  small calls take some microseconds longer:", f"  {slower}"] if slower else []),
         "",
     )
     names = ("cores", "FMA GFLOP/s", "read GB/s", "copy GB/s", "streaming GB/s")

@@ -2,6 +2,7 @@
 
 from rooftile.devices.cpu.device import CpuDevice, open_device
 from rooftile.devices.cpu.memory import address, aligned, allocate, cache_bytes, free_bytes
+from rooftile.devices.cpu.method import why_not_compiled
 from rooftile.devices.cpu.parallel import FIELDS, Entry, Work, cores, places
 from rooftile.devices.cpu.quick import MOST_HELD, Quick, Shapes
 from rooftile.devices.cpu.spread import Spread, sizes_of
@@ -24,4 +25,5 @@ __all__ = [
     "open_device",
     "places",
     "sizes_of",
+    "why_not_compiled",
 ]

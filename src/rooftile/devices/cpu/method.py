@@ -1,23 +1,30 @@
 """Methods of CPython's whose code is compiled: the interpreter calls them in some 50 ns, C's own
-functions through `ctypes` in 300."""
+functions through `ctypes` in 300.
+
+They are written in C, in ``quick.c`` and ``replay.c``, on CPython's limited API, and lie in the
+package as LLVM's texts, so that nobody needs a C compiler.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import hashlib
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rooftile.devices.cpu.native import build
+from rooftile.devices.first_use import once
 
 _FASTCALL = 0x80
-_MEMORY = 16
-"""Where an array of NumPy's says where its numbers lie."""
+_PYTHONS = ((3, 11), (3, 12), (3, 13))
+"""Those that the methods are tested with."""
+_MACHINES = ("x86_64", "aarch64")
+"""Whose conventions for calls the texts follow."""
 
 
 class _Definition(ctypes.Structure):
@@ -33,6 +40,9 @@ class _Definition(ctypes.Structure):
 
 _definitions: list[_Definition] = []
 """All that were ever made: a method has the address of its own and holds no reference to it."""
+_new_method = ctypes.PYFUNCTYPE(
+    ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p
+)(("PyCFunction_NewEx", ctypes.pythonapi))
 
 
 class Method:
@@ -44,15 +54,11 @@ class Method:
         (function,) = build.addresses(name, digest, lambda: text, [name])
         self._definition = _Definition(name.encode(), function, _FASTCALL, None)
         _definitions.append(self._definition)
-        self._make = ctypes.pythonapi.PyCFunction_NewEx
-        self._make.restype = ctypes.py_object
-        self._make.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
 
-    def on(self, words: NDArray[np.int64], kept: object) -> Callable[..., Any]:
-        """A method whose ``self`` is a tuple that keeps both."""
-        made: Callable[..., Any] = self._make(
-            ctypes.addressof(self._definition), (words, kept), None
-        )
+    def on(self, fields: ctypes.Structure, kept: object) -> Callable[..., Any]:
+        """A method that finds the address of a structure in its ``self``, which keeps both."""
+        own = (ctypes.addressof(fields), fields, kept)
+        made: Callable[..., Any] = _new_method(ctypes.addressof(self._definition), own, None)
         return made
 
 
@@ -61,10 +67,52 @@ def address_of(function: Any) -> int:
     return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
-def lies_as_known() -> bool:
-    """Whether objects lie as in CPython and NumPy 2 for 64 bits."""
-    headers = (object.__basicsize__, tuple.__basicsize__)
-    if sys.implementation.name != "cpython" or headers != (16, 24) or np.__version__[:2] != "2.":
-        return False
-    example = np.empty(1, np.int64)
-    return ctypes.c_int64.from_address(id(example) + _MEMORY).value == example.ctypes.data
+def why_not_compiled() -> str | None:
+    """Why Python's own way serves here in place of compiled methods; None where these do."""
+    version = ".".join(map(str, sys.version_info[:2]))
+    if sys.implementation.name != "cpython":
+        return f"{sys.implementation.name} has no methods of CPython's"
+    if "t" in getattr(sys, "abiflags", ""):
+        return f"Python {version} is built without the GIL, which compiled calls rely on"
+    if sys.version_info[:2] not in _PYTHONS:
+        return f"compiled calls are not tested with Python {version}"
+    if object.__basicsize__ != 2 * ctypes.sizeof(ctypes.c_void_p):
+        return f"this build of Python {version} has other headers of objects"
+    if np.__version__[:2] != "2.":
+        return f"compiled calls are not tested with NumPy {np.__version__}"
+    if machine() not in _MACHINES or sys.byteorder != "little" or sys.maxsize < 2**62:
+        return f"compiled calls are for 64-bit {' and '.join(_MACHINES)}, not for {machine()}"
+    return None
+
+
+def usable() -> bool:
+    """Whether compiled methods serve here; where they do not, a note says so once."""
+    reason = why_not_compiled()
+    if reason is not None:
+        _note(reason)
+    return reason is None
+
+
+@once
+def _note(reason: str) -> None:
+    if os.environ.get("ROOFTILE_QUIET"):
+        return
+    # It takes longer to load than most kernels.
+    import logging
+
+    logging.getLogger("rooftile").warning(
+        "small calls of rooftile take some microseconds longer here: %s; ROOFTILE_QUIET=1 or "
+        "logging's level of 'rooftile' leave this line out",
+        reason,
+    )
+
+
+def machine() -> str:
+    """The processor's family in LLVM's words."""
+    if hasattr(os, "uname"):
+        name = os.uname().machine
+    else:
+        import platform
+
+        name = platform.machine()
+    return {"AMD64": "x86_64", "arm64": "aarch64"}.get(name, name)

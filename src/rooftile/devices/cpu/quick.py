@@ -1,4 +1,4 @@
-"""Calls on arrays of NumPy as methods of compiled code, which `quick.ll` is.
+"""Calls on arrays of NumPy as methods of compiled code, which ``quick.c`` is.
 
 The interpreter takes longer to look at an array, to make the result and to call C than a small
 kernel takes to compute.  A method that is compiled does all of it in a fraction of that.  It holds
@@ -12,71 +12,67 @@ import importlib
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rooftile.devices.cpu.method import Method, address_of, lies_as_known
+from rooftile.devices.cpu.method import Method, usable
 from rooftile.devices.cpu.team import SHARES, code, place_of
 from rooftile.devices.first_use import once
 
 Quick = Callable[[tuple[Any, ...], Any], Any]
 """``call(arrays, out)`` gives the result, or None where the arrays are not plain or another thread
-is in it, as ``quick.ll`` says; an ``out`` of None is made."""
+is in it, as ``quick.c`` says; an ``out`` of None is made."""
 Shapes = Sequence[tuple[int, ...]]
 
 MOST_HELD = 2**19
 """Bytes of arrays and result, up to which a call keeps the GIL."""
-_MOST_ARRAYS, _MOST_AXES = 7, 32
-_GIL, _PLACES, _BYTES, _SHAPE = 16, 24, 32, 40
-"""Where these begin among the words that the text is given."""
+_MOST_ARRAYS, _MOST_AXES = 8, 32
 _FLOAT32 = np.dtype(np.float32)
 
 
-class _Python:
-    """What the text needs of CPython and NumPy, by address."""
+class Call(ctypes.Structure):
+    """``struct call`` of ``quick.c``."""
 
-    def __init__(self) -> None:
-        self._method = Method(Path(__file__).with_suffix(".ll"))
-        interface = _numpys_interface()
-        held = address_of(ctypes.pythonapi.Py_IncRef)
-        self.words = (id(np.ndarray), id(_FLOAT32), id(None), held, interface[_PY_ARRAY_NEW])
-        api = ctypes.pythonapi
-        self.gil = address_of(api.PyEval_SaveThread), address_of(api.PyEval_RestoreThread)
-        """What gives it back, and what takes it again."""
+    _fields_ = (
+        ("numpy", ctypes.c_void_p),
+        ("dtype", ctypes.c_void_p),
+        ("dtype_number", ctypes.c_int64),
+        ("given", ctypes.c_int64),
+        ("axes", ctypes.c_int64),
+        ("shape", ctypes.c_int64 * _MOST_AXES),
+        ("bytes", ctypes.c_int64 * _MOST_ARRAYS),
+        ("places", ctypes.c_int64 * _MOST_ARRAYS),
+        ("table", ctypes.c_void_p),
+        ("rows", ctypes.c_int64),
+        ("width", ctypes.c_int64),
+        ("alone", ctypes.c_void_p),
+        ("spread", ctypes.c_void_p),
+        ("shares", ctypes.c_int64),
+        ("team", ctypes.c_void_p),
+        ("frees_gil", ctypes.c_int64),
+        ("computing", ctypes.c_int64),
+    )
 
-    def method(self, words: NDArray[np.int64], kept: object) -> Quick:
-        """A method whose ``self`` keeps both."""
-        return self._method.on(words, kept)
 
-
-_ARRAY_TYPE, _PY_ARRAY_NEW = 2, 93
-"""Numbers of NumPy's type and of a function in its C interface, which no version changes."""
-
-
-def _numpys_interface() -> list[int]:
-    """The addresses in its table, as far as they are needed."""
-    numpys: Any = importlib.import_module("numpy._core._multiarray_umath")
-    pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer.restype = ctypes.c_void_p
-    pointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    place = pointer(numpys._ARRAY_API, None)
-    return list((ctypes.c_int64 * (_PY_ARRAY_NEW + 1)).from_address(place))
+class _Compiled(NamedTuple):
+    method: Method
+    numpy: int
+    """Where NumPy's C API lies."""
 
 
 @once
-def _python() -> _Python | None:
-    """None where objects lie otherwise than in CPython and NumPy 2 for 64 bits."""
-    if not lies_as_known():
-        return None
-    example = np.empty((2, 3), np.float32)
-    words = [ctypes.c_int64.from_address(id(example) + at).value for at in (8, 16, 56)]
-    shorts = [ctypes.c_int32.from_address(id(example) + at).value for at in (24, 64)]
-    expected = [id(np.ndarray), example.ctypes.data, id(_FLOAT32)]
-    if words != expected or shorts != [2, example.flags.num]:
-        return None
-    return _Python() if _numpys_interface()[_ARRAY_TYPE] == id(np.ndarray) else None
+def _compiled() -> _Compiled | None:
+    """None where no compiled methods serve."""
+    return _Compiled(Method(Path(__file__).with_suffix(".ll")), _numpys_api()) if usable() else None
+
+
+def _numpys_api() -> int:
+    numpys: Any = importlib.import_module("numpy._core._multiarray_umath")
+    # A function of our own: other packages may set argument types of `ctypes.pythonapi`'s.
+    kind = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
+    pointer = kind(("PyCapsule_GetPointer", ctypes.pythonapi))
+    return int(pointer(numpys._ARRAY_API, None))
 
 
 def quick_call(
@@ -93,18 +89,27 @@ def quick_call(
     in it that are the arrays' addresses, and ``kept`` lives as long as the method.  A ``long`` call
     gives the GIL back, whatever the arrays' size.
     """
-    python, *given, result = _python(), *shapes
-    if python is None or len(given) > _MOST_ARRAYS or len(result) > _MOST_AXES:
+    compiled, result = _compiled(), shapes[-1]
+    if compiled is None or len(shapes) > _MOST_ARRAYS or len(result) > _MOST_AXES:
         return None
-    words = np.zeros(_SHAPE + len(result), np.int64)
-    kind, dtype, nothing, held, new = python.words
-    team = 0 if threads <= 1 else ctypes.addressof(place_of(threads))
-    head = [kind, dtype, len(given), nothing, held, new, _FLOAT32.num, len(result)]
-    head += [4 * math.prod(result), *table, *code().places, SHARES * threads, team]
-    words[: len(head)] = head
-    if long or 4 * sum(map(math.prod, shapes)) > MOST_HELD:
-        words[_GIL : _GIL + 2] = python.gil
-    words[_PLACES : _PLACES + len(places)] = places
-    words[_BYTES : _BYTES + len(given)] = [4 * math.prod(shape) for shape in given]
-    words[_SHAPE:] = result
-    return python.method(words, kept)
+    sizes = [4 * math.prod(shape) for shape in shapes]
+    alone, spread = code().places
+    made = Call(
+        numpy=compiled.numpy,
+        dtype=id(_FLOAT32),
+        dtype_number=_FLOAT32.num,
+        given=len(shapes) - 1,
+        axes=len(result),
+        shape=tuple(result),
+        bytes=tuple(sizes),
+        places=tuple(places),
+        table=table[0],
+        rows=table[1],
+        width=table[2],
+        alone=alone,
+        spread=spread,
+        shares=SHARES * threads,
+        team=ctypes.addressof(place_of(threads)) if threads > 1 else None,
+        frees_gil=long or sum(sizes) > MOST_HELD,
+    )
+    return compiled.method.on(made, kept)

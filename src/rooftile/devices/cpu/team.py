@@ -13,74 +13,62 @@ import _thread
 import ctypes
 import hashlib
 import os
-import sys
-import threading
 from pathlib import Path
 
+from rooftile._locks import lock
 from rooftile.devices.cpu.memory import free_bytes
+from rooftile.devices.cpu.method import address_of, machine
 from rooftile.devices.cpu.native import build
 from rooftile.devices.first_use import once
 from rooftile.errors import OutOfMemory
 
-_WORDS, _BUSY, _MUTEX, _CONDITION = 64, 26, 32, 48
-"""Words of a team's state, and where in it lie whether it is busy, the mutex and the condition."""
+_BYTES, BUSY_AT = 1024, 208
+"""Of a team's state in ``team.c``, and where in it lies whether a caller has the team."""
 SHARES = 4
-"""Shares of a kernel for each thread: one that comes late, or whose core somebody else uses, takes
-fewer."""
+"""Shares of a kernel for each thread: one that comes late, or whose core another program uses,
+takes fewer."""
 _PATIENCE = 20_000
 """How often a member looks for work before it sleeps: for about a millisecond.  To wake one that
 sleeps takes as long on a virtual machine, and calls from Python are microseconds apart."""
 _PAUSES = {"x86_64": "@llvm.x86.sse2.pause()", "aarch64": "@llvm.aarch64.hint(i32 1)"}
+"""LLVM's words for ``pause_core`` of ``team.c``."""
+
+
+class Cores(ctypes.Structure):
+    """``struct cores`` of ``team.h``: functions of the C library, null where it has none."""
+
+    _fields_ = (
+        ("current", ctypes.c_void_p),
+        ("get_allowed", ctypes.c_void_p),
+        ("set_allowed", ctypes.c_void_p),
+    )
 
 
 class _Code:
-    """The functions of ``team.ll``."""
+    """The functions of ``team.c``."""
 
     def __init__(self) -> None:
         text = _text()
         digest = hashlib.sha256(text.encode()).hexdigest()
-        names = ("alone", "spread", "work")
-        alone, spread, work = build.addresses("team", digest, lambda: text, names)
+        names = ("alone", "spread", "work", "prepare")
+        alone, spread, work, prepare = build.addresses("team", digest, lambda: text, names)
         word = ctypes.c_int64
         self.alone = ctypes.CFUNCTYPE(None, word, word, word)(alone)
         self.spread = ctypes.CFUNCTYPE(None, word, word, word, word, word)(spread)
         self.places = alone, spread
         """Where both lie."""
         self.work = ctypes.CFUNCTYPE(None, word, word, word)(work)
-
-
-_NO_CORES = """
-define internal i64 @core() {
-  ret i64 -1
-}
-
-define internal void @leave_callers_core(ptr %state) {
-  ret void
-}
-"""
-"""Instead of ``team_linux.ll`` elsewhere."""
+        self.prepare = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(Cores))(prepare)
 
 
 def _text() -> str:
-    folder = Path(__file__).parent
-    text = (folder / "team.ll").read_text("utf-8")
-    linux = sys.platform.startswith("linux")
-    text += (folder / "team_linux.ll").read_text("utf-8") if linux else _NO_CORES
-    pause = _PAUSES.get(_machine())
+    """The text of ``team.c``, and of the processor's instruction for a thread that waits."""
+    text = Path(__file__).with_suffix(".ll").read_text("utf-8")
+    pause = _PAUSES.get(machine())
     call = f"call void {pause}" if pause else ""
-    text += f"\ndefine internal void @pause() {{\n{call}\nret void\n}}\n"
+    text = text.replace("declare void @pause_core()\n", "")
+    text += f"\ndefine internal void @pause_core() {{\n{call}\nret void\n}}\n"
     return text + (f"declare void {pause.replace(' 1', '')}\n" if pause else "")
-
-
-def _machine() -> str:
-    """The processor's family in LLVM's words."""
-    if hasattr(os, "uname"):
-        name = os.uname().machine
-    else:
-        import platform
-
-        name = platform.machine()
-    return {"AMD64": "x86_64", "arm64": "aarch64"}.get(name, name)
 
 
 @once
@@ -112,18 +100,20 @@ def _new_state() -> int:
     libc = ctypes.CDLL(None)
     libc.aligned_alloc.restype = ctypes.c_void_p
     libc.aligned_alloc.argtypes = [ctypes.c_size_t] * 2
-    place = libc.aligned_alloc(64, 8 * _WORDS)
+    place = libc.aligned_alloc(64, _BYTES)
     if not place:
-        raise OutOfMemory(8 * _WORDS, free_bytes(), "a team of threads")
-    ctypes.memset(place, 0, 8 * _WORDS)
-    libc.pthread_mutex_init(ctypes.c_void_p(place + 8 * _MUTEX), None)
-    libc.pthread_cond_init(ctypes.c_void_p(place + 8 * _CONDITION), None)
+        raise OutOfMemory(_BYTES, free_bytes(), "a team of threads")
+    ctypes.memset(place, 0, _BYTES)
+    names = ("sched_getcpu", "sched_getaffinity", "sched_setaffinity")
+    found = [address_of(getattr(libc, name)) for name in names if hasattr(libc, name)]
+    cores = Cores(*found) if len(found) == len(names) else Cores()
+    code().prepare(place, ctypes.byref(cores))
     return int(place)
 
 
 _teams: dict[int, Team] = {}
 _places: dict[int, ctypes.c_int64] = {}
-_making = threading.Lock()
+_making = lock()
 
 
 def team(threads: int) -> Team:
@@ -143,12 +133,10 @@ def place_of(threads: int) -> ctypes.c_int64:
 
 
 def _forget() -> None:
-    """A child that was forked begins without teams, whoever held the lock."""
-    global _making
+    """A child that was forked begins without teams."""
     _teams.clear()
     for place in _places.values():
         place.value = 0
-    _making = threading.Lock()
 
 
 os.register_at_fork(after_in_child=_forget)

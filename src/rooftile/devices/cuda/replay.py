@@ -1,4 +1,4 @@
-"""Graphs by the addresses that they hold, launched by a method of compiled code, `replay.ll`.
+"""Graphs by the addresses that they hold, launched by a method of compiled code, ``replay.c``.
 
 Through `ctypes` the questions that a launch asks before, and the launch, take as long as the driver
 takes for it.
@@ -12,12 +12,26 @@ from pathlib import Path
 
 import numpy as np
 
-from rooftile.devices.cpu.method import Method, address_of, lies_as_known
+from rooftile.devices.cpu.method import Method, address_of, usable
 from rooftile.devices.cuda.library import LEGACY_STREAM, library
 from rooftile.devices.first_use import once
 
-_GRAPHS, _ROOM = 14, 16
-"""Words of `replay.ll`: how many graphs there are, and where the room for the addresses begins."""
+
+class Fields(ctypes.Structure):
+    """``struct table`` of ``replay.c``."""
+
+    _fields_ = (
+        ("current_context", ctypes.c_void_p),
+        ("is_capturing", ctypes.c_void_p),
+        ("launch", ctypes.c_void_p),
+        ("context", ctypes.c_void_p),
+        ("never_captured", ctypes.c_void_p),
+        ("addresses", ctypes.c_int64),
+        ("graphs", ctypes.c_int64),
+        ("rows", ctypes.c_void_p),
+        ("given", ctypes.c_void_p),
+        ("launching", ctypes.c_int64),
+    )
 
 
 class Table:
@@ -25,48 +39,41 @@ class Table:
 
     def __init__(self, method: Method, context: int, addresses: int, most: int) -> None:
         """Graphs of so many addresses each, in a context."""
-        rows = np.zeros((most, addresses + 1), np.int64)
-        words = np.zeros(_ROOM + addresses, np.int64)
-        head = [id(None), id(True), *_pythons(), *_drivers(context), 0]
-        words[: len(head)] = head
-        words[_GRAPHS - 1 : _ROOM] = addresses, 0, rows.ctypes.data
-        self._rows, self._words = rows, words
-        self.replay = method.on(words, rows)
+        rows, given = np.zeros((most, addresses + 1), np.int64), np.zeros(addresses, np.int64)
+        driver = library()
+        names = ("cuCtxGetCurrent", "cuStreamIsCapturing", "cuGraphLaunch")
+        current, capturing, launch = (address_of(driver[name]) for name in names)
+        self._rows = rows
+        self._fields = Fields(
+            current_context=current,
+            is_capturing=capturing,
+            launch=launch,
+            context=context,
+            never_captured=LEGACY_STREAM,
+            addresses=addresses,
+            rows=rows.ctypes.data,
+            given=given.ctypes.data,
+        )
+        self.replay = method.on(self._fields, (rows, given))
         """See `rooftile.devices.cuda.replays.Replay`."""
 
     def add(self, addresses: Sequence[int], graph: int) -> None:
         """Know a graph of these addresses."""
-        number = int(self._words[_GRAPHS])
+        number = self._fields.graphs
         self._rows[number] = *addresses, graph
-        # Behind the row, which is whole then for whoever looks at it.
-        self._words[_GRAPHS] = number + 1
+        # Behind the row, which is whole then for a thread that looks at it.
+        self._fields.graphs = number + 1
 
     def clear(self) -> None:
         """Know none any more."""
-        self._words[_GRAPHS] = 0
+        self._fields.graphs = 0
 
 
 def new_table(context: int, addresses: int, most: int) -> Table | None:
-    """A table for so many graphs; None where Python's objects lie otherwise than `replay.ll` has
-    them."""
-    return Table(_method(), context, addresses, most) if lies_as_known() else None
+    """A table for so many graphs; None where no compiled methods serve."""
+    return Table(_method(), context, addresses, most) if usable() else None
 
 
 @once
 def _method() -> Method:
     return Method(Path(__file__).with_suffix(".ll"))
-
-
-def _pythons() -> list[int]:
-    """The words for what is Python's."""
-    api = ctypes.pythonapi
-    calls = api.PyLong_AsUnsignedLongLong, api.PyEval_SaveThread, api.PyEval_RestoreThread
-    return [address_of(api.Py_IncRef), id(int), *map(address_of, calls)]
-
-
-def _drivers(context: int) -> list[int]:
-    """The words for what is the driver's."""
-    driver = library()
-    names = "cuCtxGetCurrent", "cuStreamIsCapturing", "cuGraphLaunch"
-    current, capturing, launch = (address_of(driver[name]) for name in names)
-    return [current, context, capturing, LEGACY_STREAM, launch]

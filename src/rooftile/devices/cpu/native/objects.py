@@ -1,8 +1,8 @@
 """Put an object file's code into memory without LLVM, which takes longer to load than all kernels.
 
 Kernels need little of what object files can have: code, constants, and references of code to both
-and to functions of the C library, relative to where they stand.  `linked` knows these for x86-64
-on Linux; whatever else there is, it leaves to LLVM.
+and to functions of the C library and of Python's, relative to where they stand.  `linked` knows
+these for x86-64 on Linux; whatever else there is, it leaves to LLVM.
 
 Source: "System V Application Binary Interface, AMD64 Architecture Processor Supplement",
 chapter 4.
@@ -24,6 +24,9 @@ _CONTENT, _SYMBOLS, _RELOCATIONS = 1, 2, 4
 _WRITABLE, _ALLOCATED = 0x1, 0x2
 _RELATIVE = (2, 4)
 """R_X86_64_PC32 and R_X86_64_PLT32: symbol + addend - place, in 32 bits."""
+_TABLED = (9, 41, 42)
+"""R_X86_64_GOTPCREL, and its forms that a linker may shorten: the same to where the symbol's
+address is written."""
 _JUMP, _PADDING = b"\xff\x25\x00\x00\x00\x00", b"\x00\x00"
 """A jump to the address behind it, which may be anywhere; both have 16 bytes with the padding."""
 
@@ -86,7 +89,7 @@ def _linked(code: bytes, functions: Sequence[str]) -> tuple[int, ...]:
             at.append(None)
     for table in sections:
         if table.type == _RELOCATIONS and table.info in places:
-            _relocate(image, places[table.info], _content(code, table), at)
+            _relocate(image, places[table.info], _content(code, table), at, end)
     offsets = {symbol.name: offset for symbol, offset in zip(symbols, at, strict=True)}
     found = [offsets.get(name) for name in functions]
     if None in found:
@@ -137,11 +140,18 @@ def _symbols(code: bytes, sections: Sequence[_Section]) -> list[_Symbol]:
     ]
 
 
-def _relocate(image: bytearray, base: int, table: bytes, at: Sequence[int | None]) -> None:
-    """Fill the references of a section at ``base``; symbols are ``at`` these offsets."""
+def _relocate(
+    image: bytearray, base: int, table: bytes, at: Sequence[int | None], jumps: int
+) -> None:
+    """Fill the references of a section at ``base``; symbols are ``at`` these offsets, and those
+    from ``jumps`` on are jumps, in which addresses are written."""
     for offset, info, addend in struct.iter_unpack("<QQq", table):
-        target = at[info >> 32]
-        if info & 0xFFFFFFFF not in _RELATIVE or target is None:
+        kind, target = info & 0xFFFFFFFF, at[info >> 32]
+        if target is None:
+            raise _Unknown
+        if kind in _TABLED and target >= jumps:
+            target += len(_JUMP)
+        elif kind not in _RELATIVE:
             raise _Unknown
         place = base + offset
         struct.pack_into("<i", image, place, target + addend - place)

@@ -60,10 +60,11 @@ def rungs(case: Case, device: GpuDevice) -> Iterator[GpuStrategy]:
     """The rungs of the upper ladder that may compute a case: those of its precision, and at
     ``tf32`` those of ``ieee`` too."""
     problem, kind = case.problem, device.description.kind
-    first = strategy("conv2d", LOWEST, kind).order
-    for rung in map(of_launches, ladder("conv2d", kind)):
+    rungs = ladder("conv2d", kind)
+    first = rungs.index(strategy("conv2d", LOWEST, kind))
+    for rung in map(of_launches, rungs[first:]):
         wanted = rung.precision == case.precision or case.precision == "tf32"
-        if rung.order < first or not wanted or not admits(case.precision, rung.precision):
+        if not wanted or not admits(case.precision, rung.precision):
             continue
         placed = rung.on(Machine.of(device.description))
         if not (placed.why_not(problem) or rung.why_not_on(device.description.architecture)):

@@ -73,7 +73,7 @@ def walk(found: dict[str, Record]) -> list[str]:
     """A section a rung."""
     lines = ["## Up the ladder", ""]
     for rung in ladder("conv2d", "cpu"):
-        lines += [f"### {rung.order}. `{rung.name}`", ""]
+        lines += [f"### `{rung.name}`", ""]
         for part in (f"{rung.summary[0].upper()}{rung.summary[1:]}.", *explanation(rung)):
             lines += [wrapped(part), ""]
         for name, record in found.items():

@@ -128,7 +128,7 @@ def walk(found: dict[str, Record], rungs: tuple[Strategy, ...], times: Times) ->
     lines, told = ["## Up the ladder", ""], set[str]()
     for rung in rungs:
         summary = code(f"{rung.summary[0].upper()}{rung.summary[1:]}.")
-        lines += [f"### {rung.order}. `{rung.name}`", "", summary, ""]
+        lines += [f"### `{rung.name}`", "", summary, ""]
         why = explanation(rung)
         lines += [why, ""] if why and why not in told else []
         picture = f"pictures/{rung.operation}-{rung.name}.svg"

@@ -172,9 +172,10 @@ class Bench:
     def _rungs(self, case: Case, picked: str) -> Iterator[Candidate]:
         """The picked rung and, unless it is to be quick, all others of the precision."""
         problem, where = case.problem(), self.device.description
-        first = strategy("conv2d", LOWEST, where.kind).order
-        for rung in map(of_launches, ladder("conv2d", where.kind)):
-            other = rung.precision == case.precision and rung.order >= first and not self.quick
+        rungs = ladder("conv2d", where.kind)
+        first = rungs.index(strategy("conv2d", LOWEST, where.kind))
+        for place, rung in enumerate(map(of_launches, rungs)):
+            other = rung.precision == case.precision and place >= first and not self.quick
             if rung.name != picked and not other:
                 continue
             if rung.why_not(problem) or rung.why_not_on(where.architecture):

@@ -61,7 +61,7 @@ def test_the_page_is_in_step_with_the_records(script):
 def test_each_rung_says_what_it_changes(script):
     page = script.page({}, {})
     for rung in script.ladder("conv2d", "cuda"):
-        assert f"### {rung.order}. `{rung.name}`" in page
+        assert f"### `{rung.name}`" in page
     assert "repeated reads of global memory" in page
     assert page.count("has no record yet") == len(script.PROBLEMS)
 

@@ -22,7 +22,6 @@ class Fake(HostStrategy):
     """A strategy made of ``call(problem, weights, bias, x, out)``."""
 
     operation = "conv2d"
-    order = 99
     takes = strategy("conv2d", "loops").takes
 
     def __init__(self, name: str, call: Callable[..., None]) -> None:

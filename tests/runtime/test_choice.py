@@ -127,7 +127,7 @@ def test_a_named_strategy_is_taken_whatever_pays():
 
 def test_fast_admits_ieee_and_not_the_reverse(monkeypatch):
     class Rough(Strategy):
-        operation, name, order, summary, precision = "linear", "rough", 9, "for this test", "fast"
+        operation, name, summary, precision = "linear", "rough", "for this test", "fast"
 
         def bind(self, problem, parameters, device, config=None):
             raise AssertionError("not bound here")

@@ -6,9 +6,10 @@ import importlib
 import importlib.util
 import pkgutil
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, final
 
 import numpy as np
@@ -39,15 +40,13 @@ class Tunable:
 class Strategy(ABC):
     """One way to compute an operation: a rung of the operation's ladder.
 
-    A rung is one module in the folder ``cpu`` or ``gpu`` of its operation, with an instance
-    called ``STRATEGY``.  Problems are annotated ``Any`` here because each operation's strategies
-    take that operation's problem class.
+    A rung is an instance called ``STRATEGY``, or one of ``STRATEGIES``, of a module in the folder
+    ``cpu`` or ``gpu`` of its operation.  Problems are annotated ``Any`` here because each
+    operation's strategies take that operation's problem class.
     """
 
     operation: ClassVar[str]
     name: ClassVar[str]
-    order: ClassVar[int]
-    """Place on the ladder, from the textbook's first kernel upwards."""
     summary: ClassVar[str]
     """What this rung changes, in one line."""
     devices: ClassVar[tuple[str, ...]] = ("cpu",)
@@ -247,39 +246,56 @@ class Bound(ABC):
 
 @cache
 def ladder(operation: str, kind: str = "cpu") -> tuple[Strategy, ...]:
-    """Every strategy of an operation for a kind of device, in rising order.
+    """Every strategy of an operation for a kind of device, in the order in which to meet them.
 
-    The CPU's are the modules in the folder ``cpu`` of the operation's package, those of both GPU
-    kinds the modules in its folder ``gpu``; rungs that share a text or a layout lie in a folder of
-    theirs in there.  Names that begin with an underscore are no rungs'.  Raises `InputError`.
+    LADDER of the operation's module ``ladder`` has their names, for the CPU and for both kinds of
+    GPU.  A module of the folder ``cpu`` or ``gpu`` of the operation's package, or of a folder of
+    theirs, brings one as ``STRATEGY`` or several as ``STRATEGIES``; modules whose names begin with
+    an underscore bring none.  Raises `InputError` for an operation without strategies on the kind,
+    and `TypeError` where LADDER does not name them all.
     """
-    name = f"{package_of(operation)}.{'cpu' if kind == 'cpu' else 'gpu'}"
+    where = "cpu" if kind == "cpu" else "gpu"
     try:
-        package = importlib.import_module(name)
+        package = importlib.import_module(f"{package_of(operation)}.{where}")
     except ModuleNotFoundError:
         raise InputError("operation", repr(operation), f"one with strategies on {kind}") from None
-    modules = (
-        importlib.import_module(info.name)
-        for info in pkgutil.walk_packages(package.__path__, f"{name}.")
-        if not info.ispkg and not info.name.rpartition(".")[2].startswith("_")
-    )
-    rungs = [module.STRATEGY for module in modules if hasattr(module, "STRATEGY")]
-    return tuple(sorted((r for r in rungs if kind in r.devices), key=lambda rung: rung.order))
+    rungs = {rung.name: rung for rung in _strategies_in(package)}
+    names = _table(operation, "LADDER").get(where, ())
+    if differing := sorted(rungs.keys() ^ set(names)):
+        raise TypeError(f"LADDER of {operation} and its modules on {where} differ in {differing}")
+    return tuple(rungs[name] for name in names if kind in rungs[name].devices)
+
+
+def _strategies_in(package: ModuleType) -> Iterator[Strategy]:
+    for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        if not info.name.rpartition(".")[2].startswith("_"):
+            module = importlib.import_module(info.name)
+            yield from getattr(module, "STRATEGIES", ())
+            if hasattr(module, "STRATEGY"):
+                yield module.STRATEGY
+
+
+def _table(operation: str, name: str) -> Mapping[str, tuple[str, ...]]:
+    """A table of the operation's module ``ladder``: empty where there is none."""
+    module = f"{package_of(operation)}.ladder"
+    if importlib.util.find_spec(module) is None:
+        return {}
+    found: Mapping[str, tuple[str, ...]] = getattr(importlib.import_module(module), name, {})
+    return found
 
 
 @cache
 def preference(operation: str, kind: str) -> tuple[Strategy, ...]:
     """The strategies that are picked without being named, the fastest first.
 
-    They stand in PREFERENCE of the operation's module ``ladder``; without one, all are, higher
-    rungs first.  Raises `InputError`.
+    PREFERENCE of the operation's module ``ladder`` has their names; without it all are picked, the
+    last of LADDER first.  Raises `InputError`.
     """
     rungs = {rung.name: rung for rung in ladder(operation, kind)}
-    name = f"{package_of(operation)}.ladder"
-    if importlib.util.find_spec(name) is None:
-        return tuple(reversed(rungs.values()))
-    table = importlib.import_module(name).PREFERENCE
-    names = table.get("cpu" if kind == "cpu" else "gpu", ())
+    where = "cpu" if kind == "cpu" else "gpu"
+    names = _table(operation, "PREFERENCE").get(where)
+    if names is None:
+        names = () if _table(operation, "PREFERENCE") else tuple(reversed(rungs))
     return tuple(rungs[name] for name in names if name in rungs)
 
 

@@ -1,3 +1,5 @@
-"""Which strategies are picked without being named, the fastest first."""
+"""The ladder of `made_up`, and which strategies are picked unnamed, the fastest first."""
+
+LADDER = {"cpu": ("loops",), "gpu": ("rows",)}
 
 PREFERENCE = {"cpu": ("loops",), "gpu": ("rows",)}

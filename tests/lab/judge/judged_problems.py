@@ -216,7 +216,7 @@ class Directions(Problem):
 class Computed(HostStrategy):
     """A strategy of the CPU made of ``call(problem, *given, *outputs)``."""
 
-    order, summary = 1, "made up"
+    summary = "made up"
 
     def __init__(self, call, name="computed", operation="made_up_counts"):
         self._call, self.name, self.operation = call, name, operation
@@ -255,7 +255,7 @@ __global__ void count(const GLOBAL unsigned char* x, const GLOBAL int* valid, GL
 class CountsOnGpu(GpuStrategy):
     """A thread a bin; ``change`` replaces a part of its text."""
 
-    operation, name, order, summary = "made_up_counts", "counts", 1, "a thread a bin"
+    operation, name, summary = "made_up_counts", "counts", "a thread a bin"
 
     def __init__(self, *change):
         assert not change or change[0] in COUNTS

@@ -1,4 +1,10 @@
-"""Which strategies of `argreduce` are picked without being named."""
+"""The ladder of `argreduce`, and which strategies are picked unnamed."""
+
+LADDER = {
+    "cpu": ("loops", "vectors"),
+    "gpu": ("naive", "tree", "vectors", "columns"),
+}
+"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {
     "cpu": ("vectors", "loops"),

@@ -1,4 +1,10 @@
-"""Which strategies of `box_blur` are picked without being named."""
+"""The ladder of `box_blur`, and which strategies are picked unnamed."""
+
+LADDER = {
+    "cpu": ("loops", "threads", "running", "vectors"),
+    "gpu": ("naive", "tiled", "running", "packed", "mma"),
+}
+"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {
     "cpu": ("vectors", "running", "threads", "loops"),

@@ -1,4 +1,10 @@
-"""Which strategies of `compact` are picked without being named."""
+"""The ladder of `compact`, and which strategies are picked unnamed."""
+
+LADDER = {
+    "cpu": ("loops", "two_pass", "vectors"),
+    "gpu": ("sequential", "three_launches", "atomic", "aggregated", "look_back", "waves"),
+}
+"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {
     "cpu": ("vectors", "two_pass", "loops"),

@@ -1,4 +1,13 @@
-"""Which strategies of `conv1d` are picked without being named."""
+"""The ladder of `conv1d`, and which strategies are picked unnamed."""
+
+LADDER = {
+    "cpu": ("loops", "threads", "vectors"),
+    "gpu": (
+        "one_block", "naive", "constant", "tile_three_loads", "tile_two_loads", "tile_input",
+        "tile_core", "coarsened",
+    ),
+}  # fmt: skip
+"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {
     "cpu": ("vectors", "threads", "loops"),

@@ -1,4 +1,24 @@
-"""Which strategies of `conv2d` are picked without being named."""
+"""The ladder of `conv2d`, and which strategies are picked unnamed."""
+
+LADDER = {
+    "cpu": (
+        "loops", "threads", "unrolled", "im2col", "im2col_fused", "register_tile", "pointwise",
+        "map_vectors", "winograd", "fft",
+    ),
+    "gpu": (
+        "naive", "naive_transposed", "restrict_unroll", "constant", "tile_output", "tile_adjacent",
+        "tile_input", "tile_core", "tile_constant", "coarsened", "channels_atomic", "channels_tree",
+        "im2col", "im2col_fused", "im2col_register", "row_global", "row_private", "row_local",
+        "row_pair", "direct_tile", "direct_bulk", "direct_tile_fp16", "direct_tile_bf16",
+        "winograd", "fft", "pointwise_fp16", "pointwise_bf16", "pointwise_tf32", "pointwise_ieee",
+        "gathered_gemm_fp16", "gathered_gemm_bf16", "gathered_gemm_tf32", "gathered_gemm_ieee",
+        "implicit_gemm_fp16", "implicit_gemm_bf16", "implicit_gemm_tf32", "implicit_gemm_ieee",
+        "pool_folded_fp16", "pool_folded_bf16", "pool_folded_tf32", "pool_folded_ieee",
+        "pool_folded_wgmma_fp16", "pool_folded_wgmma_bf16", "pool_folded_wgmma_tf32",
+        "pool_folded_wgmma_ieee",
+    ),
+}  # fmt: skip
+"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {
     "cpu": (

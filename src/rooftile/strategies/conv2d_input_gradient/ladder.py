@@ -1,4 +1,13 @@
-"""Which strategies of `conv2d_input_gradient` are picked without being named."""
+"""The ladder of `conv2d_input_gradient`, and which strategies are picked unnamed."""
+
+LADDER = {
+    "cpu": ("loops", "threads", "nonzeros"),
+    "gpu": (
+        "naive", "gathered", "swept", "mma_fp16", "mma_bf16", "mma_tf32", "warpgroups_fp16",
+        "warpgroups_bf16", "warpgroups_tf32", "warpgroups_ieee",
+    ),
+}  # fmt: skip
+"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {
     "cpu": ("nonzeros", "threads", "loops"),

@@ -1,4 +1,14 @@
-"""Which strategies of `conv2d_weights_gradient` are picked without being named."""
+"""The ladder of `conv2d_weights_gradient`, and which strategies are picked unnamed."""
+
+LADDER = {
+    "cpu": ("loops", "threads", "nonzeros", "row_vectors"),
+    "gpu": (
+        "naive", "block_tree", "lane_taps", "lane_rows", "lane_columns", "windows", "queued",
+        "mma_fp16", "mma_bf16", "mma_tf32", "turned_fp16", "turned_bf16", "turned_tf32",
+        "warpgroups_fp16", "warpgroups_bf16", "warpgroups_tf32",
+    ),
+}  # fmt: skip
+"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {
     "cpu": ("row_vectors", "nonzeros", "threads", "loops"),

@@ -1,4 +1,10 @@
-"""Which strategies of `conv3d` are picked without being named."""
+"""The ladder of `conv3d`, and which strategies are picked unnamed."""
+
+LADDER = {
+    "cpu": ("loops", "threads", "vectors"),
+    "gpu": ("naive", "constant", "cube", "prism", "coarsened", "march"),
+}
+"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {
     "cpu": ("vectors", "threads", "loops"),

@@ -1,4 +1,10 @@
-"""Which strategies of `elementwise` are picked without being named."""
+"""The ladder of `elementwise`, and which strategies are picked unnamed."""
+
+LADDER = {
+    "cpu": ("loops", "threads", "vectors"),
+    "gpu": ("naive", "adjacent", "block_strided", "grid_stride", "vectors"),
+}
+"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {
     "cpu": ("vectors", "threads", "loops"),

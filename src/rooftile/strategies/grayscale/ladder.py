@@ -1,4 +1,10 @@
-"""Which strategies of `grayscale` are picked without being named."""
+"""The ladder of `grayscale`, and which strategies are picked unnamed."""
+
+LADDER = {
+    "cpu": ("loops", "threads"),
+    "gpu": ("naive", "vectors"),
+}
+"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {"cpu": ("threads", "loops"), "gpu": ("vectors", "naive")}
 """The fastest first."""

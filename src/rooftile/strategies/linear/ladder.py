@@ -1,4 +1,13 @@
-"""Which strategies of `linear` are picked without being named."""
+"""The ladder of `linear`, and which strategies are picked unnamed."""
+
+LADDER = {
+    "cpu": ("loops", "threads", "blas", "blocked"),
+    "gpu": (
+        "naive", "tiled", "register_tile", "warp_rows", "mma_fp16", "mma_bf16", "mma_tf32",
+        "mma_ieee", "warpgroups_fp16", "warpgroups_bf16", "warpgroups_tf32", "warpgroups_ieee",
+    ),
+}  # fmt: skip
+"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {
     "cpu": ("blocked", "blas", "threads", "loops"),

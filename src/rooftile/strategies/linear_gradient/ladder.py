@@ -1,4 +1,10 @@
-"""Which strategies of `linear_gradient` are picked without being named."""
+"""The ladder of `linear_gradient`, and which strategies are picked unnamed."""
+
+LADDER = {
+    "cpu": ("loops", "threads"),
+    "gpu": ("naive", "tiles"),
+}
+"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {"cpu": ("threads", "loops"), "gpu": ("tiles", "naive")}
 """The fastest first; each says itself which problems it takes."""

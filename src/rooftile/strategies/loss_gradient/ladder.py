@@ -1,4 +1,10 @@
-"""Which strategies of `loss_gradient` are picked without being named."""
+"""The ladder of `loss_gradient`, and which strategies are picked unnamed."""
+
+LADDER = {
+    "cpu": ("loops", "threads"),
+    "gpu": ("naive", "block_rows"),
+}
+"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {"cpu": ("threads", "loops"), "gpu": ("naive", "block_rows")}
 """The fastest first; each says itself which problems it takes."""

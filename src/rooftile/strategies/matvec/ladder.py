@@ -1,4 +1,10 @@
-"""Which strategies of `matvec` are picked without being named."""
+"""The ladder of `matvec`, and which strategies are picked unnamed."""
+
+LADDER = {
+    "cpu": ("loops", "vectors"),
+    "gpu": ("row_threads", "column_threads", "two_dimensional", "shared_x", "warp_rows", "strips"),
+}
+"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {
     "cpu": ("vectors", "loops"),

@@ -1,4 +1,13 @@
-"""Which strategies of `mlp_training` are picked without being named."""
+"""The ladder of `mlp_training`, and which strategies are picked unnamed."""
+
+LADDER = {
+    "cpu": (
+        "loops", "unrolled_2", "unrolled_4", "unrolled_8", "threads_2", "threads_4", "threads_8",
+        "threads_16", "registers", "vectors", "pipelined",
+    ),
+    "gpu": ("one_block",),
+}  # fmt: skip
+"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {"cpu": ("pipelined", "registers", "loops"), "gpu": ("one_block",)}
 """The fastest first; each says itself which problems it takes."""

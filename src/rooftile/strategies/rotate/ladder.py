@@ -1,4 +1,10 @@
-"""Which strategies of `rotate` are picked without being named."""
+"""The ladder of `rotate`, and which strategies are picked unnamed."""
+
+LADDER = {
+    "cpu": ("loops", "threads", "in_place"),
+    "gpu": ("naive", "in_place"),
+}
+"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {"cpu": ("threads", "loops"), "gpu": ("naive",)}
 """The fastest first; `in_place` is for ``out is x``, and taken by name."""

@@ -1,4 +1,10 @@
-"""Which strategies of `segmented_reduce` are picked without being named."""
+"""The ladder of `segmented_reduce`, and which strategies are picked unnamed."""
+
+LADDER = {
+    "cpu": ("loops", "pairwise", "balanced"),
+    "gpu": ("naive", "teams", "balanced", "by_tiles"),
+}
+"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {
     "cpu": ("balanced", "pairwise", "loops"),

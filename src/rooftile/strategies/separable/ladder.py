@@ -1,4 +1,10 @@
-"""Which strategies of `separable` are picked without being named."""
+"""The ladder of `separable`, and which strategies are picked unnamed."""
+
+LADDER = {
+    "cpu": ("loops", "vectors"),
+    "gpu": ("naive", "shared", "coarsened"),
+}
+"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {"cpu": ("vectors", "loops"), "gpu": ("coarsened", "shared", "naive")}
 """The fastest first; each says itself which problems it takes, and which it pays for."""

@@ -1,4 +1,10 @@
-"""Which strategies of `sort` are picked without being named."""
+"""The ladder of `sort`, and which strategies are picked unnamed."""
+
+LADDER = {
+    "cpu": ("loops", "radix", "buckets"),
+    "gpu": ("odd_even", "bitonic", "merge", "radix", "onesweep"),
+}
+"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {"cpu": ("buckets", "radix", "loops"), "gpu": ("onesweep", "radix", "merge")}
 """The fastest first; each says itself which problems it takes."""

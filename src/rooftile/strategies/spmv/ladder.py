@@ -1,4 +1,13 @@
-"""Which strategies of `spmv` are picked without being named."""
+"""The ladder of `spmv`, and which strategies are picked unnamed."""
+
+LADDER = {
+    "cpu": ("loops", "threads", "tiles", "blocks", "private", "balanced", "vectors"),
+    "gpu": (
+        "csr_threads", "csr_teams", "csr_merge", "coo_atomic", "coo_segments", "ell", "hybrid",
+        "jds", "jds_t", "dia", "bsr", "csc",
+    ),
+}  # fmt: skip
+"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {
     "cpu": ("vectors", "balanced", "tiles", "blocks", "private", "threads", "loops"),

@@ -1,4 +1,10 @@
-"""Which strategies of `stencil` are picked without being named."""
+"""The ladder of `stencil`, and which strategies are picked unnamed."""
+
+LADDER = {
+    "cpu": ("loops", "threads", "vectors"),
+    "gpu": ("naive", "tile", "coarsened", "march", "several_steps", "one_barrier", "neighbours"),
+}
+"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {
     "cpu": ("vectors", "threads", "loops"),

@@ -1,4 +1,10 @@
-"""Which strategies of `transpose` are picked without being named."""
+"""The ladder of `transpose`, and which strategies are picked unnamed."""
+
+LADDER = {
+    "cpu": ("loops", "threads", "blocked", "vectors", "in_place"),
+    "gpu": ("naive", "naive_reads", "tiled", "padded", "vectors", "in_place"),
+}
+"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {
     "cpu": ("vectors", "blocked", "threads", "loops"),

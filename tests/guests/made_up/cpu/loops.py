@@ -1,4 +1,4 @@
-"""Rung 1, `loops`: one byte after the other."""
+"""`loops`: one byte after the other."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ class Loops(ArrayStrategy):
 
     operation = "made_up"
     name = "loops"
-    order = 1
     summary = "one byte after the other"
 
     def kernel(self, problem: Agreeing) -> ArrayKernel:

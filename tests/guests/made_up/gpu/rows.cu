@@ -1,4 +1,4 @@
-// Rung 1, rows: a thread a row.
+// rows: a thread a row.
 //
 // rows[height][width], numbers[height], counts[height].
 // Grid: x over blocks of rows.

@@ -1,4 +1,4 @@
-"""Rung 1, `rows`: a thread a row."""
+"""`rows`: a thread a row."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ class Rows(GpuStrategy):
 
     operation = "made_up"
     name = "rows"
-    order = 1
     summary = "a thread a row"
     tunables = (Tunable("BLOCK", (32, 64, 128), 64),)
 

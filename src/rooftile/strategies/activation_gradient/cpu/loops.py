@@ -1,4 +1,4 @@
-"""Rung 1, `loops`: one element after the other, on one thread.
+"""`loops`: one element after the other, on one thread.
 
 Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 6.3.
 """
@@ -59,7 +59,6 @@ class Loops(ArrayStrategy):
 
     operation = "activation_gradient"
     name = "loops"
-    order = 1
     parallel = False
     summary = "one element after the other, on one thread"
     takes = features("activation:*")

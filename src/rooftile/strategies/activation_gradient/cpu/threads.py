@@ -1,4 +1,4 @@
-"""Rung 2, `threads`: the same loop, the elements shared out over the cores."""
+"""`threads`: the same loop, the elements shared out over the cores."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ class Threads(Loops):
     """Takes every problem."""
 
     name = "threads"
-    order = 2
     parallel = True
     summary = "the same loop on every core"
 

@@ -1,4 +1,4 @@
-// Rung 1, naive: one thread makes one element.
+// naive: one thread makes one element.
 //
 // y[size], dy[size], dx[size].
 // Grid: x over the elements.

@@ -1,4 +1,4 @@
-"""Rung 1, `naive`: one thread an element.
+"""`naive`: one thread an element.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 2.3.
 """
@@ -14,7 +14,6 @@ class Naive(GpuActivationGradient):
     """Each access moves four bytes."""
 
     name = "naive"
-    order = 1
     summary = "one thread an element"
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 256),)
 

@@ -1,4 +1,4 @@
-// Rung 2, vectors: one thread makes four neighbouring elements.
+// vectors: one thread makes four neighbouring elements.
 //
 // What it removes: three accesses in four, of those that `naive` asks for.
 //

@@ -1,4 +1,4 @@
-"""Rung 2, `vectors`: four neighbouring elements a thread, each access 16 bytes.
+"""`vectors`: four neighbouring elements a thread, each access 16 bytes.
 
 Source: Luitjens, "CUDA Pro Tip: Increase Performance with Vectorized Memory Access", 2013.
 """
@@ -14,7 +14,6 @@ class Vectors(GpuActivationGradient):
     """The last elements, which fill no vector, are one thread's."""
 
     name = "vectors"
-    order = 2
     summary = "four neighbouring elements a thread, as vectors"
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 256),)
 

@@ -1,4 +1,4 @@
-"""Rung 1, `loops`: one element after the other, on one thread."""
+"""`loops`: one element after the other, on one thread."""
 
 from __future__ import annotations
 
@@ -35,7 +35,6 @@ class Loops(HostStrategy):
 
     operation = "argreduce"
     name = "loops"
-    order = 1
     parallel = False
     summary = "one element after the other, on one thread"
     takes = features("axis dtype:* operator:min")

@@ -1,4 +1,4 @@
-"""Rung 2, `vectors`: segments over the cores; the place is looked for in the best block alone.
+"""`vectors`: segments over the cores; the place is looked for in the best block alone.
 
 Of a block of neighbours a unit makes the extreme with vectors of accumulators, as `reduce` does,
 and notes the block where that is better than all before.  At the end it searches that one block,
@@ -113,7 +113,6 @@ class Vectors(HostStrategy):
 
     operation = "argreduce"
     name = "vectors"
-    order = 2
     summary = "vectors of accumulators over the cores, the place from the best block"
     takes = features("axis dtype:* operator:min")
 

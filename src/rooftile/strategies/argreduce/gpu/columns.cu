@@ -1,4 +1,4 @@
-// Rung 4, columns: an axis that is not the last; a thread's elements lie in neighbouring columns.
+// columns: an axis that is not the last; a thread's elements lie in neighbouring columns.
 //
 // The other rungs give a thread elements of one result, which lie `inner` apart here, so that a warp
 // reads as many sectors as it has threads.  Here neighbouring threads take neighbouring columns,

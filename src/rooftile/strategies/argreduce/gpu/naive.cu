@@ -1,4 +1,4 @@
-// Rung 1, naive: a thread a result, its elements one after the other.
+// naive: a thread a result, its elements one after the other.
 //
 // x[slabs][columns][inner], places[rows].
 // Grid: x over blocks of rows.

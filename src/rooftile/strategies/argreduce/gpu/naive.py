@@ -1,4 +1,4 @@
-"""Rung 1, `naive`: a thread a result."""
+"""`naive`: a thread a result."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ class Naive(GpuArgreduce):
     """Takes every problem."""
 
     name = "naive"
-    order = 1
     summary = "a thread a result"
     tunables = (Tunable("BLOCK", (32, 64, 128, 256), 64),)
 

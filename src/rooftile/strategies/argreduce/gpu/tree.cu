@@ -1,4 +1,4 @@
-// Rung 2, tree: a tournament in shared memory, each value with its place.
+// tree: a tournament in shared memory, each value with its place.
 //
 // In `naive`, few rows leave the device idle.  Here a block brings LOADS elements a thread, each
 // thread keeps the first of its own, and half of the threads play against the other half, and so

@@ -1,4 +1,4 @@
-"""Rung 2, `tree`: a tournament in shared memory.
+"""`tree`: a tournament in shared memory.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 10.2 (the
 tournament).
@@ -21,7 +21,6 @@ class Tree(GpuArgreduce):
     """Takes every problem."""
 
     name = "tree"
-    order = 2
     summary = "a tournament of values with their places in shared memory"
     tunables = (
         Tunable("THREADS", (64, 128, 256, 512), 256),

@@ -1,4 +1,4 @@
-// Rung 3, vectors: persistent segments, vectors of 16 bytes, places looked for at the end.
+// vectors: persistent segments, vectors of 16 bytes, places looked for at the end.
 //
 // In `tree`, each element costs a comparison of value and place.  Here a team of TEAM threads walks
 // along its segment of a row, LOADS vectors at a time, a *chunk*.  Of each chunk a thread makes the

@@ -1,4 +1,4 @@
-"""Rung 3, `vectors`: persistent segments, vectors of 16 bytes, places looked for at the end."""
+"""`vectors`: persistent segments, vectors of 16 bytes, places looked for at the end."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ class Vectors(InRows, GpuArgreduce):
     """Takes rows whose elements lie beside each other."""
 
     name = "vectors"
-    order = 3
     summary = "vectors of 16 bytes; the place is looked for at the end, in the best chunk"
     thread_bytes = 16
 

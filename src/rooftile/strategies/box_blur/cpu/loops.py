@@ -1,4 +1,4 @@
-"""Rung 1, `loops`: every window by its definition, on one thread."""
+"""`loops`: every window by its definition, on one thread."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ class Loops(ArrayStrategy):
 
     operation = "box_blur"
     name = "loops"
-    order = 1
     parallel = False
     summary = "every window by its definition, on one thread"
 

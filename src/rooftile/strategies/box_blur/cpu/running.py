@@ -1,4 +1,4 @@
-"""Rung 3, `running`: sums that move on by an addition and a subtraction, whatever the radius.
+"""`running`: sums that move on by an addition and a subtraction, whatever the radius.
 
 A column's sum over the rows of a window moves on by a row that enters and one that leaves, and the
 window's sum along these by a column.  Whole windows are divided by a multiplication: with
@@ -79,7 +79,6 @@ class Running(HostStrategy):
 
     operation = "box_blur"
     name = "running"
-    order = 3
     summary = "sums that move on by an addition and a subtraction, bands of rows over the cores"
     transforms = True
 

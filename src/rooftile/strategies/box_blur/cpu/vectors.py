@@ -1,4 +1,4 @@
-"""Rung 4, `vectors`: sums of 16 bits, many in a vector, along rows too.
+"""`vectors`: sums of 16 bits, many in a vector, along rows too.
 
 In `running` each window's sum along a row waits for the one before it.  Here many windows are
 summed beside each other: their columns are written out, so that the compiler makes a vector of each
@@ -103,7 +103,6 @@ class Vectors(HostStrategy):
 
     operation = "box_blur"
     name = "vectors"
-    order = 4
     summary = "sums of 16 bits in vectors, many windows of a row beside each other"
     transforms = True
 

@@ -1,4 +1,4 @@
-// Rung 5, mma: sums of windows as products with banded matrices, on tensor cores.
+// mma: sums of windows as products with banded matrices, on tensor cores.
 //
 // In `packed` a byte costs some eight instructions on integers, a thread has one row under way, and
 // each band sums up the rows above it again.  Here sixteen rows of a strip are multiplied with a

@@ -1,4 +1,4 @@
-"""Rung 5, `mma`: sums of windows as products with banded matrices, on tensor cores.
+"""`mma`: sums of windows as products with banded matrices, on tensor cores.
 
 Source: NVIDIA, "Parallel Thread Execution ISA", on ``mma`` of bytes; for sums of windows as banded
 products, Dakkak, Li, Gelado, Xiong, Hwu, "Accelerating Reduction and Scan Using Tensor Core Units",
@@ -34,7 +34,6 @@ class Mma(GpuBoxBlur):
     """Takes windows that reach up to eight bytes to either side, in rows of whole pieces."""
 
     name = "mma"
-    order = 5
     devices = ("cuda",)
     least_architecture = 80
     tensor_cores = True

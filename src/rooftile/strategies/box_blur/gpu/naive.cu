@@ -1,4 +1,4 @@
-// Rung 1, naive: a thread a byte, its window by the definition.
+// naive: a thread a byte, its window by the definition.
 //
 // Only pixels inside the picture count, in the sum and in the divisor.
 //

@@ -1,4 +1,4 @@
-"""Rung 1, `naive`: a thread a byte, its window by the definition.
+"""`naive`: a thread a byte, its window by the definition.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 3.3.
 """
@@ -18,7 +18,6 @@ class Naive(GpuBoxBlur):
     """Takes every problem."""
 
     name = "naive"
-    order = 1
     summary = "a thread a byte, its window by the definition"
     tunables = (Tunable("ACROSS", (8, 16, 32, 64), 32), Tunable("DOWN", (4, 8, 16), 8))
 

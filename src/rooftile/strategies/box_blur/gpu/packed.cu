@@ -1,4 +1,4 @@
-// Rung 4, packed: two columns' sums in a word, from the row's bytes to the quotients.
+// packed: two columns' sums in a word, from the row's bytes to the quotients.
 //
 // In `running` threads hand sums to their neighbours through shared memory, and all of a block wait
 // for each other in every row.  Here a thread also keeps the sums of the columns that its windows

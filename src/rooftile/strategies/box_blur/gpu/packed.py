@@ -1,4 +1,4 @@
-"""Rung 4, `packed`: two columns' sums in a word, and no thread that waits for another.
+"""`packed`: two columns' sums in a word, and no thread that waits for another.
 
 Source: McDonnell, "Box-Filtering Techniques", Computer Graphics and Image Processing 17 (1981);
 Warren, "Hacker's Delight", 2nd ed., sections 2-18 (sums of parts of a word) and 10-9 (division).
@@ -33,7 +33,6 @@ class Packed(GpuBoxBlur):
     """Takes windows of up to 65535 in all, in rows of whole pieces."""
 
     name = "packed"
-    order = 4
     summary = "two columns in a word, with what is around each thread's span in its registers"
     transforms = True
     tunables = (

@@ -1,4 +1,4 @@
-// Rung 3, running: sums that move down the picture by a row that enters and one that leaves.
+// running: sums that move down the picture by a row that enters and one that leaves.
 //
 // In `tiled` every byte is added once for each window that it is in.  Here a thread keeps the sums
 // of four or eight columns over the rows of the window.  In each row it adds a byte to each and

@@ -1,4 +1,4 @@
-"""Rung 3, `running`: sums that move on by a row that enters and one that leaves.
+"""`running`: sums that move on by a row that enters and one that leaves.
 
 Source: McDonnell, "Box-Filtering Techniques", Computer Graphics and Image Processing 17 (1981).
 """
@@ -32,7 +32,6 @@ class Running(GpuBoxBlur):
     """Takes windows that reach up to 64 bytes to either side."""
 
     name = "running"
-    order = 3
     summary = "sums that move on by a row, two bands in a word where 16 bits hold them"
     transforms = True
     tunables = (

@@ -1,4 +1,4 @@
-// Rung 2, tiled: the bytes of a block's windows lie in shared memory.
+// tiled: the bytes of a block's windows lie in shared memory.
 //
 // In `naive` every byte is read from device memory or its caches once for each window that it is
 // in.  Here the block reads its tile, with RADIUS rows and columns around it, once; zeros stand

@@ -1,4 +1,4 @@
-"""Rung 2, `tiled`: the bytes of a block's windows lie in shared memory.
+"""`tiled`: the bytes of a block's windows lie in shared memory.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 7.
 """
@@ -19,7 +19,6 @@ class Tiled(GpuBoxBlur):
     """Takes problems whose tile fits into shared memory."""
 
     name = "tiled"
-    order = 2
     summary = "a tile with what its windows reach, in shared memory"
     tunables = (Tunable("ACROSS", (16, 32, 64), 32), Tunable("DOWN", (4, 8, 16), 16))
 

@@ -1,4 +1,4 @@
-"""Rung 2, `two_pass`: parts are counted, then compacted, by all cores and without a branch.
+"""`two_pass`: parts are counted, then compacted, by all cores and without a branch.
 
 A branch that goes either way costs some twenty cycles each time it is guessed wrong.  So every
 element is stored, and the next one over it unless it was to be kept.  A part ends with the last
@@ -44,7 +44,6 @@ class TwoPass(PartsStrategy):
     """Takes every problem."""
 
     name = "two_pass"
-    order = 2
     summary = "parts are counted, then compacted, by all cores; no branches"
 
     def prepare(

@@ -1,4 +1,4 @@
-"""Rung 3, `vectors`: sixteen elements at a time, those that are kept moved to a vector's front.
+"""`vectors`: sixteen elements at a time, those that are kept moved to a vector's front.
 
 AVX-512 has an instruction for it (vcompressps), which takes any mask, so that nothing depends on
 how the mask looks.
@@ -65,7 +65,6 @@ class Vectors(PartsStrategy):
     """Takes elements of four bytes, on processors with AVX-512."""
 
     name = "vectors"
-    order = 3
     at_once = _LANES
     summary = "sixteen at a time, those that are kept moved to a vector's front"
     takes = features("dtype:* ordered")

@@ -1,4 +1,4 @@
-// Rung 4, aggregated: a block counts first, and takes places for all of its elements by one atomic.
+// aggregated: a block counts first, and takes places for all of its elements by one atomic.
 //
 // In `atomic` every element queues up at the counter.  Here one of BLOCK does, and what a block
 // stores lies together.  Within a block elements keep their order; blocks come in any.

@@ -1,4 +1,4 @@
-// Rung 3, atomic: every element that is kept takes the next place from one counter.
+// atomic: every element that is kept takes the next place from one counter.
 //
 // No element waits for those before it, and nothing is read twice.  But then elements come in the
 // order in which threads happen to arrive, which differs from run to run, and all of them queue up

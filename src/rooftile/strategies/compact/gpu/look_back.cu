@@ -1,4 +1,4 @@
-// Rung 5, look_back: a single pass; each tile looks back at those before it for how many they keep.
+// look_back: a single pass; each tile looks back at those before it for how many they keep.
 //
 // Tiles are taken by an atomic counter, so that all tiles before one have been begun by blocks that
 // run: nobody waits for a block that waits for room.  What a tile keeps gathers in shared memory

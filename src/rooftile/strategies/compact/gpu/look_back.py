@@ -1,4 +1,4 @@
-"""Rung 5, `look_back`: a single pass, each tile looks back at those before it.
+"""`look_back`: a single pass, each tile looks back at those before it.
 
 Source: Merrill, Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back" (NVIDIA
 NVR-2016-002, 2016).
@@ -22,7 +22,6 @@ class LookBack(TilesInOrder):
 
     operation = "compact"
     name = "look_back"
-    order = 5
     summary = "a single pass, tiles look back at how many those before them keep"
     takes = features("dtype:* ordered")
     summing = "compact_tiles"

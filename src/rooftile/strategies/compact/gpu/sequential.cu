@@ -1,4 +1,4 @@
-// Rung 1, sequential: one thread, one element after the other.
+// sequential: one thread, one element after the other.
 //
 // Where an element goes depends on all before it, so that nothing seems to be left to do at once.
 //

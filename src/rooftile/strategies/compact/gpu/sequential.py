@@ -1,4 +1,4 @@
-"""Rung 1, `sequential`: one thread, one element after the other."""
+"""`sequential`: one thread, one element after the other."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ class Sequential(GpuCompact):
     """Takes every problem."""
 
     name = "sequential"
-    order = 1
     summary = "one thread, one element after the other"
 
     def steps(self, problem: Compact, config: Config) -> tuple[Step, ...]:

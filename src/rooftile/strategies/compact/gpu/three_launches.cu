@@ -1,4 +1,4 @@
-// Rung 2, three_launches: how many each section keeps, the scan of that, and then all elements to
+// three_launches: how many each section keeps, the scan of that, and then all elements to
 // their places.
 //
 // An element's place is how many are kept before it: those of the sections before, which the scan

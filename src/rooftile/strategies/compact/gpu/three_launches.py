@@ -1,4 +1,4 @@
-"""Rung 2, `three_launches`: flags are counted, counts are scanned, elements are scattered.
+"""`three_launches`: flags are counted, counts are scanned, elements are scattered.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 11.6;
 Blelloch, "Prefix Sums and Their Applications" (CMU-CS-90-190, 1990), section 1.5.
@@ -19,7 +19,6 @@ class ThreeLaunches(InSections, GpuCompact):
     """Takes every problem."""
 
     name = "three_launches"
-    order = 2
     summary = "flags are counted, counts are scanned, elements are scattered"
     summing = "scatter"
     tunables = (THREADS, RUN)

@@ -1,4 +1,4 @@
-// Rung 6, waves: a single pass of resident blocks, whose warps have a job each.
+// waves: a single pass of resident blocks, whose warps have a job each.
 //
 // As scan's rung of this name (`common/waves.h`).  A warp has pieces of 32 times 32 elements; lane r
 // knows which of the r-th 32 are kept.  Rows leave one by one, straight from the stage: what a row keeps

@@ -1,4 +1,4 @@
-"""Rung 6, `waves`: a single pass of resident blocks, whose warps have a job each.
+"""`waves`: a single pass of resident blocks, whose warps have a job each.
 
 Sources: as of `look_back`, and of `scan`'s rung of this name.
 """
@@ -28,7 +28,6 @@ class CompactWaves(GpuCompact):
     """Takes elements of 32 bits; launched as a whole, as `scan`'s."""
 
     name = "waves"
-    order = 6
     devices = ("cuda",)
     summary = "resident blocks whose warps load, count, look up and move different tiles"
     takes = features("dtype:int32 ordered")

@@ -1,4 +1,4 @@
-"""Rung 1, `loops`: one output after the other, on one thread.
+"""`loops`: one output after the other, on one thread.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 7.1.
 """
@@ -12,7 +12,6 @@ class Loops(LineStrategy):
     """One output at a time, on one core."""
 
     name = "loops"
-    order = 1
     summary = "one output after the other, one tap after the other, one thread"
     parallel = False
 

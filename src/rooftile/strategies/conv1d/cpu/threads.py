@@ -1,4 +1,4 @@
-"""Rung 2, `threads`: the same loops, blocks of outputs shared out over the cores."""
+"""`threads`: the same loops, blocks of outputs shared out over the cores."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ class Threads(LineStrategy):
     """The same loops as `loops`; the work is shared by all cores."""
 
     name = "threads"
-    order = 2
     summary = "the same loops over a pool of threads"
 
 

@@ -1,4 +1,4 @@
-"""Rung 3, `vectors`: vectors of outputs in registers, the result past the caches where it is large.
+"""`vectors`: vectors of outputs in registers, the result past the caches where it is large.
 
 In `threads` every output tests every tap for the ends of the signal.  Here only the outputs near
 the ends do; those between are summed in vectors (`rooftile.strategies.common.correlate`).  A result
@@ -20,7 +20,6 @@ class Vectors(LineStrategy):
     """Takes every problem."""
 
     name = "vectors"
-    order = 3
     summary = "vectors of outputs in registers; large results go past the caches"
 
     def function(self, problem: Conv1d) -> Native:

@@ -1,4 +1,4 @@
-// Rung 8, coarsened: QUADS times four neighbouring outputs a thread, in registers.
+// coarsened: QUADS times four neighbouring outputs a thread, in registers.
 //
 // In the tiles below, every tap is a read of shared memory, as slow as the loads that a cache hits;
 // a warp moves 128 bytes a request; and a barrier parts loading from summing.  Here a thread loads

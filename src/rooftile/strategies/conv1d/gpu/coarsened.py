@@ -1,4 +1,4 @@
-"""Rung 8, `coarsened`: several quads of outputs a thread, in registers, moved as vectors.
+"""`coarsened`: several quads of outputs a thread, in registers, moved as vectors.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 6.3
 (thread coarsening); Luitjens, "CUDA Pro Tip: Increase Performance with Vectorized Memory Access",
@@ -27,7 +27,6 @@ class Coarsened(ConstantConv1d):
     """Takes masks of up to 64 taps."""
 
     name = "coarsened"
-    order = 8
     summary = "quads of outputs in registers, read and written as vectors of 16 bytes"
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 256), Tunable("QUADS", (1, 2, 4), 1))
 

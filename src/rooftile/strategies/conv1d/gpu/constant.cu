@@ -1,4 +1,4 @@
-// Rung 3, constant: the mask in constant memory.
+// constant: the mask in constant memory.
 //
 // All threads of a warp need the same tap at the same time; constant memory has a cache of its
 // own that hands one word to all of them, as an operand of the multiply-add.  It holds 65,536

@@ -1,4 +1,4 @@
-"""Rung 3, `constant`: the mask in constant memory.
+"""`constant`: the mask in constant memory.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 7.3.
 """
@@ -16,7 +16,6 @@ class Constant(ConstantConv1d):
     """A thread an output."""
 
     name = "constant"
-    order = 3
     summary = "the mask in constant memory, whose cache serves a warp with one read"
 
     def tile(self, problem: Conv1d, config: Config) -> int:

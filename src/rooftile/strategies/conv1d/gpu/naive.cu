@@ -1,4 +1,4 @@
-// Rung 2, naive: a thread an output, as many blocks as that takes.
+// naive: a thread an output, as many blocks as that takes.
 //
 // What it removes: the multiprocessors that `one_block` leaves idle.  Every tap is a load of the
 // mask and one of the signal.

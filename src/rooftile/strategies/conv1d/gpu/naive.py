@@ -1,4 +1,4 @@
-"""Rung 2, `naive`: a thread an output, as many blocks as that takes.
+"""`naive`: a thread an output, as many blocks as that takes.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 7.2, for
 one axis.
@@ -19,7 +19,6 @@ class Naive(GpuConv1d):
     """Takes every problem."""
 
     name = "naive"
-    order = 2
     summary = "a thread an output on as many blocks as that takes, the mask from global memory"
     tunables = (BLOCKS,)
 

@@ -1,4 +1,4 @@
-// Rung 1, one_block: the classroom's first kernel, one block for everything.
+// one_block: the classroom's first kernel, one block for everything.
 //
 // Thread t makes the outputs t, t + BLOCK, and so on.  Nothing is faster than a serial loop but
 // that BLOCK threads take turns, all on one multiprocessor: the others idle.

@@ -1,4 +1,4 @@
-"""Rung 1, `one_block`: one block for everything, the classroom's first kernel.
+"""`one_block`: one block for everything, the classroom's first kernel.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 7.2, for
 one axis and on one block.
@@ -18,7 +18,6 @@ class OneBlock(GpuConv1d):
     """Takes every problem."""
 
     name = "one_block"
-    order = 1
     summary = "one block, whose threads take turns over all outputs"
     tunables = (Tunable("BLOCK", (128, 256, 512, 1024), 1024),)
 

@@ -1,4 +1,4 @@
-// Rung 7, tile_core: only the core of the tile in shared memory.
+// tile_core: only the core of the tile in shared memory.
 //
 // A block's halo is the core of its neighbours, which read it at about the same time, so it comes from
 // global memory through the cache.  What it removes: every load but one a thread; what it costs: a

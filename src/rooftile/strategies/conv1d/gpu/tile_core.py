@@ -1,4 +1,4 @@
-"""Rung 7, `tile_core`: only the tile's core in shared memory, the halo from the cache.
+"""`tile_core`: only the tile's core in shared memory, the halo from the cache.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 7.5,
 for one axis.
@@ -17,7 +17,6 @@ class TileCore(ConstantConv1d):
     """Input and output tile are of one size; a neighbour's core is likely in a cache."""
 
     name = "tile_core"
-    order = 7
     summary = "the tile's core in shared memory, the halo from global memory"
 
     def tile(self, problem: Conv1d, config: Config) -> int:

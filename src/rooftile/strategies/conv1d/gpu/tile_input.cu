@@ -1,4 +1,4 @@
-// Rung 6, tile_input: a tile of the signal in shared memory, a thread for each of its elements.
+// tile_input: a tile of the signal in shared memory, a thread for each of its elements.
 //
 // The block is as large as the input tile, so that each thread loads one element, without a test;
 // the last MASK - 1 threads make no output.  What it removes: the second load; what it costs:

@@ -1,4 +1,4 @@
-"""Rung 6, `tile_input`: a tile in shared memory, a thread for each of its elements.
+"""`tile_input`: a tile in shared memory, a thread for each of its elements.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 7.4
 and figure 7.12, for one axis.
@@ -17,7 +17,6 @@ class TileInput(ConstantConv1d):
     """The block covers the input tile, and MASK - 1 of its threads idle in the sum."""
 
     name = "tile_input"
-    order = 6
     summary = "input tiles in shared memory, a thread an element of the tile, some idle in the sum"
 
     def tile(self, problem: Conv1d, config: Config) -> int:

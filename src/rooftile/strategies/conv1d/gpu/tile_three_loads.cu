@@ -1,4 +1,4 @@
-// Rung 4, tile_three_loads: a tile of the signal in shared memory, loaded in three parts.
+// tile_three_loads: a tile of the signal in shared memory, loaded in three parts.
 //
 // In `constant` every element of the signal is loaded MASK times.  Here a block loads its tile
 // once: the last BEFORE threads the halo on the left, all of them the core, the first BEHIND threads

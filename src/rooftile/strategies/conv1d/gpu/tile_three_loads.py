@@ -1,4 +1,4 @@
-"""Rung 4, `tile_three_loads`: a tile in shared memory: left halo, core, right halo.
+"""`tile_three_loads`: a tile in shared memory: left halo, core, right halo.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 3rd ed., section 7.4,
 for one axis.
@@ -17,7 +17,6 @@ class TileThreeLoads(ConstantConv1d):
     """The block covers the output tile."""
 
     name = "tile_three_loads"
-    order = 4
     summary = "input tiles in shared memory, loaded as left halo, core and right halo"
 
     def tile(self, problem: Conv1d, config: Config) -> int:

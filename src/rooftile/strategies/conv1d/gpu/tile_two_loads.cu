@@ -1,4 +1,4 @@
-// Rung 5, tile_two_loads: a tile of the signal in shared memory, loaded in two parts.
+// tile_two_loads: a tile of the signal in shared memory, loaded in two parts.
 //
 // The tile of `tile_three_loads` is one run of BLOCK + MASK - 1 elements: all threads load its first
 // BLOCK, the first MASK - 1 threads the rest.  What it removes: one test and one load, and the

@@ -1,4 +1,4 @@
-"""Rung 5, `tile_two_loads`: a tile in shared memory as one run, loaded in two parts.
+"""`tile_two_loads`: a tile in shared memory as one run, loaded in two parts.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 3rd ed., section 7.4,
 and 4th ed., section 7.4, for one axis.
@@ -18,7 +18,6 @@ class TileTwoLoads(ConstantConv1d):
     """The block covers the output tile."""
 
     name = "tile_two_loads"
-    order = 5
     summary = "input tiles in shared memory, loaded as one run in two parts"
 
     def tile(self, problem: Conv1d, config: Config) -> int:

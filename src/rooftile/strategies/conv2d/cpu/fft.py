@@ -1,4 +1,4 @@
-"""Rung 9, `fft`: the convolution as a product of Fourier transforms, for large masks.
+"""`fft`: the convolution as a product of Fourier transforms, for large masks.
 
 Overlap-add: the padded image is cut into blocks; each block's transform, times the
 transform of the flipped mask, summed over the channels and transformed back, is the
@@ -48,7 +48,6 @@ class Fft(HostStrategy):
 
     operation = "conv2d"
     name = "fft"
-    order = 9
     transforms = True
     summary = "overlap-add with Fourier transforms in double precision"
     takes = features("activation:* padding pool.activation:* pool:average,l2,max stride")

@@ -1,4 +1,4 @@
-"""Rung 4, `im2col`: the convolution as one matrix product, multiplied by BLAS.
+"""`im2col`: the convolution as one matrix product, multiplied by BLAS.
 
 Every tap of every channel gets a row of the unrolled matrix, every convolution
 output a column; weights[maps, taps] times that matrix are the outputs.  Each thread
@@ -55,7 +55,6 @@ class Im2col(HostStrategy):
 
     operation = "conv2d"
     name = "im2col"
-    order = 4
     summary = "unrolled matrix in memory, multiplied by BLAS"
     takes = features("activation:* padding pool.activation:* pool:average,l2,max stride")
 

@@ -1,4 +1,4 @@
-"""Rung 5, `im2col_fused`: the unrolled matrix built tile by tile in cache, never in memory.
+"""`im2col_fused`: the unrolled matrix built tile by tile in cache, never in memory.
 
 A tile is a few vectors of convolution outputs wide and at most `_DEPTH` taps deep, so
 that it stays in the first-level cache while every map's weights are multiplied with
@@ -34,7 +34,6 @@ class Im2colFused(CpuStrategy):
 
     operation = "conv2d"
     name = "im2col_fused"
-    order = 5
     summary = "unrolled matrix built tile by tile in cache, multiplied in registers"
     takes = features("activation:* padding pool.activation:* pool:average,l2,max stride")
 

@@ -1,4 +1,4 @@
-"""Rung 1, `loops`: the seven textbook loops, one thread.
+"""`loops`: the seven textbook loops, one thread.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
 figure 16.5, with the fused block around it.
@@ -13,7 +13,6 @@ class Loops(Textbook):
     """One output at a time, on one core."""
 
     name = "loops"
-    order = 1
     summary = "the seven textbook loops, one thread"
     parallel = False
 

@@ -1,4 +1,4 @@
-"""Rung 7, `map_vectors`: vectors of maps instead of columns, everything fused.
+"""`map_vectors`: vectors of maps instead of columns, everything fused.
 
 `register_tile` has neighbouring columns in a vector.  Where rows are short, many of its lanes
 hold none, and each of its loads crosses a cache line.  Here the lanes are neighbouring maps:
@@ -49,7 +49,6 @@ class MapVectors(CpuStrategy):
 
     operation = "conv2d"
     name = "map_vectors"
-    order = 7
     summary = "vectors of maps, inputs broadcast, results transposed in registers"
     takes = features("activation:* padding pool:average,max stride")
 

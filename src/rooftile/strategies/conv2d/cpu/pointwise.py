@@ -1,4 +1,4 @@
-"""Rung 10, `pointwise`: a mask of a single tap makes a matrix product, maps x pixels.
+"""`pointwise`: a mask of a single tap makes a matrix product, maps x pixels.
 
 `map_vectors` has neighbouring maps in a vector, and reads a pixel's channels an image plane apart.
 Here the lanes are neighbouring pixels: a tile of them is copied, channel after channel, into panels
@@ -42,7 +42,6 @@ class Pointwise(CpuStrategy):
 
     operation = "conv2d"
     name = "pointwise"
-    order = 10
     summary = "masks of a single tap: panels of pixels, filled in cache, multiplied by woven maps"
     takes = features("activation:*")
 

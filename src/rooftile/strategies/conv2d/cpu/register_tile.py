@@ -1,4 +1,4 @@
-"""Rung 6, `register_tile`: explicit vectors, a register block per problem, everything fused.
+"""`register_tile`: explicit vectors, a register block per problem, everything fused.
 
 A block of maps x rows x vectors of convolution outputs is summed in registers;
 bias, activation and pool happen there too, and the output is written once.  Each
@@ -46,7 +46,6 @@ class RegisterTile(CpuStrategy):
 
     operation = "conv2d"
     name = "register_tile"
-    order = 6
     summary = "explicit vectors, register block, bias, activation and pool in registers"
     takes = features(
         "activation:* boundary:replicate padding pool.activation:* pool:average,l2,max stride"

@@ -1,4 +1,4 @@
-"""Rung 3, `unrolled`: sizes and mask literal, taps unrolled, the width auto-vectorised.
+"""`unrolled`: sizes and mask literal, taps unrolled, the width auto-vectorised.
 
 A row of convolution outputs lies in scratch; one pass over it adds a group of taps
 of one channel, written out one by one, so that the compiler keeps the row's
@@ -37,7 +37,6 @@ class Unrolled(CpuStrategy):
 
     operation = "conv2d"
     name = "unrolled"
-    order = 3
     summary = "literal sizes, taps unrolled, auto-vectorised along the width"
     takes = features(
         "activation:* boundary:interior,replicate padding pool.activation:* "

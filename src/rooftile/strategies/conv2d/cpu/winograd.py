@@ -1,4 +1,4 @@
-"""Rung 8, `winograd`: fewer multiplications by Toom-Cook transforms; precision `fast`.
+"""`winograd`: fewer multiplications by Toom-Cook transforms; precision `fast`.
 
 7x7 masks: four output rows at a time, transformed along the height only
 (`_winograd_rows`: 2.8 times fewer multiplications).  3x3 and 5x5 masks: tiles of
@@ -43,7 +43,6 @@ class Winograd(CpuStrategy):
 
     operation = "conv2d"
     name = "winograd"
-    order = 8
     transforms = True
     summary = "Toom-Cook/Winograd transforms: fewer multiplications, one decimal digit lost"
     takes = features("activation:* padding pool:average,max")

@@ -1,4 +1,4 @@
-// Rung 8, channels_atomic: input channels summed in parallel, joined by atomics.
+// channels_atomic: input channels summed in parallel, joined by atomics.
 //
 // The rungs below walk all channels in one thread; with many channels and small outputs
 // that leaves too few threads.  Here SLICE_CHANNELS channels are a thread's, and threads

@@ -1,4 +1,4 @@
-"""Rung 8, `channels_atomic`: input channels summed in parallel, joined by atomics.
+"""`channels_atomic`: input channels summed in parallel, joined by atomics.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
 section 10.7 (partial sums joined by atomics), carried over to the sum over channels.
@@ -27,7 +27,6 @@ class ChannelsAtomic(SlicedConv2d):
     """Slices of channels add to sums in memory; with one slice a plain sum in two steps more."""
 
     name = "channels_atomic"
-    order = 8
     summary = "input channels summed in parallel, joined by atomics"
     apart = "bias, activation and pool"
     atomic = True

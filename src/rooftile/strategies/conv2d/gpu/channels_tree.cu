@@ -1,4 +1,4 @@
-// Rung 9, channels_tree: input channels summed in parallel, joined by a tree.
+// channels_tree: input channels summed in parallel, joined by a tree.
 //
 // As the rung below, but the threads that share an output are in one block: their partial
 // sums meet in shared memory and are added in pairs, in the same order every time.  No

@@ -1,4 +1,4 @@
-"""Rung 9, `channels_tree`: input channels summed in parallel, joined by a tree.
+"""`channels_tree`: input channels summed in parallel, joined by a tree.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
 section 10.6 (the tree in shared memory), carried over to the sum over channels.
@@ -28,7 +28,6 @@ class ChannelsTree(GpuConv2d):
     """Threads of a block share an output's channels; sums are the same in every run."""
 
     name = "channels_tree"
-    order = 9
     summary = "input channels summed in parallel, joined by a tree in shared memory"
     tunables = (
         Tunable("BLOCK_X", (32, 64, 128, 256), 64),

@@ -1,4 +1,4 @@
-// Rung 7, coarsened: several outputs a thread, in registers.
+// coarsened: several outputs a thread, in registers.
 //
 // In the rungs before, every multiply-add waits for an input and a weight from memory.
 // Here a thread sums THREAD_MAPS maps at THREAD_COLUMNS positions, so an input from

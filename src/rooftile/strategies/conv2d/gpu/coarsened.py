@@ -1,4 +1,4 @@
-"""Rung 7, `coarsened`: several outputs a thread.
+"""`coarsened`: several outputs a thread.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
 section 6.3 (thread coarsening) on the tiles of section 7.4.
@@ -25,7 +25,6 @@ class Coarsened(TiledConv2d):
     """A thread sums THREAD_MAPS maps at THREAD_COLUMNS positions of its row."""
 
     name = "coarsened"
-    order = 7
     summary = "several maps and columns a thread, so a value read from shared memory is used more"
     tunables = (
         Tunable("TILE_Y", (4, 8, 16), 8),

@@ -1,4 +1,4 @@
-"""Rung 3, `constant`: weights in constant memory.
+"""`constant`: weights in constant memory.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
 section 7.3.
@@ -18,7 +18,6 @@ class Constant(ConstantWeights, Naive):
     """A thread an output, as in `naive`."""
 
     name = "constant"
-    order = 3
     summary = "weights in constant memory, whose cache serves a warp with one read"
 
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:

@@ -1,4 +1,4 @@
-// Rung 18, fft: the convolution as a product of Fourier transforms; precision `fast`.
+// fft: the convolution as a product of Fourier transforms; precision `fast`.
 //
 // The cost of an output no longer grows with the mask's area.  Overlap-save: a tile of
 // TILE x TILE inputs gives OUT_Y x OUT_X outputs; its spectrum, times the mask's

@@ -1,4 +1,4 @@
-"""Rung 18, `fft`: the convolution as a product of Fourier transforms; precision `fast`.
+"""`fft`: the convolution as a product of Fourier transforms; precision `fast`.
 
 Overlap-save in tiles: the cost of an output no longer grows with the mask's area, so it
 is for large masks.  Transforms are float32: an output's error depends on its whole
@@ -32,7 +32,6 @@ class Fft(SlicedConv2d):
     """Takes stride 1, and masks up to half the largest tile."""
 
     name = "fft"
-    order = 18
     summary = "overlap-save with Fourier transforms of tiles in shared memory"
     takes = features(
         "activation:* boundary:interior,replicate padding pool.activation:* pool:average,l2,max"

@@ -1,4 +1,4 @@
-// Rung 10, im2col: the convolution as a product of two matrices.
+// im2col: the convolution as a product of two matrices.
 //
 // A convolution output is a row of the weights times a column of unrolled inputs, so the
 // sum becomes a matrix product, whose tiles in shared memory are read TILE_MAPS and

@@ -1,4 +1,4 @@
-"""Rung 10, `im2col`: the unrolled matrix in memory, and a tiled matrix product.
+"""`im2col`: the unrolled matrix in memory, and a tiled matrix product.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
 section 16.4 (the unroll kernel) and figure 5.9 (the product); Chellapilla, Puri,
@@ -34,7 +34,6 @@ class Im2col(SlicedConv2d):
     """Slices of images are unrolled, multiplied and finished one after another."""
 
     name = "im2col"
-    order = 10
     summary = "unrolled matrix in memory, tiled matrix product"
     apart = "bias, activation and pool"
     summing = "multiply"

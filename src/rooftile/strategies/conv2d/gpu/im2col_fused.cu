@@ -1,4 +1,4 @@
-// Rung 11, im2col_fused: the unrolled matrix exists only as tiles in shared memory.
+// im2col_fused: the unrolled matrix exists only as tiles in shared memory.
 //
 // The matrix product of the rung below, but a tile of the unrolled matrix is gathered
 // from the image when it is needed, so that nothing goes to memory and back.  Columns are

@@ -1,4 +1,4 @@
-"""Rung 11, `im2col_fused`: implicit GEMM, the unrolled matrix only in shared memory.
+"""`im2col_fused`: implicit GEMM, the unrolled matrix only in shared memory.
 
 Source: Chetlur et al., "cuDNN: Efficient Primitives for Deep Learning" (2014), section
 3.2; Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section
@@ -28,7 +28,6 @@ class Im2colFused(GpuConv2d):
     """A block's tiles of the unrolled matrix are gathered straight from the images."""
 
     name = "im2col_fused"
-    order = 11
     summary = "unrolled matrix only as tiles in shared memory, pool in registers"
     tunables = (
         Tunable("TILE_MAPS", (4, 8, 16, 32), 16),

@@ -1,4 +1,4 @@
-// Rung 12, im2col_register: implicit matrix multiply, tiled in registers and shared memory.
+// im2col_register: implicit matrix multiply, tiled in registers and shared memory.
 //
 // Maps x pixels = (maps x taps) (taps x pixels), the second matrix read from the image as it
 // is needed.  A thread keeps 8 x 8 results in registers, so that a value read from shared

@@ -1,4 +1,4 @@
-"""Rung 12, `im2col_register`: implicit matrix multiply with joint register and shared tiling.
+"""`im2col_register`: implicit matrix multiply with joint register and shared tiling.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
 section 16.4, with the tiling of Volkov and Demmel, "Benchmarking GPUs to Tune Dense
@@ -33,7 +33,6 @@ class Im2colRegister(GpuConv2d):
     """Takes pools of one, two or four positions a window."""
 
     name = "im2col_register"
-    order = 12
     summary = "implicit matrix multiply, 8 x 8 results a thread, the pool folded in registers"
     tunables = (Tunable("TILE_K", (8, 16), 16),)
 

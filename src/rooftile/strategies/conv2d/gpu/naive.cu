@@ -1,7 +1,7 @@
-// Rung 1, naive: one thread makes one output, everything from global memory.
+// naive: one thread makes one output, everything from global memory.
 //
 // Threads along x make neighbours of a row, so a warp reads neighbours under a tap.  With ALONG_ROWS
-// (naive_transposed, rung 38) they make neighbours of a column: the same work, but what a warp reads
+// (naive_transposed) they make neighbours of a column: the same work, but what a warp reads
 // or stores at a time lies rows apart.
 //
 // x[images][CHANNELS][HEIGHT][WIDTH], weights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH],

@@ -1,4 +1,4 @@
-"""Rung 1, `naive`: one thread an output, everything from global memory.
+"""`naive`: one thread an output, everything from global memory.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
 figure 16.14, with the fused block around it.
@@ -20,7 +20,6 @@ class Naive(GpuConv2d):
     """Each thread walks its own windows; neighbours read the same inputs again."""
 
     name = "naive"
-    order = 1
     summary = "one thread an output, everything from global memory"
     tunables: ClassVar[tuple[Tunable, ...]] = (
         Tunable("BLOCK_X", (8, 16, 32, 64), 32),

@@ -1,4 +1,4 @@
-"""Rung 38, `naive_transposed`: `naive` with threads the other way round.
+"""`naive_transposed`: `naive` with threads the other way round.
 
 Not faster than `naive` but slower: it shows what it costs where the loads and stores of a warp
 are not neighbours in memory.
@@ -22,7 +22,6 @@ class NaiveTransposed(Naive):
     """Threads along x make neighbours of a column."""
 
     name = "naive_transposed"
-    order = 38
     source = "naive"
     summary = "naive with neighbours in a column: what uncoalesced accesses cost"
     along_rows = True

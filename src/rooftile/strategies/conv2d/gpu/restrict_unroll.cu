@@ -1,4 +1,4 @@
-// Rung 2, restrict_unroll: `naive` with what the compiler may know.
+// restrict_unroll: `naive` with what the compiler may know.
 //
 // __restrict__ says that no store changes an input, so loads may be kept, reordered and
 // go through the read-only cache; the literal mask lets the taps be written out, so

@@ -1,4 +1,4 @@
-"""Rung 2, `restrict_unroll`: what the compiler may know.
+"""`restrict_unroll`: what the compiler may know.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
 chapter 6 (unrolling among the optimisations of its checklist).
@@ -14,7 +14,6 @@ class RestrictUnroll(Naive):
     """`naive` with pointers that do not overlap and taps written out."""
 
     name = "restrict_unroll"
-    order = 2
     summary = "__restrict__ pointers and unrolled taps"
     tunables = (
         *Naive.tunables,

@@ -1,4 +1,4 @@
-// Rung 13, row_global: a thread owns a map and reads its rows from global memory.
+// row_global: a thread owns a map and reads its rows from global memory.
 //
 // The threads of a block make different maps of the same row of the result. A thread keeps that
 // row's sums and slides a float4 window along the rows of the image, so a weight, once in a

@@ -1,4 +1,4 @@
-"""Rung 13, `row_global`: a thread owns a map and reads its rows from global memory.
+"""`row_global`: a thread owns a map and reads its rows from global memory.
 
 Source: the OpenCL report on a 5x5 convolution, variant without caching.
 """
@@ -12,7 +12,6 @@ class RowGlobal(RowConv2d):
     """A thread makes one map of one row of the result; a tap meets four columns at a time."""
 
     name = "row_global"
-    order = 13
     summary = "a thread a map slides a float4 window along rows in global memory"
 
 

@@ -1,4 +1,4 @@
-// Rung 15, row_local: the rows in shared memory, read once a block.
+// row_local: the rows in shared memory, read once a block.
 //
 // The threads of a block make different maps of the same row of the result, so they need the same
 // rows of the image. Together they copy those of a channel to shared memory (OpenCL's local

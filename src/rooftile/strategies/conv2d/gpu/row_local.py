@@ -1,4 +1,4 @@
-"""Rung 15, `row_local`: the rows in shared memory, read once a block.
+"""`row_local`: the rows in shared memory, read once a block.
 
 Source: the OpenCL report on a 5x5 convolution, variant with rows in local memory.
 """
@@ -12,7 +12,6 @@ class RowLocal(RowConv2d):
     """The threads of a block make different maps, and share the input rows of a channel."""
 
     name = "row_local"
-    order = 15
     summary = "the rows in shared memory, read once a block"
     shares_rows = True
 

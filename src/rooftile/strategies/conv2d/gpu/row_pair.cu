@@ -1,4 +1,4 @@
-// Rung 27, row_pair: two rows of the result a group, from the same rows in shared memory.
+// row_pair: two rows of the result a group, from the same rows in shared memory.
 //
 // As row_local, but two neighbouring rows of the result share what the group has read: with a 5x5
 // mask and a 2x2 maximum eight rows of the image serve two results, where each alone reads six. A

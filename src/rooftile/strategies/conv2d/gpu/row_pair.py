@@ -1,4 +1,4 @@
-"""Rung 27, `row_pair`: two rows of the result a group, from the same rows in shared memory.
+"""`row_pair`: two rows of the result a group, from the same rows in shared memory.
 
 Source: the OpenCL report on a 5x5 convolution, variant with two pooled rows a group.
 """
@@ -12,7 +12,6 @@ class RowPair(RowConv2d):
     """All input rows of a channel that a pair of result rows reads, between two barriers."""
 
     name = "row_pair"
-    order = 27
     summary = "two rows of the result a group: an input row in shared memory serves both"
     result_rows = 2
     shares_rows = True

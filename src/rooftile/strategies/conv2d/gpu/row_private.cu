@@ -1,4 +1,4 @@
-// Rung 14, row_private: each thread copies its rows to private memory first.
+// row_private: each thread copies its rows to private memory first.
 //
 // Private is OpenCL's word for what a thread has alone: registers, or its own stretch of device
 // memory where they are too few or a loop indexes them. A short SPAN fits into registers. The rows

@@ -1,4 +1,4 @@
-"""Rung 14, `row_private`: each thread copies its rows to private memory first.
+"""`row_private`: each thread copies its rows to private memory first.
 
 Source: the OpenCL report on a 5x5 convolution, variant with rows in private memory.
 """
@@ -13,7 +13,6 @@ class RowPrivate(RowConv2d):
     """The rows of a span lie in registers, those of whole rows in memory of the thread's own."""
 
     name = "row_private"
-    order = 14
     summary = "the rows in each thread's private memory"
     tunables = (*RowConv2d.tunables[:2], Tunable("SPAN", (8, 16, 32, 224), 8))
 

@@ -1,4 +1,4 @@
-// Rung 39, tile_adjacent: two neighbouring inputs, positions and results a thread.
+// tile_adjacent: two neighbouring inputs, positions and results a thread.
 //
 // As in `tile_input` the block covers the input tile, with half as many threads.  A weight that is
 // read serves two positions.  But the words that a warp loads, reads and stores at a time lie two

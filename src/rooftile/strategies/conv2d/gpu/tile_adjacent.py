@@ -1,4 +1,4 @@
-"""Rung 39, `tile_adjacent`: two neighbouring inputs and positions a thread.
+"""`tile_adjacent`: two neighbouring inputs and positions a thread.
 
 Not faster than `tile_input` with as many threads on two runs of columns would be, but slower:
 it shows what it costs where the loads and stores of a warp are not neighbours in memory.
@@ -23,7 +23,6 @@ class TileAdjacent(TiledConv2d):
     """A weight that is read serves two positions, and every access has a gap beside it."""
 
     name = "tile_adjacent"
-    order = 39
     summary = "two neighbouring inputs and outputs a thread: what uncoalesced accesses cost"
     tunables = (Tunable("TILE_Y", (4, 8, 16, 32), 16), Tunable("TILE_X", (8, 16, 32), 32))
 

@@ -1,4 +1,4 @@
-// Rung 40, tile_constant: `tile_input` with the weights in constant memory.
+// tile_constant: `tile_input` with the weights in constant memory.
 //
 // Under a tap all threads of a warp need the same weight.  In `tile_input` it comes from global
 // memory, through the cache that the tiles come by; constant memory has a cache of its own, whose

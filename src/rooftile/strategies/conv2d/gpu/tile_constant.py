@@ -1,4 +1,4 @@
-"""Rung 40, `tile_constant`: input tiles in shared memory, the mask in constant memory.
+"""`tile_constant`: input tiles in shared memory, the mask in constant memory.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
 section 7.4 and figure 7.12, whose mask is in constant memory.
@@ -18,7 +18,6 @@ class TileConstant(ConstantWeights, TileInput):
     """The tile of `tile_input`."""
 
     name = "tile_constant"
-    order = 40
     summary = "input tiles in shared memory, a thread an input, weights in constant memory"
 
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:

@@ -1,4 +1,4 @@
-// Rung 6, tile_core: only the core of the input tile in shared memory.
+// tile_core: only the core of the input tile in shared memory.
 //
 // The halo of a block is the core of its neighbours, which likely read it at about the
 // same time, so it is read from global memory through the cache.  What it removes: the

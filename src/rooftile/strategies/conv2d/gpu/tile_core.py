@@ -1,4 +1,4 @@
-"""Rung 6, `tile_core`: only the core of the tile in shared memory, the halo from the cache.
+"""`tile_core`: only the core of the tile in shared memory, the halo from the cache.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
 section 7.5 and figure 7.15.
@@ -17,7 +17,6 @@ class TileCore(TiledConv2d):
     """Input and output tile are of one size; a neighbour's core is likely in the L2 cache."""
 
     name = "tile_core"
-    order = 6
     summary = "the tile's core in shared memory, halo cells from global memory"
     tunables = (Tunable("TILE_Y", (4, 8, 16, 32), 16), Tunable("TILE_X", (16, 32, 64), 32))
 

@@ -1,4 +1,4 @@
-// Rung 5, tile_input: a thread for each element of the block's input tile.
+// tile_input: a thread for each element of the block's input tile.
 //
 // Loading takes one round without any division, but the threads beyond the output tile
 // idle in the sum, the more the larger mask and stride are.  What it removes: the loop

@@ -1,4 +1,4 @@
-"""Rung 5, `tile_input`: shared-memory tiles, a thread for each input of the tile.
+"""`tile_input`: shared-memory tiles, a thread for each input of the tile.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
 section 7.4 and figure 7.12: the block covers the input tile, and the threads of the
@@ -18,7 +18,6 @@ class TileInput(TiledConv2d):
     """Each thread loads one element; a block of 32 x 32 sums 26 x 26 outputs of a 7x7 mask."""
 
     name = "tile_input"
-    order = 5
     summary = "input tiles in shared memory, a thread an input of the tile, some idle in the sum"
     tunables = (Tunable("TILE_Y", (8, 16, 32), 32), Tunable("TILE_X", (16, 32, 64), 32))
 

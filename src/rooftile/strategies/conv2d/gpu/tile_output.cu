@@ -1,6 +1,6 @@
-// Rung 4, tile_output: the block's input tile, halo included, is read once a map.
+// tile_output: the block's input tile, halo included, is read once a map.
 //
-// Neighbouring outputs share most of their inputs, which rungs 1 to 3 read again and
+// Neighbouring outputs share most of their inputs, which naive to constant read again and
 // again through the cache.  Here the block has a thread for each convolution output of
 // its tile; all threads load the larger input tile in several rounds, then sum from
 // shared memory.  The pool reads the finished outputs from there too.  What it removes:

@@ -1,4 +1,4 @@
-"""Rung 4, `tile_output`: shared-memory tiles, a thread for each output of the tile.
+"""`tile_output`: shared-memory tiles, a thread for each output of the tile.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
 section 7.4: the block covers the output tile and loads the larger input tile in
@@ -19,7 +19,6 @@ class TileOutput(TiledConv2d):
     """No thread idles in the sum; the loads take several steps."""
 
     name = "tile_output"
-    order = 4
     summary = "input tiles in shared memory, a thread a convolution output of the tile"
     tunables = (Tunable("TILE_Y", (4, 8, 16, 32), 16), Tunable("TILE_X", (16, 32, 64), 32))
 

@@ -1,4 +1,4 @@
-"""Rung 1, `loops`: one gradient after the other, on one thread.
+"""`loops`: one gradient after the other, on one thread.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 16.2.
 """
@@ -79,7 +79,6 @@ class Loops(ArrayStrategy):
 
     operation = "conv2d_input_gradient"
     name = "loops"
-    order = 1
     parallel = False
     summary = "one gradient after the other, on one thread"
     takes = features("before:* padding pool:max stride")

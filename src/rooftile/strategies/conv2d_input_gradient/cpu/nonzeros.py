@@ -1,4 +1,4 @@
-"""Rung 3, `nonzeros`: only gradients that are not zero, a row of the mask in a vector.
+"""`nonzeros`: only gradients that are not zero, a row of the mask in a vector.
 
 A gradient adds the mask, times itself, to the pixels that its output saw.  All channels of one
 gradient come before the next, which is likely a neighbour: what was just written is not read again
@@ -40,7 +40,6 @@ class Nonzeros(HostStrategy):
 
     operation = "conv2d_input_gradient"
     name = "nonzeros"
-    order = 3
     summary = "only gradients that are not zero, a row of the mask in a vector"
     takes = features("padding pool:max stride")
 

@@ -1,4 +1,4 @@
-// Rung 2, gathered: one thread gathers four channels of one pixel, gradients in shared memory.
+// gathered: one thread gathers four channels of one pixel, gradients in shared memory.
 //
 // In `naive` every pixel of every channel reads the gradients that it met, their places and one
 // weight for each from global memory.  Here a block has all gradients of some maps of its image in

@@ -1,4 +1,4 @@
-"""Rung 2, `gathered`: a thread gathers one pixel's channels from gradients in shared memory.
+"""`gathered`: a thread gathers one pixel's channels from gradients in shared memory.
 
 Source: Scherer, Müller, Behnke, "Evaluation of Pooling Operations in Convolutional Architectures",
 ICANN 2010 (only winners have gradients); Kirk, Hwu, El Hajj, "Programming Massively Parallel
@@ -25,7 +25,6 @@ class Gathered(GpuInputGradient):
     """Takes layers of which a map's gradients and weights fit shared memory."""
 
     name = "gathered"
-    order = 2
     summary = "a thread gathers four channels of a pixel, gradients and weights in shared memory"
     takes = features("before:* padding pool:max stride")
     tunables = (Tunable("BLOCK", (64, 128, 256, 512, 1024), 256),)

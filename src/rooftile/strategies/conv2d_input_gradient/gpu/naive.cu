@@ -1,4 +1,4 @@
-// Rung 1, naive: one thread gathers one pixel's gradient of one channel.
+// naive: one thread gathers one pixel's gradient of one channel.
 //
 // dy and where: see common/places.h, x: see before.h, weights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH],
 // dx[images][CHANNELS][HEIGHT][WIDTH].

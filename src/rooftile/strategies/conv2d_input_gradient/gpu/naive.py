@@ -1,4 +1,4 @@
-"""Rung 1, `naive`: one thread a pixel of a channel, which gathers what it met.
+"""`naive`: one thread a pixel of a channel, which gathers what it met.
 
 Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 9.5.
 """
@@ -17,7 +17,6 @@ class Naive(GpuInputGradient):
     """Nobody writes where another writes: sums have the same order in every run."""
 
     name = "naive"
-    order = 1
     summary = "one thread a pixel of a channel, everything from global memory"
     takes = features("before:* padding pool:max stride")
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 256),)

@@ -1,4 +1,4 @@
-// Rung 6, swept: a warp sweeps along a row of windows, its lanes are columns and channels.
+// swept: a warp sweeps along a row of windows, its lanes are columns and channels.
 //
 // In `gathered` a pixel looks at all winners that may have met it, of which a third has, and reads a
 // weight for each product.  Here a warp walks the winners of a row of windows, from the left to the

@@ -1,4 +1,4 @@
-"""Rung 6, `swept`: a warp sweeps along a row of windows, its lanes are columns and channels.
+"""`swept`: a warp sweeps along a row of windows, its lanes are columns and channels.
 
 Source: Scherer, Müller, Behnke, "Evaluation of Pooling Operations in Convolutional Architectures",
 ICANN 2010 (only winners have gradients); Volkov, Demmel, "Benchmarking GPUs to Tune Dense Linear
@@ -31,7 +31,6 @@ class Swept(GpuInputGradient):
     """Takes winners of windows that do not overlap, of an even width."""
 
     name = "swept"
-    order = 6
     devices = ("cuda",)
     summary = "a warp sweeps along a row of windows, a lane's columns in registers"
     takes = features("before:* padding pool:max")

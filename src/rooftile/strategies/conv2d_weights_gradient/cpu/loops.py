@@ -1,4 +1,4 @@
-"""Rung 1, `loops`: one weight after the other, on one thread.
+"""`loops`: one weight after the other, on one thread.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 16.2.
 """
@@ -92,7 +92,6 @@ class Loops(ArrayStrategy):
 
     operation = "conv2d_weights_gradient"
     name = "loops"
-    order = 1
     parallel = False
     summary = "one weight after the other, on one thread"
     takes = features("activation:* padding pool:max stride")

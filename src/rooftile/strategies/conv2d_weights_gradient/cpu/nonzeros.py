@@ -1,4 +1,4 @@
-"""Rung 3, `nonzeros`: only gradients that are not zero, a row of the mask in a vector.
+"""`nonzeros`: only gradients that are not zero, a row of the mask in a vector.
 
 A gradient is multiplied by the pixels that its output saw: rows of them lie beside each other, so
 that a vector holds a row of the mask's sums, and a channel's sums stay in registers while some
@@ -47,7 +47,6 @@ class Nonzeros(HostStrategy):
 
     operation = "conv2d_weights_gradient"
     name = "nonzeros"
-    order = 3
     summary = "only gradients that are not zero, a row of the mask in a vector"
     takes = features("activation:* padding pool:max stride")
 

@@ -1,4 +1,4 @@
-"""Rung 4, `row_vectors`: every gradient, neighbours in a row of them in a vector.
+"""`row_vectors`: every gradient, neighbours in a row of them in a vector.
 
 A vector of gradients is multiplied by the pixels that a tap of the mask saw, which lie side by side
 too, so that a tap has a vector of sums, added up at the end.  As many taps as registers hold share
@@ -39,7 +39,6 @@ class RowVectors(HostStrategy):
 
     operation = "conv2d_weights_gradient"
     name = "row_vectors"
-    order = 4
     summary = "every gradient, neighbours in a row in a vector, a vector of sums for a tap"
     takes = features("activation:* padding stride")
 

@@ -1,4 +1,4 @@
-// Rung 2, block_tree: one block sums up one weight's gradient, or one bias's.
+// block_tree: one block sums up one weight's gradient, or one bias's.
 //
 // In `naive` there are as many threads as weights, some hundreds, and each walks all gradients of a
 // map.  Here a block's threads share them out, neighbours take neighbouring gradients, and a tree

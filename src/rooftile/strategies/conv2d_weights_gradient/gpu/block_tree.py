@@ -1,4 +1,4 @@
-"""Rung 2, `block_tree`: one block a weight, its terms joined by a tree.
+"""`block_tree`: one block a weight, its terms joined by a tree.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
 section 10.6 (the tree in shared memory).
@@ -18,7 +18,6 @@ class BlockTree(GpuWeightsGradient):
     """The order of sums follows from the block's size alone."""
 
     name = "block_tree"
-    order = 2
     summary = "one block a weight, its threads' sums joined by a tree"
     takes = features("activation:* padding pool:max stride")
     tunables = (Tunable("BLOCK", (32, 128, 256, 512), 256),)

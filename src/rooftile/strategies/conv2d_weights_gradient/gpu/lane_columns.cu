@@ -1,4 +1,4 @@
-// Rung 6, lane_columns: the lanes of a warp are columns of outputs, a lane keeps whole masks' sums.
+// lane_columns: the lanes of a warp are columns of outputs, a lane keeps whole masks' sums.
 //
 // In `lane_taps` each gradient is fetched by every lane, and each multiply-add reads a pixel from
 // shared memory.  Here a lane walks down a column of outputs, with the pixels that its mask covers in

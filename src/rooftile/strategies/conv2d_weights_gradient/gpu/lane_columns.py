@@ -1,4 +1,4 @@
-"""Rung 6, `lane_columns`: the lanes of a warp are columns of outputs, a lane keeps masks' sums.
+"""`lane_columns`: the lanes of a warp are columns of outputs, a lane keeps masks' sums.
 
 Source: Volkov, Demmel, "Benchmarking GPUs to Tune Dense Linear Algebra", SC08 (sums in registers);
 Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., sections 8.4 (a window
@@ -33,7 +33,6 @@ class LaneColumns(GpuWeightsGradient):
     """Takes gradients of all outputs; a mask's sums fit registers, and a channel shared memory."""
 
     name = "lane_columns"
-    order = 6
     summary = "one lane a column of outputs, a mask's sums and pixels in its registers"
     takes = features("activation:* padding")
     tunables = (Tunable("WARPS", (4, 8), 4), Tunable("GROUP_MAPS", (1, 2, 4), 2))

@@ -1,4 +1,4 @@
-// Rung 5, lane_rows: the lanes of a warp are rows of the masks, in banks of their own.
+// lane_rows: the lanes of a warp are rows of the masks, in banks of their own.
 //
 // In `lane_taps` neighbouring lanes are neighbouring taps, whose rows meet in the same banks, and every
 // lane fetches each gradient and its place from global memory.  Here a lane has a row of a channel's

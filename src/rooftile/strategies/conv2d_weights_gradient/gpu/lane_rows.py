@@ -1,4 +1,4 @@
-"""Rung 5, `lane_rows`: the lanes of a warp are rows of the masks, in banks of their own.
+"""`lane_rows`: the lanes of a warp are rows of the masks, in banks of their own.
 
 Source: Scherer, Müller, Behnke, "Evaluation of Pooling Operations in Convolutional Architectures",
 ICANN 2010 (only winners have gradients); Kirk, Hwu, El Hajj, "Programming Massively Parallel
@@ -34,7 +34,6 @@ class LaneRows(GpuWeightsGradient):
     """Takes layers of which an image's channels and gradients fit shared memory."""
 
     name = "lane_rows"
-    order = 5
     summary = "one lane a row of a mask, rows in banks of their own, gradients in shared memory"
     takes = features("activation:* padding pool:max stride")
     tunables = (Tunable("WARPS", (2, 4, 8, 16), 8), Tunable("SPLITS", (1, 2, 4), 1))

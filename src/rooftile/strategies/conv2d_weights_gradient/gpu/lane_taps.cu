@@ -1,4 +1,4 @@
-// Rung 3, lane_taps: the lanes of a warp are the taps of the masks, an image in shared memory.
+// lane_taps: the lanes of a warp are the taps of the masks, an image in shared memory.
 //
 // In `block_tree` every weight's block reads all gradients of its map, and fetches each pixel from
 // global memory.  Here a block has an image in shared memory, zeros around it, and a warp walks the

@@ -1,4 +1,4 @@
-"""Rung 3, `lane_taps`: the lanes of a warp are the taps of the masks, an image in shared memory.
+"""`lane_taps`: the lanes of a warp are the taps of the masks, an image in shared memory.
 
 Source: Scherer, Müller, Behnke, "Evaluation of Pooling Operations in Convolutional Architectures",
 ICANN 2010 (only winners have gradients); Kirk, Hwu, El Hajj, "Programming Massively Parallel
@@ -31,7 +31,6 @@ class LaneTaps(GpuWeightsGradient):
     """Takes layers of which a channel, with the zeros around it, fits shared memory."""
 
     name = "lane_taps"
-    order = 3
     summary = "one lane a tap, an image in shared memory, winners alone behind a max-pool"
     takes = features("activation:* padding pool:max stride")
     tunables = (Tunable("WARPS", (4, 8, 16), 8), Tunable("SPLITS", (1, 2, 4), 1))

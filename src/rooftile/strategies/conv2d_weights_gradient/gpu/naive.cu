@@ -1,4 +1,4 @@
-// Rung 1, naive: one thread sums up one weight's gradient, or one bias's, over all images.
+// naive: one thread sums up one weight's gradient, or one bias's, over all images.
 //
 // x[images][CHANNELS][HEIGHT][WIDTH], dy and where: see common/places.h,
 // dweights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH], dbias[MAPS].

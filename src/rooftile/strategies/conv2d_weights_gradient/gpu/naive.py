@@ -1,4 +1,4 @@
-"""Rung 1, `naive`: one thread a weight, which walks all images.
+"""`naive`: one thread a weight, which walks all images.
 
 Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 9.5.
 """
@@ -17,7 +17,6 @@ class Naive(GpuWeightsGradient):
     """As many threads as there are weights and biases: a GPU stays nearly empty."""
 
     name = "naive"
-    order = 1
     summary = "one thread a weight, all gradients of its map one after another"
     takes = features("activation:* padding pool:max stride")
     tunables = (Tunable("BLOCK", (32, 64, 128, 256), 64),)

@@ -1,4 +1,4 @@
-// Rung 16, queued: a warp queues the winners that relu left, and takes one of each queue at a time.
+// queued: a warp queues the winners that relu left, and takes one of each queue at a time.
 //
 // In `lane_rows` all lanes of a warp take the same winner, each a row of a channel's mask: of few
 // channels there are few rows, and a winner that relu cut, whose gradient is zero, takes as long as any

@@ -1,4 +1,4 @@
-"""Rung 16, `queued`: warps queue the winners that relu left, and take one of each queue at a time.
+"""`queued`: warps queue the winners that relu left, and take one of each queue at a time.
 
 Source: Scherer, Müller, Behnke, "Evaluation of Pooling Operations in Convolutional Architectures",
 ICANN 2010 (only winners have gradients); Billeter, Olsson, Assarsson, "Efficient Stream Compaction
@@ -39,7 +39,6 @@ class Queued(GpuWeightsGradient):
     """Takes winners, of layers of which an image's channels fit shared memory."""
 
     name = "queued"
-    order = 16
     devices = ("cuda",)
     least_architecture = 80
     summary = "warps queue what relu left by banks, one lane a row of a mask"

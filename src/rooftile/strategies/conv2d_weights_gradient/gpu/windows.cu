@@ -1,4 +1,4 @@
-// Rung 4, windows: a thread keeps a mask's sums in registers while windows of a max-pool pass.
+// windows: a thread keeps a mask's sums in registers while windows of a max-pool pass.
 //
 // In `lane_taps` every product of a winner and a tap asks shared memory for its pixel.  Here a
 // thread takes a whole winner: what the mask met there are a few rows, which it reads two pixels at

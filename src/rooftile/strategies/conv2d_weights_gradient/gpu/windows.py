@@ -1,4 +1,4 @@
-"""Rung 4, `windows`: a thread keeps a mask's sums in registers while windows pass.
+"""`windows`: a thread keeps a mask's sums in registers while windows pass.
 
 Source: Scherer, Müller, Behnke, "Evaluation of Pooling Operations in Convolutional Architectures",
 ICANN 2010 (only winners have gradients); Volkov, Demmel, "Benchmarking GPUs to Tune Dense Linear
@@ -37,7 +37,6 @@ class Windows(GpuWeightsGradient):
     """Takes winners; a mask's sums fit registers, and a channel shared memory."""
 
     name = "windows"
-    order = 4
     summary = "a thread keeps a mask's sums in registers, whole winners pass"
     tunables = (Tunable("TEAMS", (1, 2, 4), 4), Tunable("PARTS", (1, 2, 4), 1))
     # To find pixels by a position of 8 bits takes 0.05 ms more of 0.5 than it saves elsewhere.

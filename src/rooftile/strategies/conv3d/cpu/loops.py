@@ -1,4 +1,4 @@
-"""Rung 1, `loops`: the textbook's loops over outputs, channels and mask, on one thread.
+"""`loops`: the textbook's loops over outputs, channels and mask, on one thread.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 7.1.
 """
@@ -12,7 +12,6 @@ class Loops(Textbook):
     """One output at a time, on one core."""
 
     name = "loops"
-    order = 1
     parallel = False
     summary = "the textbook's loops over outputs, channels and mask, one thread"
 

@@ -1,4 +1,4 @@
-"""Rung 3, `vectors`: rows x vectors of sums in registers, over rows staged with their ghost cells.
+"""`vectors`: rows x vectors of sums in registers, over rows staged with their ghost cells.
 
 Source: Georganas et al., "Anatomy of High-Performance Deep Learning Convolutions on SIMD
 Architectures", SC18, for the register block.
@@ -21,7 +21,6 @@ class Vectors(HostStrategy):
 
     operation = "conv3d"
     name = "vectors"
-    order = 3
     summary = "explicit vectors, a block of rows in registers, rows staged with their ghost cells"
     takes = features("boundary:valid form:batch")
 

@@ -1,6 +1,6 @@
-// Rung 5, coarsened: several sums a thread, above each other.
+// coarsened: several sums a thread, above each other.
 //
-// What it removes: reads of shared memory, of which rungs 3 and 4 make one for every tap of every
+// What it removes: reads of shared memory, of which cube and prism make one for every tap of every
 // sum; and idle threads.  What it costs: registers, and tiles so deep that fewer blocks are
 // resident.
 //

@@ -1,4 +1,4 @@
-"""Rung 5, `coarsened`: a column of sums a thread.
+"""`coarsened`: a column of sums a thread.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 8.4
 (thread coarsening of a stencil along the planes).
@@ -16,7 +16,6 @@ class Coarsened(CoarsenedStrategy):
 
     operation = "conv3d"
     name = "coarsened"
-    order = 5
     summary = "a column of sums a thread, so a value read from shared memory is used more"
     takes = features("boundary:valid form:batch")
     tunables = (

@@ -1,4 +1,4 @@
-// Rung 2, constant: weights in constant memory.
+// constant: weights in constant memory.
 //
 // All threads of a warp need the same weight at the same time; constant memory has a cache of its
 // own that hands one word to all of them, as an operand of the multiply-add.  What it removes: half

@@ -1,4 +1,4 @@
-"""Rung 2, `constant`: weights in constant memory.
+"""`constant`: weights in constant memory.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 7.3.
 """
@@ -15,7 +15,6 @@ class Constant(PlainStrategy):
 
     operation = "conv3d"
     name = "constant"
-    order = 2
     summary = "weights in constant memory, whose cache serves a warp with one read"
     takes = features("boundary:valid form:batch")
     tunables = Naive.tunables

@@ -1,4 +1,4 @@
-"""Rung 3, `cube`: cubes of inputs in shared memory, a thread an input.
+"""`cube`: cubes of inputs in shared memory, a thread an input.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 7.4 and
 figure 7.12, with one more axis.
@@ -19,7 +19,6 @@ class Cube(InputTileStrategy):
 
     operation = "conv3d"
     name = "cube"
-    order = 3
     source = "tile"
     summary = "cubes of inputs in shared memory, a thread an input, most idle in the sum"
     takes = features("boundary:valid form:batch")

@@ -1,6 +1,6 @@
-// Rung 6, march: blocks march through the planes, with open sums in registers.
+// march: blocks march through the planes, with open sums in registers.
 //
-// What it removes: the halo above and below each tile, which rung 5 reads twice or more, all but one
+// What it removes: the halo above and below each tile, which coarsened reads twice or more, all but one
 // read of shared memory for as many multiply-adds as a mask has planes, rows of a thread and
 // neighbours, and the wait for loads, which run planes ahead.  What it costs: registers for
 // MASK_DEPTH open sums a place.

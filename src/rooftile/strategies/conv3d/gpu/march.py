@@ -1,4 +1,4 @@
-"""Rung 6, `march`: blocks march through the planes, with open sums in registers.
+"""`march`: blocks march through the planes, with open sums in registers.
 
 Source: Micikevicius, "3D Finite Difference Computation on GPUs using CUDA", GPGPU-2 (2009), for the
 march; Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 8.5
@@ -17,7 +17,6 @@ class March(MarchStrategy):
 
     operation = "conv3d"
     name = "march"
-    order = 6
     summary = "marching planes, copied ahead; open sums in registers, four columns a thread"
     takes = features("boundary:valid form:batch")
 

@@ -1,4 +1,4 @@
-// Rung 1, naive: a thread a sum, straight from the definition.
+// naive: a thread a sum, straight from the definition.
 //
 // Every tap reads an input and a weight from global memory; neighbours in a block find most of
 // their inputs in the cache.

@@ -1,4 +1,4 @@
-"""Rung 1, `naive`: a thread a sum.
+"""`naive`: a thread a sum.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 7.2.
 """
@@ -20,7 +20,6 @@ class Naive(PlainStrategy):
 
     operation = "conv3d"
     name = "naive"
-    order = 1
     summary = "a thread a sum"
     takes = features("boundary:valid form:batch")
     reads_weights = True

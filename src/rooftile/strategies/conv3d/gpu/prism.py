@@ -1,4 +1,4 @@
-"""Rung 4, `prism`: as rung 3, with tiles that are long along the rows.
+"""`prism`: as `cube`, with tiles that are long along the rows.
 
 Neighbours of a row lie in one piece of memory, so a long tile reads whole sectors, and more of its
 threads have a sum.
@@ -16,7 +16,6 @@ class Prism(InputTileStrategy):
 
     operation = "conv3d"
     name = "prism"
-    order = 4
     source = "tile"
     summary = "prisms of inputs in shared memory, long along the rows"
     takes = features("boundary:valid form:batch")

@@ -1,6 +1,6 @@
-// Rungs 3 and 4, cube and prism: a thread for each element of the block's input tile.
+// cube and prism: a thread for each element of the block's input tile.
 //
-// Neighbouring sums share most of their inputs, which rungs 1 and 2 read again and again through
+// Neighbouring sums share most of their inputs, which naive and constant read again and again through
 // the cache; here a block reads its tile once.  What it removes: repeated reads of global memory,
 // and all but one test for ghost cells an input.  What it costs: idle threads of the halo, on all
 // six sides: most of a cube's, fewer of a prism's that is long along the rows.

@@ -1,4 +1,4 @@
-"""Rung 1, `loops`: one element after the other, on one thread.
+"""`loops`: one element after the other, on one thread.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 2.3.
 """
@@ -49,7 +49,6 @@ class Loops(ArrayStrategy):
 
     operation = "elementwise"
     name = "loops"
-    order = 1
     parallel = False
     summary = "one element after the other, on one thread"
     takes = features("dtype:*")

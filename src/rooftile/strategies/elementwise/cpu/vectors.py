@@ -1,4 +1,4 @@
-"""Rung 3, `vectors`: whole vectors, on every core, stored past the cache where they outgrow it.
+"""`vectors`: whole vectors, on every core, stored past the cache where they outgrow it.
 
 A store to a line that is not in the cache reads that line from memory first.  Of a sum of two
 arrays that is a quarter of all traffic, and of a multiple a third.  A streaming store of whole
@@ -72,7 +72,6 @@ class Vectors(HostStrategy):
 
     operation = "elementwise"
     name = "vectors"
-    order = 3
     summary = "vectors on every core, stored past the cache where the arrays outgrow it"
 
     def limits(self, problem: Elementwise) -> str | None:

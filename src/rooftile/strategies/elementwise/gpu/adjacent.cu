@@ -1,4 +1,4 @@
-// Rung 2, adjacent: a thread takes ELEMENTS neighbours, the contrast to `block_strided`.
+// adjacent: a thread takes ELEMENTS neighbours, the contrast to `block_strided`.
 //
 // Fewer threads do the same work, each without the start of a new one.  But the threads of a warp
 // read places that lie ELEMENTS apart, so that each of a thread's loads touches as many sectors as

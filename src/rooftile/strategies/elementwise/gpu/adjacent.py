@@ -1,4 +1,4 @@
-"""Rung 2, `adjacent`: a thread takes neighbours, so that a warp's loads lie apart.
+"""`adjacent`: a thread takes neighbours, so that a warp's loads lie apart.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., sections 6.1 and
 6.3 (coalescing, thread coarsening).
@@ -18,7 +18,6 @@ class Adjacent(GpuElementwise):
     """Takes every problem."""
 
     name = "adjacent"
-    order = 2
     summary = "several neighbours a thread: the accesses of a warp lie apart"
     tunables = (
         Tunable("BLOCK", (64, 128, 256, 512, 1024), 256),

@@ -1,4 +1,4 @@
-// Rung 3, block_strided: a block takes ELEMENTS sections, a thread the same place of each.
+// block_strided: a block takes ELEMENTS sections, a thread the same place of each.
 //
 // As in `adjacent` a thread computes several elements, but they lie BLOCK apart: in every round
 // the threads of a warp read neighbours.  What it removes: the start of most threads, without

@@ -1,4 +1,4 @@
-"""Rung 3, `block_strided`: a block takes several sections, a thread the same place of each.
+"""`block_strided`: a block takes several sections, a thread the same place of each.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 6.3.
 """
@@ -15,7 +15,6 @@ class BlockStrided(GpuElementwise):
     """Takes every problem."""
 
     name = "block_strided"
-    order = 3
     summary = "several sections a block: a thread's elements lie a block apart"
     tunables = (
         Tunable("BLOCK", (64, 128, 256, 512, 1024), 256),

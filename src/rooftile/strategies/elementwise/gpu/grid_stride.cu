@@ -1,4 +1,4 @@
-// Rung 4, grid_stride: as many threads as the device holds, each a grid apart from its next.
+// grid_stride: as many threads as the device holds, each a grid apart from its next.
 //
 // Any grid is right for any count: the loop goes on where the whole grid ends.  What it removes:
 // the start of all blocks but the first ones.

@@ -1,4 +1,4 @@
-"""Rung 4, `grid_stride`: as many threads as the device holds, each a grid apart from its next.
+"""`grid_stride`: as many threads as the device holds, each a grid apart from its next.
 
 Source: Harris, "CUDA Pro Tip: Write Flexible Kernels with Grid-Stride Loops" (NVIDIA, 2013).
 """
@@ -17,7 +17,6 @@ class GridStride(GpuElementwise):
     """Takes every problem."""
 
     name = "grid_stride"
-    order = 4
     summary = "as many threads as the device holds, each a grid apart from its next element"
     tunables = (
         Tunable("BLOCK", (64, 128, 256, 512, 1024), 256),

@@ -1,4 +1,4 @@
-// Rung 1, naive: a thread an element.
+// naive: a thread an element.
 //
 // The last block has threads beyond the last element, which the guard sends home.
 //

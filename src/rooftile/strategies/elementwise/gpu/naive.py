@@ -1,4 +1,4 @@
-"""Rung 1, `naive`: a thread an element.
+"""`naive`: a thread an element.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 2.5.
 """
@@ -15,7 +15,6 @@ class Naive(GpuElementwise):
     """Takes every problem."""
 
     name = "naive"
-    order = 1
     summary = "a thread an element"
     tunables = (Tunable("BLOCK", (64, 128, 256, 512, 1024), 256),)
 

@@ -1,4 +1,4 @@
-// Rung 5, vectors: loads and stores of 16 bytes, LOADS of each array in flight a thread.
+// vectors: loads and stores of 16 bytes, LOADS of each array in flight a thread.
 //
 // Below, a warp's load brings 128 bytes, and a thread waits for each before it computes.  Here it
 // brings 512, and a thread asks for all of its vectors before it needs the first.  What it

@@ -1,4 +1,4 @@
-"""Rung 5, `vectors`: loads and stores of 16 bytes, several of each array in flight a thread.
+"""`vectors`: loads and stores of 16 bytes, several of each array in flight a thread.
 
 Source: Luitjens, "CUDA Pro Tip: Increase Performance with Vectorized Memory Access" (NVIDIA, 2013).
 """
@@ -22,7 +22,6 @@ class Vectors(GpuElementwise):
     """Takes every problem."""
 
     name = "vectors"
-    order = 5
     summary = "vectors of 16 bytes"
     tunables = (
         Tunable("BLOCK", (64, 128, 256, 512, 1024), 256),

@@ -1,4 +1,4 @@
-"""Rung 1, `loops`: one pixel after the other, as the rule says it, on one thread."""
+"""`loops`: one pixel after the other, as the rule says it, on one thread."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ class Loops(HostStrategy):
 
     operation = "equalize"
     name = "loops"
-    order = 1
     parallel = False
     summary = "one pixel after the other, in double precision, on one thread"
 

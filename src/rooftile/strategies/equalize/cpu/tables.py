@@ -1,4 +1,4 @@
-"""Rung 2, `tables`: parts of the picture over the cores, neighbours in different tables.
+"""`tables`: parts of the picture over the cores, neighbours in different tables.
 
 The weights are hundredths, so that the weighted sum is an integer, which is rounded without an
 error.  Where it lies half-way between two levels, double precision decides as the rule says it;
@@ -58,7 +58,6 @@ class Tables(HostStrategy):
 
     operation = "equalize"
     name = "tables"
-    order = 2
     summary = "parts over the cores, neighbours in different tables, sums of hundredths"
 
     def units(self, problem: Equalize) -> int:

@@ -1,4 +1,4 @@
-// Rung 1, naive: a thread a pixel that adds to its level's bin in global memory, and a thread a byte.
+// naive: a thread a pixel that adds to its level's bin in global memory, and a thread a byte.
 //
 // Everything is as the rule says it, in double precision.  Pixels of one level queue up at its bin.
 //

@@ -1,4 +1,4 @@
-"""Rung 1, `naive`: a thread a pixel that adds to a bin in global memory, and a thread a byte."""
+"""`naive`: a thread a pixel that adds to a bin in global memory, and a thread a byte."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ class Naive(GpuEqualize):
     """Takes every picture that a grid covers."""
 
     name = "naive"
-    order = 1
     summary = "a thread a pixel, in double precision, every pixel an atomic in global memory"
 
 

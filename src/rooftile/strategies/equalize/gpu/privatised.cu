@@ -1,4 +1,4 @@
-// Rung 2, privatised: a block has bins of its own in shared memory, and the table too.
+// privatised: a block has bins of its own in shared memory, and the table too.
 //
 // In `naive` every pixel is an atomic in global memory, and a sum in double precision with three
 // divisions.  Here bins are added up once a block, and sums are integers.  What it removes: queues

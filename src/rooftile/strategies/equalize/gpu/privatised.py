@@ -1,4 +1,4 @@
-"""Rung 2, `privatised`: a block's own bins and its own table in shared memory.
+"""`privatised`: a block's own bins and its own table in shared memory.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 9.4.
 """
@@ -13,7 +13,6 @@ class Privatised(PersistentEqualize):
     """Takes every picture."""
 
     name = "privatised"
-    order = 2
     summary = "a block's own bins and table in shared memory, sums of hundredths"
     tunables = (BLOCK, Tunable("BLOCKS", (1, 2, 4, 8), 8))
 

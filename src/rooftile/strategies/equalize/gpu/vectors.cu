@@ -1,4 +1,4 @@
-// Rung 3, vectors: sixteen pixels a thread, and bins and table once for each lane.
+// vectors: sixteen pixels a thread, and bins and table once for each lane.
 //
 // In `privatised` the lanes of a warp meet at bins, and at banks of shared memory where they do not.
 // Here lane l has a copy of the bins and of the table in bank l, so that no two ever meet.  Bytes

@@ -1,4 +1,4 @@
-"""Rung 3, `vectors`: sixteen pixels a thread, bins and table once for each lane.
+"""`vectors`: sixteen pixels a thread, bins and table once for each lane.
 
 Source: Podlozhnyuk, "Histogram calculation in CUDA" (NVIDIA, 2007), for bins of few threads.
 """
@@ -14,7 +14,6 @@ class Vectors(PersistentEqualize):
     """Takes every picture."""
 
     name = "vectors"
-    order = 3
     summary = "sixteen pixels a thread, bins and table in a bank of each lane's own"
     tunables = (Tunable("BLOCK", (128, 256, 512, 1024), 512), Tunable("BLOCKS", (1, 2, 4), 4))
     run = 16

@@ -1,4 +1,4 @@
-"""Rung 1, `loops`: one pixel after the other, on one thread."""
+"""`loops`: one pixel after the other, on one thread."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ class Loops(ArrayStrategy):
 
     operation = "grayscale"
     name = "loops"
-    order = 1
     parallel = False
     summary = "one pixel after the other, on one thread"
 

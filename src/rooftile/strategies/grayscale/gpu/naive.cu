@@ -1,4 +1,4 @@
-// Rung 1, naive: a thread a pixel, in two-dimensional blocks.
+// naive: a thread a pixel, in two-dimensional blocks.
 //
 // x is the column, y the row; the threads beyond the picture's edges have nothing to do.
 //

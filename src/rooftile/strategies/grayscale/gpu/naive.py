@@ -1,4 +1,4 @@
-"""Rung 1, `naive`: a thread a pixel, in two-dimensional blocks.
+"""`naive`: a thread a pixel, in two-dimensional blocks.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 3.2.
 """
@@ -23,7 +23,6 @@ class Naive(GpuGrayscale):
     """Takes every problem."""
 
     name = "naive"
-    order = 1
     summary = "a thread a pixel, in two-dimensional blocks"
     tunables = (Tunable("ACROSS", (8, 16, 32, 64), 32), Tunable("DOWN", (4, 8, 16), 8))
 

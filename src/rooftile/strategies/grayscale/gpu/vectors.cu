@@ -1,4 +1,4 @@
-// Rung 2, vectors: sixteen pixels a thread, 48 bytes in and 16 out, by way of shared memory.
+// vectors: sixteen pixels a thread, 48 bytes in and 16 out, by way of shared memory.
 //
 // In `naive` a warp's load brings 32 bytes, one of every three, and three such loads touch the same
 // sectors; a store writes 32 bytes.  Here the block brings its bytes as vectors that follow each

@@ -1,4 +1,4 @@
-"""Rung 2, `vectors`: sixteen pixels a thread, whole vectors in and out."""
+"""`vectors`: sixteen pixels a thread, whole vectors in and out."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ class Vectors(GpuGrayscale):
     """Takes every problem."""
 
     name = "vectors"
-    order = 2
     summary = "sixteen pixels a thread, whole vectors in and out by way of shared memory"
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 128),)
 

@@ -1,4 +1,4 @@
-"""Rung 2, `tables`: shares of x over the cores, several tables for each.
+"""`tables`: shares of x over the cores, several tables for each.
 
 An increment waits for the one before where both go to the same bin: so neighbouring elements count
 in different tables.  Bytes come eight at a time and are counted by value; which values a bin holds
@@ -39,7 +39,6 @@ class Tables(HostStrategy):
 
     operation = "histogram"
     name = "tables"
-    order = 2
     summary = "shares of x over the cores, neighbours in different tables"
     takes = features("dtype:* edges weighted")
 

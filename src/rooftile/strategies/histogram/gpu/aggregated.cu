@@ -1,4 +1,4 @@
-// Rung 3, aggregated: what equal neighbours add is added at once.
+// aggregated: what equal neighbours add is added at once.
 //
 // In `strided` every element is an atomic.  Here a thread takes RUN neighbours of a tile that the
 // block has brought to shared memory, and holds back what it would add while the bin stays the

@@ -1,4 +1,4 @@
-"""Rung 3, `aggregated`: what equal neighbours add is added at once.
+"""`aggregated`: what equal neighbours add is added at once.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 9.6
 (aggregation).
@@ -19,7 +19,6 @@ class Aggregated(GpuHistogram):
     """A thread holds back what it would add while the bin stays the same."""
 
     name = "aggregated"
-    order = 3
     summary = "a thread adds once for neighbours of one bin"
     summing = "aggregated"
     tunables = (

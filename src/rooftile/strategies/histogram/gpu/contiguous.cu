@@ -1,4 +1,4 @@
-// Rung 1, contiguous: a thread a run of neighbouring elements, each an atomic in global memory.
+// contiguous: a thread a run of neighbouring elements, each an atomic in global memory.
 //
 // Neighbouring threads read a run apart, so that every read brings a whole sector for one element.
 //

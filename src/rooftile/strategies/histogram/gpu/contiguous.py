@@ -1,4 +1,4 @@
-"""Rung 1, `contiguous`: a thread a run of neighbouring elements, each an atomic.
+"""`contiguous`: a thread a run of neighbouring elements, each an atomic.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 9.2.
 """
@@ -18,7 +18,6 @@ class Contiguous(GpuHistogram):
     """Reads of a warp lie a run apart."""
 
     name = "contiguous"
-    order = 1
     summary = "a thread a run of neighbours, every element an atomic in global memory"
     summing = "contiguous"
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 256), Tunable("BLOCKS", (2, 4, 8), 8))

@@ -1,4 +1,4 @@
-// Rung 7, hot: the popular bins in shared memory, whichever they are.
+// hot: the popular bins in shared memory, whichever they are.
 //
 // `partial` helps where the first bins are the popular ones.  Here a sample is counted first, and
 // each bin that took a share of it gets a place in shared memory, which a table says.  Blocks begin

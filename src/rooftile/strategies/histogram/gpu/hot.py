@@ -1,4 +1,4 @@
-"""Rung 7, `hot`: the popular bins in shared memory, whichever they are.
+"""`hot`: the popular bins in shared memory, whichever they are.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 9.4.
 """
@@ -25,7 +25,6 @@ class Hot(GpuHistogram):
     """A sample tells the popular bins; results do not depend on it."""
 
     name = "hot"
-    order = 7
     summary = "the popular bins, as a sample tells them, in shared memory"
     summing = "hot"
     tunables = (

@@ -1,4 +1,4 @@
-// Rung 9, lanes: COPIES of a block's bins, a lane's own in a bank of its own; vectors of 16 bytes.
+// lanes: COPIES of a block's bins, a lane's own in a bank of its own; vectors of 16 bytes.
 //
 // In `privatised` the lanes of a warp meet at bins, and at banks where they do not.  Here lane l adds
 // to copy l % COPIES: with 32 copies to bank l, whatever the elements are, so that equal ones take no

@@ -1,4 +1,4 @@
-"""Rung 9, `lanes`: a lane's own copy of the bins, in a bank of its own.
+"""`lanes`: a lane's own copy of the bins, in a bank of its own.
 
 Source: Podlozhnyuk, "Histogram calculation in CUDA" (NVIDIA, 2007), for bins of few threads; Kirk,
 Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., sections 9.4 and 9.5.
@@ -20,7 +20,6 @@ class Lanes(SharedHistogram):
     """As many copies as shared memory holds."""
 
     name = "lanes"
-    order = 9
     summary = "a copy of the bins for each lane, in a bank of its own; vectors of 16 bytes"
     summing = "lanes"
     tunables = (

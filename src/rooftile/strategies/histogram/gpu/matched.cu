@@ -1,4 +1,4 @@
-// Rung 8, matched: the threads of a warp find those of the same bin, and one adds for all.
+// matched: the threads of a warp find those of the same bin, and one adds for all.
 //
 // In `privatised` threads of a warp that meet at a bin wait for each other.  Here one instruction
 // tells each who else has its bin; the first of them adds their number.  What it removes: waiting,

@@ -1,4 +1,4 @@
-"""Rung 8, `matched`: the threads of a warp find those of the same bin.
+"""`matched`: the threads of a warp find those of the same bin.
 
 Source: NVIDIA, "CUDA C++ Programming Guide", warp match functions; Kirk, Hwu, El Hajj,
 "Programming Massively Parallel Processors", 4th ed., section 9.6.
@@ -19,7 +19,6 @@ class Matched(SharedHistogram):
     """Counts only: weights of a warp would have to be added first."""
 
     name = "matched"
-    order = 8
     devices = ("cuda",)
     least_architecture = 70
     summary = "one thread of a warp adds for all of the same bin"

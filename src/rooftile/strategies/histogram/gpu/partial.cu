@@ -1,4 +1,4 @@
-// Rung 6, partial: the first bins in shared memory, the others in global memory.
+// partial: the first bins in shared memory, the others in global memory.
 //
 // `privatised` needs shared memory for all bins.  Where there are more, the first PRIVATE lie there,
 // which pays where most elements are in them.  What it removes: the atomics of global memory for

@@ -1,4 +1,4 @@
-"""Rung 6, `partial`: the first bins in shared memory, the others in global memory.
+"""`partial`: the first bins in shared memory, the others in global memory.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 9.4.
 """
@@ -18,7 +18,6 @@ class Partial(GpuHistogram):
     """Pays where most elements lie in the first bins."""
 
     name = "partial"
-    order = 6
     summary = "the first bins in shared memory, the others in global memory"
     summing = "partial"
     tunables = (

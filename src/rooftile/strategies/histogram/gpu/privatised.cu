@@ -1,4 +1,4 @@
-// Rung 5, privatised: a block has bins of its own in shared memory, and adds them up at its end.
+// privatised: a block has bins of its own in shared memory, and adds them up at its end.
 //
 // In `replicated` an atomic still goes to the L2 cache.  Here it stays in the multiprocessor, and
 // global memory sees one atomic a bin and block.  Any number of threads may share out any number of

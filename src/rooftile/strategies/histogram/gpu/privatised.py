@@ -1,4 +1,4 @@
-"""Rung 5, `privatised`: a block has bins of its own in shared memory.
+"""`privatised`: a block has bins of its own in shared memory.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 9.4.
 """
@@ -14,7 +14,6 @@ class Privatised(SharedHistogram):
     """As many bins as shared memory holds."""
 
     name = "privatised"
-    order = 5
     summary = "a block's own bins in shared memory, added up at its end"
     summing = "privatised"
     tunables = (Tunable("BLOCK", (128, 256, 512, 1024), 512), Tunable("BLOCKS", (1, 2, 4), 2))

@@ -1,4 +1,4 @@
-// Rung 4, replicated: COPIES of the bins in global memory, which blocks share out.
+// replicated: COPIES of the bins in global memory, which blocks share out.
 //
 // In `strided` all threads of the device wait for each other at a popular bin.  Here a block adds to
 // one of several copies, and a second kernel adds these up.  What it removes: most of that waiting,

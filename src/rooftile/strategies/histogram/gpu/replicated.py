@@ -1,4 +1,4 @@
-"""Rung 4, `replicated`: several copies of the bins in global memory.
+"""`replicated`: several copies of the bins in global memory.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 9.4
 (privatization).
@@ -21,7 +21,6 @@ class Replicated(GpuHistogram):
     """Blocks share out the copies; a second kernel adds them up."""
 
     name = "replicated"
-    order = 4
     summary = "copies of the bins in global memory, shared out over the blocks"
     summing = "replicated"
     tunables = (

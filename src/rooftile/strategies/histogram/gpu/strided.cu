@@ -1,4 +1,4 @@
-// Rung 2, strided: neighbouring threads take neighbouring elements, each an atomic in global memory.
+// strided: neighbouring threads take neighbouring elements, each an atomic in global memory.
 //
 // In `contiguous` the reads of a warp lie a run apart.  Here they follow each other, and a thread
 // goes on a whole grid further.  What it removes: reads that do not follow each other.

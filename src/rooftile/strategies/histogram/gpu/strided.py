@@ -1,4 +1,4 @@
-"""Rung 2, `strided`: neighbouring threads take neighbouring elements, each an atomic.
+"""`strided`: neighbouring threads take neighbouring elements, each an atomic.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 9.2
 and 9.5 (interleaved partitioning).
@@ -19,7 +19,6 @@ class Strided(GpuHistogram):
     """Reads of a warp follow each other."""
 
     name = "strided"
-    order = 2
     summary = "a whole grid from element to element, every element an atomic in global memory"
     summing = "strided"
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 256), Tunable("BLOCKS", (2, 4, 8), 8))

@@ -1,4 +1,4 @@
-"""Rung 3, `blas`: one matrix product by BLAS, then bias and activation in place.
+"""`blas`: one matrix product by BLAS, then bias and activation in place.
 
 The threads share the batch; one item alone is one thread's work.
 
@@ -39,7 +39,6 @@ class Blas(HostStrategy):
 
     operation = "linear"
     name = "blas"
-    order = 3
     summary = "one matrix product by BLAS, then bias and activation"
     takes = features("activation:*")
 

@@ -1,4 +1,4 @@
-"""Rung 4, `blocked`: explicit vectors of outputs, a register block of images, one kernel.
+"""`blocked`: explicit vectors of outputs, a register block of images, one kernel.
 
 A register block of images x a vector of outputs is summed over a block of inputs.  With AVX-512
 each instruction multiplies a loaded vector of weights by an input that it broadcasts itself: almost
@@ -55,7 +55,6 @@ class Blocked(CpuStrategy):
 
     operation = "linear"
     name = "blocked"
-    order = 4
     summary = "explicit vectors of outputs, images blocked in registers, inputs in cache"
     takes = features("activation:*")
 

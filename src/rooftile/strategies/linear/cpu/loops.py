@@ -1,4 +1,4 @@
-"""Rung 1, `loops`: one dot product for each output, on one thread.
+"""`loops`: one dot product for each output, on one thread.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
 section 3.4, with a bias and an activation.
@@ -13,7 +13,6 @@ class Loops(Textbook):
     """One output at a time, on one core."""
 
     name = "loops"
-    order = 1
     summary = "one dot product an output, one thread"
     parallel = False
 

@@ -1,4 +1,4 @@
-// Rung 1, naive: one thread makes one output, everything from global memory.
+// naive: one thread makes one output, everything from global memory.
 //
 // Neighbouring threads make neighbouring outputs of an image, so they read the same input at
 // the same time, but weights that lie a whole row apart.

@@ -1,4 +1,4 @@
-"""Rung 1, `naive`: one thread an output, everything from global memory.
+"""`naive`: one thread an output, everything from global memory.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
 section 3.4 (matrix multiplication, a thread an element of the result).
@@ -27,7 +27,6 @@ class Naive(GpuLinear):
     """Each thread walks its own row of weights; neighbours read far apart."""
 
     name = "naive"
-    order = 1
     summary = "one thread an output, everything from global memory"
     tunables = (Tunable("BLOCK", (32, 64, 128, 256), 128),)
 

@@ -1,4 +1,4 @@
-// Rung 3, register_tile: tiles in shared memory, and in each thread's registers.
+// register_tile: tiles in shared memory, and in each thread's registers.
 //
 // In `tiled`, every multiply-add waits for two reads of shared memory.  Here a thread keeps
 // RESULTS_B x RESULTS_O results in registers, so that a value read from shared memory serves

@@ -1,4 +1,4 @@
-"""Rung 3, `register_tile`: matrix multiply with joint register and shared tiling.
+"""`register_tile`: matrix multiply with joint register and shared tiling.
 
 Source: Volkov, Demmel, "Benchmarking GPUs to Tune Dense Linear Algebra", SC08; the sum
 that several blocks share is that of Osama, Merrill, Cecka, Garland, Owens, "Stream-K",
@@ -43,7 +43,6 @@ class RegisterTile(GpuLinear):
     """Tiles shrink, and their sums are shared out, where a batch makes too few of them."""
 
     name = "register_tile"
-    order = 3
     summary = "tiles in registers and shared memory, four inputs a load"
     tunables = (
         Tunable("TILE_B", (32, 64, 128), 128),

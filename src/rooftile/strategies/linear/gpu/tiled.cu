@@ -1,4 +1,4 @@
-// Rung 2, tiled: both matrices pass through shared memory in square tiles.
+// tiled: both matrices pass through shared memory in square tiles.
 //
 // In `naive`, every input and every weight is read again for each output that needs it.  Here a
 // block makes TILE x TILE outputs; its threads load a tile of each matrix together, neighbours

@@ -1,4 +1,4 @@
-"""Rung 2, `tiled`: square tiles of both matrices in shared memory.
+"""`tiled`: square tiles of both matrices in shared memory.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
 section 5.4, with the boundary checks of section 5.5.
@@ -30,7 +30,6 @@ class Tiled(GpuLinear):
     """A value that was read from global memory serves TILE threads."""
 
     name = "tiled"
-    order = 2
     summary = "square tiles of inputs and weights in shared memory"
     tunables = (Tunable("TILE", (8, 16, 32), 16),)
 

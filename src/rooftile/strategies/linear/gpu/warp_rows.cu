@@ -1,4 +1,4 @@
-// Rung 4, warp_rows: a team of threads an output, for few images.
+// warp_rows: a team of threads an output, for few images.
 //
 // With few images a tile of them is mostly empty, and the weights, each needed for one multiply-add
 // an image, must come from memory once: nothing else counts.  Here a team of TEAM threads walks

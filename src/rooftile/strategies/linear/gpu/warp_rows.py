@@ -1,4 +1,4 @@
-"""Rung 4, `warp_rows`: a team of threads an output, for few images.
+"""`warp_rows`: a team of threads an output, for few images.
 
 Source: Bell, Garland, "Implementing Sparse Matrix-Vector Multiplication on
 Throughput-Oriented Processors", SC09 (a warp a row), on a dense matrix; the tree is
@@ -23,7 +23,6 @@ class WarpRows(GpuLinear):
     """Reads the weights once for every IMAGES images; sums are the same in every run."""
 
     name = "warp_rows"
-    order = 4
     summary = "a team of threads an output, joined by a tree: for few images"
     tunables = (
         Tunable("GROUP", (32, 64, 128, 256), 128),

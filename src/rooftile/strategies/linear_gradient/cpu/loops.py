@@ -1,4 +1,4 @@
-"""Rung 1, `loops`: row by row, on one thread.
+"""`loops`: row by row, on one thread.
 
 Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 6.5, algorithm 6.4.
 """
@@ -49,7 +49,6 @@ class Loops(ArrayStrategy):
 
     operation = "linear_gradient"
     name = "loops"
-    order = 1
     parallel = False
     summary = "row by row, on one thread"
     takes = features("activation:* before:*")

@@ -1,4 +1,4 @@
-// Rung 1, naive: one thread sums up one element of dx, dweights or dbias.
+// naive: one thread sums up one element of dx, dweights or dbias.
 //
 // x[images][INPUTS], y[images][OUTPUTS], dy[images][OUTPUTS], weights[OUTPUTS][INPUTS],
 // dx[images][INPUTS], dweights[OUTPUTS][INPUTS], dbias[OUTPUTS].

@@ -1,4 +1,4 @@
-"""Rung 1, `naive`: one thread an element of dx, dweights or dbias.
+"""`naive`: one thread an element of dx, dweights or dbias.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 3.4.
 """
@@ -16,7 +16,6 @@ class Naive(GpuLinearGradient):
     """Every thread computes the gradients before the activation that it wants again."""
 
     name = "naive"
-    order = 1
     summary = "one thread an element, everything from global memory"
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 128),)
 

@@ -1,4 +1,4 @@
-// Rung 2, tiles: one block makes a tile of dweights from a part of the items, or a tile of dx.
+// tiles: one block makes a tile of dweights from a part of the items, or a tile of dx.
 //
 // In `naive` every element reads all that it is made of from global memory, and the gradients
 // before the activation are computed again for each.  Here a tile of 32 x 32 elements shares them in

@@ -1,4 +1,4 @@
-"""Rung 2, `tiles`: tiles of both products side by side in one launch, operands in shared memory.
+"""`tiles`: tiles of both products side by side in one launch, operands in shared memory.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
 section 5.4 (tiling) and 10.8 (sums by block).
@@ -21,7 +21,6 @@ class Tiles(GpuLinearGradient):
     """Blocks make tiles of dweights, from some of the items, or of dx; nobody waits between."""
 
     name = "tiles"
-    order = 2
     summary = "tiles of dweights and of dx in one launch, operands in shared memory"
     tunables = (Tunable("PARTS", (1, 2, 4, 8, 16, 32, 64), 1),)
 

@@ -1,4 +1,4 @@
-"""Rung 1, `loops`: one row after the other, on one thread.
+"""`loops`: one row after the other, on one thread.
 
 Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), sections 6.2.1 and 6.2.2.
 """
@@ -94,7 +94,6 @@ class Loops(ArrayStrategy):
 
     operation = "loss_gradient"
     name = "loops"
-    order = 1
     parallel = False
     summary = "one row after the other, on one thread"
     takes = features(

@@ -1,4 +1,4 @@
-// Rung 1, naive: one thread makes one row's loss and gradient.
+// naive: one thread makes one row's loss and gradient.
 //
 // y[rows][OUTPUTS]; labels[rows] or, with NUMBERS, wanted[rows][OUTPUTS], which are the same
 // memory; loss[rows], dy[rows][OUTPUTS].  Grid: x over the rows.

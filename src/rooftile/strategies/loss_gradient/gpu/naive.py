@@ -1,4 +1,4 @@
-"""Rung 1, `naive`: one thread a row.
+"""`naive`: one thread a row.
 
 Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), sections 6.2.1 and 6.2.2.
 """
@@ -16,7 +16,6 @@ class Naive(GpuLossGradient):
     """Neighbouring threads read a whole row apart."""
 
     name = "naive"
-    order = 1
     summary = "one thread a row"
     tunables = (Tunable("BLOCK", (32, 64, 128, 256), 256),)
 

@@ -1,4 +1,4 @@
-"""Rung 3, `blas`: BLAS, on matrices in either order.
+"""`blas`: BLAS, on matrices in either order.
 
 The threads share the rows of the result; one row alone is one thread's work.
 
@@ -25,7 +25,6 @@ class Blas(HostStrategy):
 
     operation = "matmul"
     name = "blas"
-    order = 3
     summary = "the matrix product of BLAS, rows of the result on all cores"
     takes = features("transpose_a transpose_b")
 

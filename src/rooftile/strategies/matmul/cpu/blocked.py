@@ -1,4 +1,4 @@
-"""Rung 5, `blocked`: b packed into panels, blocks of terms in cache, a register block of rows.
+"""`blocked`: b packed into panels, blocks of terms in cache, a register block of rows.
 
 The kernel is that of `linear`: a block of rows x two vectors of columns is summed in registers over
 a block of terms that stays in cache.  Each call packs b into panels that are read in a row, on
@@ -46,7 +46,6 @@ class Blocked(HostStrategy):
 
     operation = "matmul"
     name = "blocked"
-    order = 5
     summary = "b packed into panels, blocks of terms in cache, rows blocked in registers"
     takes = features("transpose_a transpose_b")
 

@@ -1,4 +1,4 @@
-"""Rung 1, `loops`: one dot product for each element of the result, on one thread.
+"""`loops`: one dot product for each element of the result, on one thread.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 3.4.
 """
@@ -36,7 +36,6 @@ class Loops(ArrayStrategy):
 
     operation = "matmul"
     name = "loops"
-    order = 1
     parallel = False
     summary = "rows, columns, terms: one dot product an element, one thread"
     takes = features("transpose_a transpose_b")

@@ -1,4 +1,4 @@
-"""Rung 2, `orders`: the loops in the order rows, terms, columns, on one thread.
+"""`orders`: the loops in the order rows, terms, columns, on one thread.
 
 The same products as in `loops`.  But the innermost loop now walks along a row of b and a row of the
 result, which lie as they are read: the compiler makes vectors of it, and no element of b is
@@ -36,7 +36,6 @@ class Orders(ArrayStrategy):
 
     operation = "matmul"
     name = "orders"
-    order = 2
     parallel = False
     summary = "rows, terms, columns: the same loops in the order in which memory lies"
     takes = features("transpose_a")

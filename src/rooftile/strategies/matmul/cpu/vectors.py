@@ -1,4 +1,4 @@
-"""Rung 4, `vectors`: explicit vectors of columns, both matrices read as they lie.
+"""`vectors`: explicit vectors of columns, both matrices read as they lie.
 
 A register block of rows x vectors of columns is summed over a block of terms: a loaded vector of b
 serves every row of the block, a broadcast element of a every vector.  Nothing is packed, so that
@@ -45,7 +45,6 @@ class Vectors(HostStrategy):
 
     operation = "matmul"
     name = "vectors"
-    order = 4
     summary = "explicit vectors of columns, rows blocked in registers, nothing packed"
     takes = features("transpose_a transpose_b")
 

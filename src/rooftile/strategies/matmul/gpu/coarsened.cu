@@ -1,4 +1,4 @@
-// Rung 8, coarsened: a thread makes a strip of 1 x STRIP results, a tile apart from each other.
+// coarsened: a thread makes a strip of 1 x STRIP results, a tile apart from each other.
 //
 // In `tiled_any` the blocks of a row of tiles each load the same tiles of a.  Here one block makes
 // STRIP of these tiles, and a thread its element of each: a tile of a is loaded once for all, and a

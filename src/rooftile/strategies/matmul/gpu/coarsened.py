@@ -1,4 +1,4 @@
-"""Rung 8, `coarsened`: a thread makes a strip of 1 x 16 results.
+"""`coarsened`: a thread makes a strip of 1 x 16 results.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 6.3
 (thread coarsening).
@@ -17,7 +17,6 @@ class Coarsened(TiledMatmul):
     """Takes every problem."""
 
     name = "coarsened"
-    order = 8
     summary = "a strip of 1 x 16 results a thread: a's tiles are loaded once for all"
     tunables = (Tunable("TILE", (8, 16), 16), Tunable("STRIP", (2, 4, 8, 16), 16))
 

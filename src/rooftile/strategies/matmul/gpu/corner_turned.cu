@@ -1,4 +1,4 @@
-// Rung 5, corner_turned: tiles of a transposed matrix, loaded along its memory.
+// corner_turned: tiles of a transposed matrix, loaded along its memory.
 //
 // In `tiled_any` a thread loads the element that is its own in the tile, whichever way the matrix
 // lies: of a transposed one, neighbours load elements that are a row apart.  Here threads exchange

@@ -1,4 +1,4 @@
-"""Rung 5, `corner_turned`: tiles of a transposed matrix, loaded along its memory.
+"""`corner_turned`: tiles of a transposed matrix, loaded along its memory.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
 section 6.1 (corner turning).
@@ -17,7 +17,6 @@ class CornerTurned(SquareMatmul):
     """Takes problems with a transposed matrix."""
 
     name = "corner_turned"
-    order = 5
     summary = "tiles of a transposed matrix, loaded along its memory"
     tunables = (Tunable("TILE", (8, 16, 32), 16),)
 

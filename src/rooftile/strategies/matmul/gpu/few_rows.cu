@@ -1,4 +1,4 @@
-// Rung 11, few_rows: all rows of a at once, b once.
+// few_rows: all rows of a at once, b once.
 //
 // With few rows a tile of them is mostly empty, and b, each element of which is needed for one
 // multiply-add a row, must come from memory once: nothing else counts.  Of b[inner][columns] a thread

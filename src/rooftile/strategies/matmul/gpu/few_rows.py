@@ -1,4 +1,4 @@
-"""Rung 11, `few_rows`: all rows of a at once, b once.
+"""`few_rows`: all rows of a at once, b once.
 
 Source: Bell, Garland, "Implementing Sparse Matrix-Vector Multiplication on
 Throughput-Oriented Processors", SC09 (a warp a row), on a dense matrix.
@@ -32,7 +32,6 @@ class FewRows(GpuMatmul):
     """Takes up to eight rows; sums are the same in every run, in float32 whatever it reads."""
 
     name = "few_rows"
-    order = 11
     summary = "all rows at once, b once: for few rows"
     tunables = (
         Tunable("LANES", (8, 32, 64, 128, 256), 32),

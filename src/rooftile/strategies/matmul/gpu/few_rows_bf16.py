@@ -1,4 +1,4 @@
-"""Rung 13, `few_rows_bf16`: all rows at once, both matrices in bfloat16, in memory or rounded."""
+"""`few_rows_bf16`: all rows at once, both matrices in bfloat16, in memory or rounded."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ class FewRowsBf16(FewRows):
     """As `few_rows`, on numbers of bfloat16."""
 
     name = "few_rows_bf16"
-    order = 13
     source = "few_rows"
     precision = "bf16"
     narrow = "bf16"

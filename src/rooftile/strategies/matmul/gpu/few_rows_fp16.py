@@ -1,4 +1,4 @@
-"""Rung 12, `few_rows_fp16`: all rows at once, both matrices in float16, in memory or rounded."""
+"""`few_rows_fp16`: all rows at once, both matrices in float16, in memory or rounded."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ class FewRowsFp16(FewRows):
     """As `few_rows`, on numbers of float16."""
 
     name = "few_rows_fp16"
-    order = 12
     source = "few_rows"
     precision = "fp16"
     narrow = "fp16"

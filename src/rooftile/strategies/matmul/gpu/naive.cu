@@ -1,4 +1,4 @@
-// Rungs 1 and 2, naive and naive_transposed: a thread an element, everything from global memory.
+// naive and naive_transposed: a thread an element, everything from global memory.
 //
 // Threads along x make neighbours of a row.  They read one element of a at the same time, and
 // neighbours of b: a warp's load is one piece of memory.  With ALONG_ROWS they make neighbours of a

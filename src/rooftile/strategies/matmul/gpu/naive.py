@@ -1,4 +1,4 @@
-"""Rung 1, `naive`: a thread an element, everything from global memory.
+"""`naive`: a thread an element, everything from global memory.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 3.4.
 """
@@ -25,7 +25,6 @@ class Naive(TiledMatmul):
     """Threads along x make neighbours of a row."""
 
     name = "naive"
-    order = 1
     source = "naive"
     summary = "one thread an element, neighbours in a row, everything from global memory"
     tunables = (Tunable("BLOCK_X", (8, 16, 32, 64), 16), Tunable("BLOCK_Y", (1, 4, 8, 16), 16))

@@ -1,4 +1,4 @@
-"""Rung 2, `naive_transposed`: the same kernel with threads the other way round.
+"""`naive_transposed`: the same kernel with threads the other way round.
 
 Not faster than `naive` but slower: it shows what it costs where the loads and stores of a warp
 are not neighbours in memory.
@@ -16,7 +16,6 @@ class NaiveTransposed(Naive):
     """Threads along x make neighbours of a column."""
 
     name = "naive_transposed"
-    order = 2
     summary = "the same with neighbours in a column: what uncoalesced accesses cost"
     along_rows = True
 

@@ -1,4 +1,4 @@
-// Rung 7, rectangular: tiles of TILE_ROWS x TILE_COLUMNS results, a thread each.
+// rectangular: tiles of TILE_ROWS x TILE_COLUMNS results, a thread each.
 //
 // In a square tile each value of a and of b serves TILE threads.  Here a value of a serves
 // TILE_COLUMNS threads, one of b TILE_ROWS: a wide tile reads a less often, and whole lines of b.

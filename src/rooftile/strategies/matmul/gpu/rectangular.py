@@ -1,4 +1,4 @@
-"""Rung 7, `rectangular`: wide tiles, so that a passes less often.
+"""`rectangular`: wide tiles, so that a passes less often.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 5.4, with
 tiles of another shape.
@@ -18,7 +18,6 @@ class Rectangular(TiledMatmul):
     """Takes every problem."""
 
     name = "rectangular"
-    order = 7
     summary = "tiles of 16 x 64 results, so that a passes less often"
     tunables = (Tunable("TILE_ROWS", (4, 8, 16), 16), Tunable("TILE_COLUMNS", (32, 64, 128), 64))
 

@@ -1,4 +1,4 @@
-// Rung 10, register_tile: tiles in shared memory, and in each thread's registers.
+// register_tile: tiles in shared memory, and in each thread's registers.
 //
 // In `two_by_two` a value from shared memory serves two multiply-adds.  Here a thread keeps
 // RESULTS_R x RESULTS_C results in registers, so that a value serves RESULTS_C or RESULTS_R of

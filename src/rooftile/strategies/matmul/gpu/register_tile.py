@@ -1,4 +1,4 @@
-"""Rung 10, `register_tile`: joint tiling in registers and shared memory.
+"""`register_tile`: joint tiling in registers and shared memory.
 
 Source: Volkov, Demmel, "Benchmarking GPUs to Tune Dense Linear Algebra", SC08.
 """
@@ -29,7 +29,6 @@ class RegisterTile(TiledMatmul):
     """Tiles shrink where there would be too few of them."""
 
     name = "register_tile"
-    order = 10
     summary = "tiles in registers and shared memory, four neighbours a load"
     tunables = (
         Tunable("TILE_R", (32, 64, 128), 128),

@@ -1,4 +1,4 @@
-// Rung 6, strips: tiles a single term deep.
+// strips: tiles a single term deep.
 //
 // The limit of thin tiles: the threads of the block's first row load a strip of TILE elements down
 // a and one of TILE along b, and then all make one product each.  Global memory is read as seldom

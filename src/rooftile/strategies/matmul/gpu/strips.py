@@ -1,4 +1,4 @@
-"""Rung 6, `strips`: tiles a single term deep.
+"""`strips`: tiles a single term deep.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 5.4, with
 tiles of another shape.
@@ -17,7 +17,6 @@ class Strips(SquareMatmul):
     """Takes every problem."""
 
     name = "strips"
-    order = 6
     summary = "tiles a single term deep"
     tunables = (Tunable("TILE", (8, 16, 32), 16),)
 

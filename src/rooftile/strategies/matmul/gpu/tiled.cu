@@ -1,4 +1,4 @@
-// Rung 3, tiled: square tiles of both matrices in shared memory, where tiles divide all sizes.
+// tiled: square tiles of both matrices in shared memory, where tiles divide all sizes.
 //
 // In `naive`, every element of a and of b is read again for each result that needs it.  Here a
 // block makes TILE x TILE results; its threads load a tile of each matrix together, and each value

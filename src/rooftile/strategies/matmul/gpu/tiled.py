@@ -1,4 +1,4 @@
-"""Rung 3, `tiled`: square tiles in shared memory, where tiles divide all sizes.
+"""`tiled`: square tiles in shared memory, where tiles divide all sizes.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 5.4.
 """
@@ -14,7 +14,6 @@ class Tiled(TiledAny):
     """Takes sizes that tiles divide: there it guards nothing."""
 
     name = "tiled"
-    order = 3
     summary = "square tiles in shared memory, where tiles divide all sizes"
     tunables = (Tunable("TILE", (8, 16, 32), 16),)
 

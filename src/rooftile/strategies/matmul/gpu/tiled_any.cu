@@ -1,4 +1,4 @@
-// Rung 4, tiled_any: tiles in shared memory for sizes that no tile divides.
+// tiled_any: tiles in shared memory for sizes that no tile divides.
 //
 // As `tiled`, but tiles hang over the edges.  A thread whose result lies outside still loads what
 // others need, so there are three guards and not one: of the element of a, of the element of b, and

@@ -1,4 +1,4 @@
-"""Rung 4, `tiled_any`: square tiles in shared memory, for sizes that no tile divides.
+"""`tiled_any`: square tiles in shared memory, for sizes that no tile divides.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 5.5.
 """
@@ -17,7 +17,6 @@ class TiledAny(SquareMatmul):
     """A value that was read from global memory serves TILE threads."""
 
     name = "tiled_any"
-    order = 4
     summary = "square tiles in shared memory, for any sizes"
     tunables = (Tunable("TILE", (8, 16, 32), 16),)
 

@@ -1,4 +1,4 @@
-// Rung 9, two_by_two: a thread makes 2 x 2 results.
+// two_by_two: a thread makes 2 x 2 results.
 //
 // In `tiled_any` each multiply-add waits for two reads of shared memory.  Here a thread reads two
 // values of each tile for four multiply-adds.  Its results lie half a tile apart, so that

@@ -1,4 +1,4 @@
-"""Rung 9, `two_by_two`: a thread makes 2 x 2 results.
+"""`two_by_two`: a thread makes 2 x 2 results.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 6.3
 (thread coarsening), in both directions.
@@ -17,7 +17,6 @@ class TwoByTwo(TiledMatmul):
     """Takes every problem."""
 
     name = "two_by_two"
-    order = 9
     summary = "2 x 2 results a thread: half of the reads of shared memory"
     tunables = (Tunable("HALF", (8, 16), 16),)
 

@@ -1,4 +1,4 @@
-// Rung 33, warps_terms: every warp of a block sums up terms of its own.
+// warps_terms: every warp of a block sums up terms of its own.
 //
 // Of a small product `register_tile` has few tiles, and few warps in each, which load a few terms
 // after another and wait for all of them.  Here tiles are small, all of a block's warps make the

@@ -1,4 +1,4 @@
-"""Rung 33, `warps_terms`: small tiles, each by all warps of a block, for small products."""
+"""`warps_terms`: small tiles, each by all warps of a block, for small products."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ class WarpsTerms(TiledMatmul):
     """Takes every problem."""
 
     name = "warps_terms"
-    order = 33
     summary = "small tiles, each by all warps of a block, a warp its own terms"
     tunables = (Tunable("WARPS", (4, 8), 8),)
 

@@ -1,4 +1,4 @@
-"""Rung 1, `loops`: one dot product for each row, on one thread."""
+"""`loops`: one dot product for each row, on one thread."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ class Loops(ArrayStrategy):
 
     operation = "matvec"
     name = "loops"
-    order = 1
     parallel = False
     summary = "one dot product a row, one thread"
     takes = features("transpose")

@@ -1,4 +1,4 @@
-"""Rung 2, `vectors`: explicit vectors of rows on all cores, the matrix read once as it lies.
+"""`vectors`: explicit vectors of rows on all cores, the matrix read once as it lies.
 
 This is the product of a matrix of one row, x, with a: that of `matmul` for few rows.  Of a[rows,
 columns], squares are transposed in registers on their way to the sums; a[columns, rows] is read in
@@ -23,7 +23,6 @@ class Vectors(HostStrategy):
 
     operation = "matvec"
     name = "vectors"
-    order = 2
     summary = "explicit vectors of rows on all cores, the matrix read once as it lies"
     takes = features("transpose")
 

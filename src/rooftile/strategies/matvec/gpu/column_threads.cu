@@ -1,4 +1,4 @@
-// Rung 2, column_threads: a thread a column, sums by atomics.
+// column_threads: a thread a column, sums by atomics.
 //
 // In `row_threads` neighbours read a row apart.  Here they read neighbours of a row, and each keeps
 // its element of x in a register; but now every product is added to y in global memory, where all

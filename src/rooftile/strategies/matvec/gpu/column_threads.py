@@ -1,4 +1,4 @@
-"""Rung 2, `column_threads`: a thread a column, sums by atomics.
+"""`column_threads`: a thread a column, sums by atomics.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 9.2
 (atomic operations).
@@ -19,7 +19,6 @@ class ColumnThreads(GpuMatvec):
     """Neighbours read neighbours of a row."""
 
     name = "column_threads"
-    order = 2
     atomic = True
     summary = "a thread a column, every product added to y by an atomic"
     tunables = (Tunable("BLOCK", (32, 64, 128, 256), 128), Tunable("RUNS", (1, 16, 256), 16))

@@ -1,4 +1,4 @@
-// Rung 1, row_threads: a thread a row.
+// row_threads: a thread a row.
 //
 // The textbook's first kernel.  Neighbours read elements of a that are a row apart, and all read one
 // element of x.  Where a lies transposed the same threads read neighbours in memory.

@@ -1,4 +1,4 @@
-"""Rung 1, `row_threads`: a thread a row.
+"""`row_threads`: a thread a row.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
 chapter 3, exercise 2.
@@ -19,7 +19,6 @@ class RowThreads(GpuMatvec):
     """A thread walks along its own row."""
 
     name = "row_threads"
-    order = 1
     summary = "a thread a row"
     tunables = (Tunable("BLOCK", (32, 64, 128, 256), 64),)
 

@@ -1,4 +1,4 @@
-// Rung 4, shared_x: a thread a row, x in shared memory tile by tile.
+// shared_x: a thread a row, x in shared memory tile by tile.
 //
 // In `row_threads` every thread reads all of x from global memory.  Here a block brings a tile of x
 // to shared memory once for its rows.

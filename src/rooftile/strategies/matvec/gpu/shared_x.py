@@ -1,4 +1,4 @@
-"""Rung 4, `shared_x`: a thread a row, x in shared memory tile by tile.
+"""`shared_x`: a thread a row, x in shared memory tile by tile.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 5.4, on a
 vector.
@@ -19,7 +19,6 @@ class SharedX(GpuMatvec):
     """A thread walks along its own row, x in shared memory."""
 
     name = "shared_x"
-    order = 4
     summary = "a thread a row, x in shared memory tile by tile"
     tunables = (Tunable("BLOCK", (32, 64, 128, 256), 64),)
 

@@ -1,4 +1,4 @@
-// Rung 6, strips: of a transposed matrix, a strip of rows a block, a share of the columns a part.
+// strips: of a transposed matrix, a strip of rows a block, a share of the columns a part.
 //
 // In `row_threads` a transposed matrix is read along its memory, but by one thread a row: too few to
 // keep memory busy.  Here a thread has four neighbouring rows, which one load brings, and a share of

@@ -1,4 +1,4 @@
-"""Rung 6, `strips`: of a transposed matrix, strips of rows and parts of columns.
+"""`strips`: of a transposed matrix, strips of rows and parts of columns.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 6.3
 (thread coarsening), on a vector.
@@ -14,7 +14,6 @@ class Strips(FewRowsMatvec):
     """See `rooftile.strategies.matmul.gpu.few_rows`."""
 
     name = "strips"
-    order = 6
     summary = "of a transposed matrix, strips of rows and parts of columns"
 
     def limits(self, problem: Matvec) -> str | None:

@@ -1,4 +1,4 @@
-// Rung 3, two_dimensional: a tile of a a block, sums by atomics in shared memory first.
+// two_dimensional: a tile of a a block, sums by atomics in shared memory first.
 //
 // In `column_threads` each product is an atomic in global memory.  Here a block has ROWS rows of a,
 // and of each row a segment of SEGMENT columns: a thread adds up a share of one row's segment, then

@@ -1,4 +1,4 @@
-"""Rung 3, `two_dimensional`: a tile of a a block, sums by atomics in shared memory first.
+"""`two_dimensional`: a tile of a a block, sums by atomics in shared memory first.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 9.4
 (privatization).
@@ -19,7 +19,6 @@ class TwoDimensional(GpuMatvec):
     """A row's sum of a block is made in shared memory."""
 
     name = "two_dimensional"
-    order = 3
     atomic = True
     summary = "tiles of a, sums by atomics in shared memory, then in global memory"
     tunables = (

@@ -1,4 +1,4 @@
-// Rung 5, warp_rows: a team of threads a row.
+// warp_rows: a team of threads a row.
 //
 // In `row_threads` neighbours read elements a row apart.  Here a team of TEAM threads walks along one
 // row, so that neighbours read neighbours, four at a time and AHEAD loads at once, and a tree in

@@ -1,4 +1,4 @@
-"""Rung 5, `warp_rows`: a team of threads a row, joined by a tree.
+"""`warp_rows`: a team of threads a row, joined by a tree.
 
 Source: Bell, Garland, "Implementing Sparse Matrix-Vector Multiplication on
 Throughput-Oriented Processors", SC09 (a warp a row), on a dense matrix.
@@ -16,7 +16,6 @@ class WarpRows(FewRowsMatvec):
     """See `rooftile.strategies.matmul.gpu.few_rows`."""
 
     name = "warp_rows"
-    order = 5
     summary = "a team of threads a row, joined by a tree"
     takes = frozenset()
 

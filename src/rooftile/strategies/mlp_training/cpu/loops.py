@@ -1,4 +1,4 @@
-"""Rung 1, `loops`: neurons, and the inputs of each, one after the other.
+"""`loops`: neurons, and the inputs of each, one after the other.
 
 Source: Rumelhart, Hinton, Williams, "Learning representations by back-propagating errors",
 Nature 323 (1986).
@@ -13,7 +13,6 @@ class Loops(Unrolled):
     """Takes every problem."""
 
     name = "loops"
-    order = 1
     summary = "neurons, and the inputs of each, one after the other"
     rounds = 1
 

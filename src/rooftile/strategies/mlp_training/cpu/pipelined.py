@@ -1,4 +1,4 @@
-"""Rung 11, `pipelined`: the next row's first layer is summed before this row's step.
+"""`pipelined`: the next row's first layer is summed before this row's step.
 
 A step needs the weights that the one before has left, so rows cannot be computed beside each other.
 But what a step does to the first layer is known in form: ``(W - g x^T) n = W n - g (x n)``.  So the
@@ -15,7 +15,6 @@ class Pipelined(LaneANeuron):
     """float32, layers no wider than a vector, without softplus."""
 
     name = "pipelined"
-    order = 11
     summary = "the next row's first layer is summed before this row's step, and corrected after it"
     ahead = True
 

@@ -1,4 +1,4 @@
-"""Rung 9, `registers`: every loop written out, every weight a variable of its own.
+"""`registers`: every loop written out, every weight a variable of its own.
 
 A step has no index and no branch left, and the compiler knows which weights are used together:
 they stay in registers, or at fixed places of the stack, from step to step.
@@ -18,7 +18,6 @@ class Registers(OneThread):
     """Takes up to 400 weights."""
 
     name = "registers"
-    order = 9
     summary = "every loop written out, every weight a variable of its own"
     flags = "contract"
 

@@ -1,4 +1,4 @@
-"""Rung 8, `threads_16`: 16 threads share the loops of each layer.
+"""`threads_16`: 16 threads share the loops of each layer.
 
 They wait for each other some twenty times a row, and have a few products each in between.
 """
@@ -12,7 +12,6 @@ class Threads16(SharedLoops):
     """Takes every problem."""
 
     name = "threads_16"
-    order = 8
     summary = "16 threads share the loops of each layer"
     threads = 16
 

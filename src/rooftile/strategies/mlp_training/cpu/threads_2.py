@@ -1,4 +1,4 @@
-"""Rung 5, `threads_2`: 2 threads share the loops of each layer.
+"""`threads_2`: 2 threads share the loops of each layer.
 
 They wait for each other some twenty times a row, and have a few products each in between.
 """
@@ -12,7 +12,6 @@ class Threads2(SharedLoops):
     """Takes every problem."""
 
     name = "threads_2"
-    order = 5
     summary = "2 threads share the loops of each layer"
     threads = 2
 

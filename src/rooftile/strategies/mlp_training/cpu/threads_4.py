@@ -1,4 +1,4 @@
-"""Rung 6, `threads_4`: 4 threads share the loops of each layer.
+"""`threads_4`: 4 threads share the loops of each layer.
 
 They wait for each other some twenty times a row, and have a few products each in between.
 """
@@ -12,7 +12,6 @@ class Threads4(SharedLoops):
     """Takes every problem."""
 
     name = "threads_4"
-    order = 6
     summary = "4 threads share the loops of each layer"
     threads = 4
 

@@ -1,4 +1,4 @@
-"""Rung 7, `threads_8`: 8 threads share the loops of each layer.
+"""`threads_8`: 8 threads share the loops of each layer.
 
 They wait for each other some twenty times a row, and have a few products each in between.
 """
@@ -12,7 +12,6 @@ class Threads8(SharedLoops):
     """Takes every problem."""
 
     name = "threads_8"
-    order = 7
     summary = "8 threads share the loops of each layer"
     threads = 8
 

@@ -1,4 +1,4 @@
-"""Rung 2, `unrolled_2`: 2 rounds of the inner loops written out.
+"""`unrolled_2`: 2 rounds of the inner loops written out.
 
 This takes the counting from the loops.  Layers of a handful of neurons have little to unroll.
 """
@@ -12,7 +12,6 @@ class Unrolled2(Unrolled):
     """Takes every problem."""
 
     name = "unrolled_2"
-    order = 2
     summary = "2 rounds of the inner loops written out"
     rounds = 2
 

@@ -1,4 +1,4 @@
-"""Rung 3, `unrolled_4`: 4 rounds of the inner loops written out.
+"""`unrolled_4`: 4 rounds of the inner loops written out.
 
 This takes the counting from the loops.  Layers of a handful of neurons have little to unroll.
 """
@@ -12,7 +12,6 @@ class Unrolled4(Unrolled):
     """Takes every problem."""
 
     name = "unrolled_4"
-    order = 3
     summary = "4 rounds of the inner loops written out"
     rounds = 4
 

@@ -1,4 +1,4 @@
-"""Rung 4, `unrolled_8`: 8 rounds of the inner loops written out.
+"""`unrolled_8`: 8 rounds of the inner loops written out.
 
 This takes the counting from the loops.  Layers of a handful of neurons have little to unroll.
 """
@@ -12,7 +12,6 @@ class Unrolled8(Unrolled):
     """Takes every problem."""
 
     name = "unrolled_8"
-    order = 4
     summary = "8 rounds of the inner loops written out"
     rounds = 8
 

@@ -1,4 +1,4 @@
-"""Rung 10, `vectors`: a lane a neuron; a layer is a vector, and so are its weights' columns and
+"""`vectors`: a lane a neuron; a layer is a vector, and so are its weights' columns and
 rows, which stay in registers."""
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ class Vectors(LaneANeuron):
     """float32, layers no wider than a vector, without softplus."""
 
     name = "vectors"
-    order = 10
     summary = "a lane a neuron, the weights in registers as columns and as rows"
     ahead = False
 

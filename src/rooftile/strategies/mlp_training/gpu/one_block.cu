@@ -1,4 +1,4 @@
-// Rung 1, one_block: one block takes all steps of all epochs, a thread a neuron.
+// one_block: one block takes all steps of all epochs, a thread a neuron.
 //
 // A step waits for the one before, so other blocks would have nothing to do.  The weights stay in
 // shared memory from the first step to the last; the threads meet behind each layer.

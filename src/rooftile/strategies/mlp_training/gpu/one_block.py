@@ -1,4 +1,4 @@
-"""Rung 1, `one_block`: one block takes all steps of all epochs, with the weights in shared memory.
+"""`one_block`: one block takes all steps of all epochs, with the weights in shared memory.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 5.3.
 """
@@ -18,7 +18,6 @@ class OneBlock(GpuStrategy):
 
     operation = "mlp_training"
     name = "one_block"
-    order = 1
     summary = "one block takes all steps, with the weights in shared memory"
     tunables = (Tunable("BLOCK", (32, 64, 128), 32),)
 

@@ -1,4 +1,4 @@
-"""Rung 1, `loops`: one element after the other, on one thread."""
+"""`loops`: one element after the other, on one thread."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ class Loops(HostStrategy):
 
     operation = "partition"
     name = "loops"
-    order = 1
     parallel = False
     summary = "one part, on one thread"
     takes = features("dtype:*")

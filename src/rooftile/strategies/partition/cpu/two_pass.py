@@ -1,4 +1,4 @@
-"""Rung 2, `two_pass`: what goes before the pivot is counted in parts, then all move, by all cores.
+"""`two_pass`: what goes before the pivot is counted in parts, then all move, by all cores.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 11.6.
 """
@@ -29,7 +29,6 @@ class TwoPass(HostStrategy):
 
     operation = "partition"
     name = "two_pass"
-    order = 2
     summary = "what goes before the pivot is counted in parts, then all move, by all cores"
     takes = features("dtype:*")
 

@@ -1,4 +1,4 @@
-// Rung 1, three_launches: how many elements of each section go before the pivot, the scan of that,
+// three_launches: how many elements of each section go before the pivot, the scan of that,
 // and then all elements to their places.
 //
 // An element that goes before the pivot comes behind those before it that do too; another one comes

@@ -1,4 +1,4 @@
-"""Rung 1, `three_launches`: what goes before the pivot is counted, counts are scanned, all move.
+"""`three_launches`: what goes before the pivot is counted, counts are scanned, all move.
 
 Source: Blelloch, "Prefix Sums and Their Applications" (CMU-CS-90-190, 1990), section 1.5.
 """
@@ -22,7 +22,6 @@ class ThreeLaunches(InSections):
 
     operation = "partition"
     name = "three_launches"
-    order = 1
     summary = "what goes before the pivot is counted, counts are scanned, all move"
     takes = features("dtype:*")
     summing = "move"

@@ -1,4 +1,4 @@
-"""Rung 1, `loops`: one element after the other, on one thread."""
+"""`loops`: one element after the other, on one thread."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ class Loops(ArrayStrategy):
 
     operation = "permute_columns"
     name = "loops"
-    order = 1
     parallel = False
     summary = "one element after the other, on one thread"
     takes = features("dtype:*")

@@ -1,4 +1,4 @@
-// Rung 1, naive: a thread an element.
+// naive: a thread an element.
 //
 // Neighbouring threads write neighbours and read wherever the index sends them.  Every row's
 // threads read the index anew.

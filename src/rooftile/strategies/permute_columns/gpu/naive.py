@@ -1,4 +1,4 @@
-"""Rung 1, `naive`: a thread an element."""
+"""`naive`: a thread an element."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ class Naive(GpuPermuteColumns):
     """Takes every problem."""
 
     name = "naive"
-    order = 1
     summary = "a thread an element: writes are coalesced, reads wherever the index sends them"
     tunables = (Tunable("ACROSS", (32, 64, 128), 32), Tunable("DOWN", (1, 4, 8), 8))
 

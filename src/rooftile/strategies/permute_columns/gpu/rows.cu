@@ -1,4 +1,4 @@
-// Rung 3, rows: a block brings a whole row to shared memory and picks from there.
+// rows: a block brings a whole row to shared memory and picks from there.
 //
 // In `shared_index` a warp's load touches a sector for every element, and neighbouring elements are
 // asked for by other warps.  Here a row is read once, by neighbours, and its elements are picked

@@ -1,4 +1,4 @@
-"""Rung 3, `rows`: a block brings a whole row to shared memory and picks from there."""
+"""`rows`: a block brings a whole row to shared memory and picks from there."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ class Rows(GpuPermuteColumns):
     """Takes problems whose rows fit into shared memory."""
 
     name = "rows"
-    order = 3
     summary = "whole rows in shared memory, picked from there: reads of x are coalesced"
     tunables = (
         Tunable("BLOCK", (32, 64, 128, 256, 512, 1024), 256),

@@ -1,4 +1,4 @@
-// Rung 2, shared_index: a block keeps its part of the index in shared memory, for many rows.
+// shared_index: a block keeps its part of the index in shared memory, for many rows.
 //
 // What it removes: a load of the index for every element.  The reads of x stay as they are.
 //

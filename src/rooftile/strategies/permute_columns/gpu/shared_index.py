@@ -1,4 +1,4 @@
-"""Rung 2, `shared_index`: a block keeps its part of the index in shared memory."""
+"""`shared_index`: a block keeps its part of the index in shared memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ class SharedIndex(GpuPermuteColumns):
     """Takes every problem."""
 
     name = "shared_index"
-    order = 2
     summary = "the index of a block's columns in shared memory, for many rows"
     tunables = (
         Tunable("ACROSS", (32, 64, 128), 32),

@@ -1,4 +1,4 @@
-"""Rung 1, `loops`: one window after the other, one thread.
+"""`loops`: one window after the other, one thread.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
 section 16.2 (the subsampling layer).
@@ -13,7 +13,6 @@ class Loops(Textbook):
     """One output at a time, on one core."""
 
     name = "loops"
-    order = 1
     summary = "one window after the other, one thread"
     parallel = False
 

@@ -1,4 +1,4 @@
-"""Rung 3, `rows`: whole rows at a time, vertically first, then horizontally.
+"""`rows`: whole rows at a time, vertically first, then horizontally.
 
 The rows of a window are folded into one, which vectorises along the width whatever
 the window.  Only that one row is left to fold horizontally.  (Of a weighted sum no two
@@ -29,7 +29,6 @@ class Rows(CpuStrategy):
 
     operation = "pool2d"
     name = "rows"
-    order = 3
     summary = "whole rows, vertically then horizontally, auto-vectorised"
     takes = features("bias pool.activation:*")
 

@@ -1,4 +1,4 @@
-"""Rung 2, `threads`: one window after the other, result rows spread over the cores."""
+"""`threads`: one window after the other, result rows spread over the cores."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ class Threads(Textbook):
     """The same loops as `loops`; the work is shared by all cores."""
 
     name = "threads"
-    order = 2
     summary = "the same loops over a pool of threads"
 
 

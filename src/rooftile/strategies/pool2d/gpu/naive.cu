@@ -1,4 +1,4 @@
-// Rung 1, naive: one thread makes one output, everything from global memory.
+// naive: one thread makes one output, everything from global memory.
 //
 // x[images][CHANNELS][HEIGHT][WIDTH], out[images][CHANNELS][ROWS][COLUMNS]; parameters: see pool2d.h.
 // Grid: x over the results.

@@ -1,4 +1,4 @@
-"""Rung 1, `naive`: one thread an output, everything from global memory.
+"""`naive`: one thread an output, everything from global memory.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
 section 16.2 (subsampling after a convolution).
@@ -21,7 +21,6 @@ class Naive(GpuPool2d):
     """Each thread walks its own window; neighbours' reads lie a stride apart."""
 
     name = "naive"
-    order = 1
     summary = "one thread an output, everything from global memory"
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 256),)
 

@@ -1,4 +1,4 @@
-// Rung 2, vector_rows: one thread makes four neighbouring outputs of a row.
+// vector_rows: one thread makes four neighbouring outputs of a row.
 //
 // Neighbours in `naive` read words a stride apart, so that every load of a warp uses some of the
 // bytes that it moves, and the next load the rest.  Here a thread reads what its four

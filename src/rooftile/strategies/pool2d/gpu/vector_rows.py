@@ -1,4 +1,4 @@
-"""Rung 2, `vector_rows`: four neighbouring outputs a thread, read as vectors.
+"""`vector_rows`: four neighbouring outputs a thread, read as vectors.
 
 Source: NVIDIA, "CUDA C++ Best Practices Guide", section 10.2.1 (coalesced access); Luitjens,
 "CUDA Pro Tip: Increase Performance with Vectorized Memory Access", 2013.
@@ -24,7 +24,6 @@ class VectorRows(GpuPool2d):
     """Takes images whose rows begin on 16 bytes."""
 
     name = "vector_rows"
-    order = 2
     summary = "four neighbouring outputs a thread, inputs and outputs as vectors"
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 128),)
 

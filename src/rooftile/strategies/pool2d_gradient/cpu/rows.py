@@ -1,4 +1,4 @@
-"""Rung 3, `rows`: the winners of windows beside each other are found at once, without a jump.
+"""`rows`: the winners of windows beside each other are found at once, without a jump.
 
 Comparing and selecting becomes vectors; only then are a row's gradients put where its winners
 stand.  The window and its horizontal stride are written out.  A unit is a plane.
@@ -26,7 +26,6 @@ class Rows(ArrayStrategy):
 
     operation = "pool2d_gradient"
     name = "rows"
-    order = 3
     summary = "the winners of a row of windows at once, compared and selected in vectors"
 
     def limits(self, problem: Pool2dGradient) -> str | None:

@@ -1,4 +1,4 @@
-// Rung 2, cells: one thread writes the gradients of one window and of what lies behind it.
+// cells: one thread writes the gradients of one window and of what lies behind it.
 //
 // In `naive`, every element of a window finds its winner again.  Windows that do not overlap cut the
 // image into cells of STRIDE_Y x STRIDE_X elements, each with one window at most; a thread finds the

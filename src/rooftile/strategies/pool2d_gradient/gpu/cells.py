@@ -1,4 +1,4 @@
-"""Rung 2, `cells`: one thread a window and what lies between it and the next.
+"""`cells`: one thread a window and what lies between it and the next.
 
 Source: Scherer, Müller, Behnke, "Evaluation of Pooling Operations in Convolutional Architectures",
 ICANN 2010.
@@ -16,7 +16,6 @@ class Cells(GpuPool2dGradient):
     """Takes windows that do not overlap: then no element gets more than one gradient."""
 
     name = "cells"
-    order = 2
     summary = "one thread a window, which finds its winner once and writes all of its cell"
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 128),)
 

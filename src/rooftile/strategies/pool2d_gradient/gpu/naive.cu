@@ -1,4 +1,4 @@
-// Rung 1, naive: one thread sums up what all windows bring to one element.
+// naive: one thread sums up what all windows bring to one element.
 //
 // x[planes][HEIGHT][WIDTH], dy[planes][ROWS][COLUMNS], dx[planes][HEIGHT][WIDTH].
 // Grid: x over the elements of dx.

@@ -1,4 +1,4 @@
-"""Rung 1, `naive`: one thread an element, which looks at every window that it is part of.
+"""`naive`: one thread an element, which looks at every window that it is part of.
 
 Source: Scherer, Müller, Behnke, "Evaluation of Pooling Operations in Convolutional Architectures",
 ICANN 2010.
@@ -15,7 +15,6 @@ class Naive(GpuPool2dGradient):
     """Every element of a window finds its winner again."""
 
     name = "naive"
-    order = 1
     summary = "one thread an element, which finds the winners of all its windows"
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 256),)
 

@@ -1,4 +1,4 @@
-"""Rung 1, `loops`: one window after the other, on one thread.
+"""`loops`: one window after the other, on one thread.
 
 Source: Scherer, Müller, Behnke, "Evaluation of Pooling Operations in Convolutional Architectures",
 ICANN 2010.
@@ -31,7 +31,6 @@ class Loops(ArrayStrategy):
 
     operation = "pool2d_winners"
     name = "loops"
-    order = 1
     parallel = False
     summary = "one window after the other, on one thread"
 

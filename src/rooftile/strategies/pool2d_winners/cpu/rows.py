@@ -1,4 +1,4 @@
-"""Rung 3, `rows`: windows beside each other at once, without a jump.
+"""`rows`: windows beside each other at once, without a jump.
 
 The winners of a row of windows are found by comparing and selecting, which becomes vectors.  The
 window and its horizontal stride are written out.  A unit is a plane.
@@ -24,7 +24,6 @@ class Rows(ArrayStrategy):
 
     operation = "pool2d_winners"
     name = "rows"
-    order = 3
     summary = "a row of windows at once, compared and selected in vectors"
 
     def limits(self, problem: Pool2dWinners) -> str | None:

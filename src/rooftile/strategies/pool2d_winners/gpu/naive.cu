@@ -1,4 +1,4 @@
-// Rung 1, naive: one thread finds the winner of one window, everything from global memory.
+// naive: one thread finds the winner of one window, everything from global memory.
 //
 // x[planes][HEIGHT][WIDTH], y[planes][ROWS][COLUMNS], where[planes][ROWS][COLUMNS].
 // Grid: x over the windows.

@@ -1,4 +1,4 @@
-"""Rung 1, `naive`: one thread a window, everything from global memory.
+"""`naive`: one thread a window, everything from global memory.
 
 Source: Scherer, Müller, Behnke, "Evaluation of Pooling Operations in Convolutional Architectures",
 ICANN 2010.
@@ -15,7 +15,6 @@ class Naive(GpuPool2dWinners):
     """Each thread walks its own window; neighbours' reads lie a stride apart."""
 
     name = "naive"
-    order = 1
     summary = "one thread a window, everything from global memory"
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 256),)
 

@@ -1,4 +1,4 @@
-// Rung 2, vector_rows: one thread finds the winners of four neighbouring windows of a row.
+// vector_rows: one thread finds the winners of four neighbouring windows of a row.
 //
 // Neighbours in `naive` read words a stride apart, and overlapping windows read words again.  Here a
 // thread reads what its four windows cover as whole vectors of four, each once.  What it removes:

@@ -1,4 +1,4 @@
-"""Rung 3, `accumulators`: many independent accumulators, on one thread.
+"""`accumulators`: many independent accumulators, on one thread.
 
 A sum that is made one addition after the other takes an addition's latency for each element: the
 next one needs its result.  Independent accumulators leave the processor something to do meanwhile,
@@ -28,7 +28,6 @@ class Accumulators(HostStrategy):
 
     operation = "reduce"
     name = "accumulators"
-    order = 3
     parallel = False
     summary = "many independent accumulators, and so vectors, on one thread"
     takes = features("axis dtype:* operator:*")

@@ -1,4 +1,4 @@
-"""Rung 2, `pairwise`: sums of sums, as a tree; the error grows with the tree's height only.
+"""`pairwise`: sums of sums, as a tree; the error grows with the tree's height only.
 
 Neighbours are combined and never out of order, so that an operator need not be commutative.
 
@@ -57,7 +57,6 @@ class Pairwise(HostStrategy):
 
     operation = "reduce"
     name = "pairwise"
-    order = 2
     summary = "sums of sums, as a tree, the results shared out over the cores"
     takes = features("axis dtype:* operator.commutative operator:*")
 

@@ -1,4 +1,4 @@
-"""Rung 4, `vectors`: the same accumulators, the segments shared out over the cores."""
+"""`vectors`: the same accumulators, the segments shared out over the cores."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ class Vectors(Accumulators):
     """Takes every problem whose elements may be combined in any order."""
 
     name = "vectors"
-    order = 4
     parallel = True
     summary = "segments over the cores, vectors of accumulators in each"
 

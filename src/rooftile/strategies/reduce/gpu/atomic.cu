@@ -1,4 +1,4 @@
-// Rung 8, atomic: persistent blocks, whose partial results meet in the result itself.
+// atomic: persistent blocks, whose partial results meet in the result itself.
 //
 // In `persistent`, a second kernel joins the partial results.  Here each block combines its own with
 // the result by one atomic, after `clear` has made that the identity.  What it removes: the partial

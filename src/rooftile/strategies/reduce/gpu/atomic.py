@@ -1,4 +1,4 @@
-"""Rung 8, `atomic`: one atomic a resident block.
+"""`atomic`: one atomic a resident block.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 10.7.
 """
@@ -20,7 +20,6 @@ class Atomic(PersistentReduce):
     """The last bits of a sum of floating-point numbers differ from run to run."""
 
     name = "atomic"
-    order = 8
     atomic = True
     summary = "one atomic a resident block: the result depends on the run"
     takes = features("axis dtype:int32 operator:*")

@@ -1,4 +1,4 @@
-// Rung 5, coarsened: each thread combines LOADS elements before the tree.
+// coarsened: each thread combines LOADS elements before the tree.
 //
 // In `tree`, half of the threads are idle after the first pass, and the tree's barriers come for
 // every two elements a thread.  Here a thread combines LOADS elements in its register, a block's

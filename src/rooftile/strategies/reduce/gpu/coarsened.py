@@ -1,4 +1,4 @@
-"""Rung 5, `coarsened`: several elements a thread before the tree.
+"""`coarsened`: several elements a thread before the tree.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 10.8.
 """
@@ -17,7 +17,6 @@ class Coarsened(TiledReduce):
     """Results are the same in every run."""
 
     name = "coarsened"
-    order = 5
     summary = "several elements a thread before the tree"
     tunables = (*TiledReduce.tunables, Tunable("LOADS", (2, 4, 8, 16, 32), 8))
 

@@ -1,4 +1,4 @@
-"""Rung 11, `columns`: an axis that is not the last, neighbouring columns by neighbouring threads.
+"""`columns`: an axis that is not the last, neighbouring columns by neighbouring threads.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 6.1
 (coalescing).
@@ -28,7 +28,6 @@ class Columns(GpuReduce):
     """Takes every axis but the last."""
 
     name = "columns"
-    order = 11
     summary = "neighbouring columns a vector each, several rows in flight a thread"
     tunables = (
         Tunable("THREADS", (64, 128, 256, 512), 256),

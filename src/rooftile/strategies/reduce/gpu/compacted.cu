@@ -1,4 +1,4 @@
-// Rung 3, compacted: the same tree, its threads without gaps between them.
+// compacted: the same tree, its threads without gaps between them.
 //
 // In `interleaved`, warps stay at work for a few threads.  Here thread t takes the t-th pair of a
 // pass, so that warps retire whole.  What it removes: divergence.  What it costs: the threads of a

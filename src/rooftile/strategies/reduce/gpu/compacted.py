@@ -1,4 +1,4 @@
-"""Rung 3, `compacted`: the tree of neighbours, by the first threads of the block.
+"""`compacted`: the tree of neighbours, by the first threads of the block.
 
 Source: Harris, "Optimizing Parallel Reduction in CUDA" (NVIDIA, 2007), reduction 2.
 """
@@ -18,7 +18,6 @@ class Compacted(TiledReduce):
     """Neighbours are combined, and never out of order."""
 
     name = "compacted"
-    order = 3
     summary = "the same tree by the first threads: no divergence, but bank conflicts"
     takes = features("axis dtype:* operator.commutative operator:*")
 

@@ -1,4 +1,4 @@
-// Rung 2, interleaved: a block joins neighbours in shared memory, then neighbours' neighbours.
+// interleaved: a block joins neighbours in shared memory, then neighbours' neighbours.
 //
 // In `naive`, few rows leave the device idle, and neighbouring threads read a row apart.  Here a
 // block of THREADS threads brings twice as many elements, and joins them by a tree; the partial

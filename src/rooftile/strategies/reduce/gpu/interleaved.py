@@ -1,4 +1,4 @@
-"""Rung 2, `interleaved`: a tree in shared memory, whose threads at work lie ever farther apart.
+"""`interleaved`: a tree in shared memory, whose threads at work lie ever farther apart.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., sections 10.3
 and 10.4 (the simple tree and its divergence).
@@ -19,7 +19,6 @@ class Interleaved(TiledReduce):
     """Neighbours are combined, and never out of order."""
 
     name = "interleaved"
-    order = 2
     summary = "two elements a thread, joined by a tree of neighbours in shared memory"
     takes = features("axis dtype:* operator.commutative operator:*")
 

@@ -1,4 +1,4 @@
-// Rung 10, last_block: the block that is the last to end joins the partial results.  CUDA only.
+// last_block: the block that is the last to end joins the partial results.  CUDA only.
 //
 // In `vectors`, a second kernel joins them, which begins when the first has ended.  Here each block
 // draws a ticket after it has written its partial result; who draws the last one finds all of them,

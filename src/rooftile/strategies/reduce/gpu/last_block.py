@@ -1,4 +1,4 @@
-"""Rung 10, `last_block`: the last block to end joins the partial results.
+"""`last_block`: the last block to end joins the partial results.
 
 Source: NVIDIA, "CUDA C++ Programming Guide", memory fence functions (the example of a sum).
 """
@@ -24,7 +24,6 @@ class LastBlock(PersistentReduce):
     """Results are the same in every run, whoever is the last."""
 
     name = "last_block"
-    order = 10
     devices = ("cuda",)
     summary = "the last block joins the partial results, by tickets"
     summing = "last_block"

@@ -1,4 +1,4 @@
-// Rung 1, naive: a thread a result, its elements one after the other.
+// naive: a thread a result, its elements one after the other.
 //
 // The order is kept, so that the operator need not be associative.
 //

@@ -1,4 +1,4 @@
-"""Rung 1, `naive`: a thread a result.
+"""`naive`: a thread a result.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 10.1;
 Kahan, "Further remarks on reducing truncation errors", CACM 8 (1965).
@@ -21,7 +21,6 @@ class Naive(GpuReduce):
     """Takes every operator: it keeps the order."""
 
     name = "naive"
-    order = 1
     summary = "a thread a result, its elements in their order"
     takes = features("axis dtype:* operator.associative operator.commutative operator:*")
     tunables = (Tunable("BLOCK", (32, 64, 128, 256), 64),)

@@ -1,4 +1,4 @@
-// Rung 7, persistent: no more blocks than the device holds, which bring more while all threads work.
+// persistent: no more blocks than the device holds, which bring more while all threads work.
 //
 // In `coarsened`, a block ends with a tree after LOADS elements a thread, and a block that begins
 // finds nothing under way.  Here BLOCKS blocks a multiprocessor share out a row, and each thread

@@ -1,4 +1,4 @@
-"""Rung 7, `persistent`: resident blocks that bring more while all threads work.
+"""`persistent`: resident blocks that bring more while all threads work.
 
 Source: Harris, "Optimizing Parallel Reduction in CUDA" (NVIDIA, 2007), reduction 7.
 """
@@ -19,7 +19,6 @@ class Persistent(PersistentReduce):
     """Results are the same in every run."""
 
     name = "persistent"
-    order = 7
     summary = "resident blocks share out a row, one tree each"
 
     def steps(self, problem: Reduce, config: Config) -> tuple[Step, ...]:

@@ -1,4 +1,4 @@
-// Rung 6, shuffles: the threads of a warp exchange registers.  CUDA only.
+// shuffles: the threads of a warp exchange registers.  CUDA only.
 //
 // In `coarsened`, the tree goes through shared memory, with a barrier for each pass.  Here the
 // threads of a warp read each other's registers, and only the results of warps go through shared

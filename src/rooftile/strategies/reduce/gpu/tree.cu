@@ -1,4 +1,4 @@
-// Rung 4, tree: each thread joins an element of the first half with its place of the second half.
+// tree: each thread joins an element of the first half with its place of the second half.
 //
 // In `compacted`, the threads of a warp meet in one bank of shared memory.  Here the elements of a
 // pass lie beside each other, and so do the threads that are at work.  What it removes: bank

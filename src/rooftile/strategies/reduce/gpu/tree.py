@@ -1,4 +1,4 @@
-"""Rung 4, `tree`: halves are joined, the active threads and their elements always the first.
+"""`tree`: halves are joined, the active threads and their elements always the first.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., sections 10.4
 to 10.7 (convergent tree, shared memory, segments of several blocks).
@@ -18,7 +18,6 @@ class Tree(TiledReduce):
     """Results are the same in every run."""
 
     name = "tree"
-    order = 4
     summary = "halves are joined: neither divergence nor bank conflicts"
 
     def in_block(self, problem: Reduce, config: Config, tiles: int) -> Accesses:

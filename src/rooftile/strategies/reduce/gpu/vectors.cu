@@ -1,4 +1,4 @@
-// Rung 9, vectors: persistent segments, LOADS vectors of 16 bytes in flight a thread.
+// vectors: persistent segments, LOADS vectors of 16 bytes in flight a thread.
 //
 // In `persistent`, a thread waits for each element.  Here a team of TEAM threads walks along its
 // segment of a row.  Each thread has LOADS independent totals, a vector each, so that as many loads

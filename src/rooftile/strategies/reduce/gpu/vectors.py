@@ -1,4 +1,4 @@
-"""Rung 9, `vectors`: persistent segments, several vectors of 16 bytes in flight a thread.
+"""`vectors`: persistent segments, several vectors of 16 bytes in flight a thread.
 
 Source: Luitjens, "CUDA Pro Tip: Increase Performance with Vectorized Memory Access" (NVIDIA, 2013).
 """
@@ -22,7 +22,6 @@ class Vectors(InRows, GpuReduce):
     """Takes rows whose elements lie beside each other."""
 
     name = "vectors"
-    order = 9
     summary = "persistent segments, several vectors of 16 bytes in flight a thread"
     thread_bytes = 8
 

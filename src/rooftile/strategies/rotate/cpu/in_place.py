@@ -1,4 +1,4 @@
-"""Rung 3, `in_place`: a row is turned around, and then each of its two parts.
+"""`in_place`: a row is turned around, and then each of its two parts.
 
 It needs no second array: ``out`` may be x.  Where it is not, x is copied first.
 
@@ -43,7 +43,6 @@ class InPlace(HostStrategy):
 
     operation = "rotate"
     name = "in_place"
-    order = 3
     summary = "a row is turned around, and then each of its parts: out may be x"
     takes = features("dtype:*")
 

@@ -1,4 +1,4 @@
-"""Rung 1, `loops`: the two parts of each row change places, on one thread."""
+"""`loops`: the two parts of each row change places, on one thread."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ class Loops(ArrayStrategy):
 
     operation = "rotate"
     name = "loops"
-    order = 1
     parallel = False
     summary = "the two parts of each row change places, on one thread"
     takes = features("dtype:*")

@@ -1,4 +1,4 @@
-// Rung 2, in_place: a block holds a row in its registers while it is written; x and y may be one.
+// in_place: a block holds a row in its registers while it is written; x and y may be one.
 //
 // All threads have read before any writes: that is what the barrier is for.  A row has as many
 // elements as the block holds, HELD a thread.

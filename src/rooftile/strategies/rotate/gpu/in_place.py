@@ -1,4 +1,4 @@
-"""Rung 2, `in_place`: a block holds a row in its registers while it is written."""
+"""`in_place`: a block holds a row in its registers while it is written."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ class InPlace(GpuRotate):
     """Takes rows of up to 8192 elements."""
 
     name = "in_place"
-    order = 2
     summary = "a row in a block's registers while it is written: out may be x"
     tunables = (Tunable("BLOCK", (32, 64, 128, 256, 512), 256),)
 

@@ -1,4 +1,4 @@
-// Rung 1, naive: a thread an element of the result, each reads some places before its own.
+// naive: a thread an element of the result, each reads some places before its own.
 //
 // Loads and stores are coalesced, but for the place where a row begins anew; a warp's load begins
 // in the midst of a sector, which its neighbour finds in the cache.

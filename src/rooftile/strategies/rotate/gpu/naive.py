@@ -1,4 +1,4 @@
-"""Rung 1, `naive`: a thread an element of the result."""
+"""`naive`: a thread an element of the result."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ class Naive(GpuRotate):
     """Takes every problem."""
 
     name = "naive"
-    order = 1
     summary = "a thread an element of the result, which reads some places before its own"
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 256),)
 

@@ -1,4 +1,4 @@
-"""Rung 3, `columns`: lines that lie beside each other, a band of them at a time.
+"""`columns`: lines that lie beside each other, a band of them at a time.
 
 An element of the next line lies beside an element of this one.  A core takes a band of neighbours
 and goes down with them: it reads and writes whole stretches of memory, in vectors that the compiler
@@ -52,7 +52,6 @@ class Columns(HostStrategy):
 
     operation = "scan"
     name = "columns"
-    order = 3
     summary = "bands of neighbouring lines, down the axis"
     takes = features(
         "axis dtype:* exclusive operator.associative operator.commutative operator:* reverse"

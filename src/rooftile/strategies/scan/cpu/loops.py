@@ -1,4 +1,4 @@
-"""Rung 1, `loops`: one element after the other, on one thread.
+"""`loops`: one element after the other, on one thread.
 
 It keeps the order, so that an operator need not be associative.  Of a sum of floating-point numbers
 it carries along what each addition rounds away: without that, a sum of many equal numbers stops
@@ -44,7 +44,6 @@ class Loops(HostStrategy):
 
     operation = "scan"
     name = "loops"
-    order = 1
     parallel = False
     summary = "one element after the other, on one thread"
     takes = features(

@@ -1,4 +1,4 @@
-"""Rung 2, `two_pass`: parts of every line are combined by all cores, then scanned by all cores.
+"""`two_pass`: parts of every line are combined by all cores, then scanned by all cores.
 
 x is read twice; in return the cores work at once.  Parts follow from the problem and not from the
 threads, so that results do not depend on the machine.
@@ -73,7 +73,6 @@ class TwoPass(HostStrategy):
 
     operation = "scan"
     name = "two_pass"
-    order = 2
     summary = "parts of lines are combined, then scanned, by all cores"
     takes = features("axis dtype:* exclusive operator.commutative operator:* reverse")
 

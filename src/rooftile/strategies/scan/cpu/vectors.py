@@ -1,4 +1,4 @@
-"""Rung 4, `vectors`: vectors scanned in registers, each round's sums made in the round before.
+"""`vectors`: vectors scanned in registers, each round's sums made in the round before.
 
 A line is scanned in rounds that fit into the cores' caches, each by `_PARTS` parts.  While a part
 of a round is scanned, the same part of the next round is summed: so it is in the cache when its
@@ -220,7 +220,6 @@ class Vectors(HostStrategy):
 
     operation = "scan"
     name = "vectors"
-    order = 4
     summary = "vectors scanned in registers, sums made a round ahead, results past the cache"
     takes = features("axis exclusive operator:max,min,product reverse")
 

@@ -1,4 +1,4 @@
-// Rung 4, brent_kung: a tree up, and the same tree down; two elements a thread.
+// brent_kung: a tree up, and the same tree down; two elements a thread.
 //
 // Fewer than two combinations an element, where kogge_stone has log2 of the section; twice as many
 // passes, in most of which few threads work.  They are the first ones, so that whole warps idle.

@@ -1,4 +1,4 @@
-"""Rung 4, `brent_kung`: a tree up and down, fewer than two combinations an element.
+"""`brent_kung`: a tree up and down, fewer than two combinations an element.
 
 Source: Brent, Kung, "A Regular Layout for Parallel Adders", IEEE TC C-31 (1982); Kirk, Hwu,
 El Hajj, section 11.4.
@@ -18,7 +18,6 @@ class BrentKung(LineScan):
     """Takes every associative operator."""
 
     name = "brent_kung"
-    order = 4
     summary = "a tree up and down, fewer than two combinations an element"
 
     def shared_bytes(self, problem: Scan, config: Config) -> int:

@@ -1,4 +1,4 @@
-// Rung 9, columns: lines that lie beside each other; a block goes down a band of them.
+// columns: lines that lie beside each other; a block goes down a band of them.
 //
 // A thread has RUN elements of each of WIDTH lines, loaded as vectors of a row; LANES threads share
 // a row of the band, and TEAMS of them follow each other down the axis.  While a step of TEAMS RUN

@@ -1,4 +1,4 @@
-"""Rung 9, `columns`: lines that lie beside each other; a block goes down a band of them.
+"""`columns`: lines that lie beside each other; a block goes down a band of them.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 11.5
 (coarsened phases).
@@ -23,7 +23,6 @@ class Columns(GpuScan):
     """Takes every associative operator along an axis that is not the last."""
 
     name = "columns"
-    order = 9
     summary = "bands of neighbouring lines, the next rows under way while these are scanned"
     tunables = (
         Tunable("LANES", (8, 16, 32), 16),

@@ -1,4 +1,4 @@
-// Rung 6, hierarchical: three kernels.  Every section is scanned alone, then the sections' sums are,
+// hierarchical: three kernels.  Every section is scanned alone, then the sections' sums are,
 // and then each section adds the sum of those before it.
 //
 // All multiprocessors work now, and a line may have any length.  Every result is written, read and

@@ -1,4 +1,4 @@
-"""Rung 6, `hierarchical`: sections alone, then their sums, then each adds what is before it.
+"""`hierarchical`: sections alone, then their sums, then each adds what is before it.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 11.6.
 """
@@ -52,7 +52,6 @@ class Hierarchical(Levels):
     """Takes every associative operator of numbers that do not have 16 bits."""
 
     name = "hierarchical"
-    order = 6
     summary = "three kernels: sections, their sums, and what is before each section"
 
     def workspace(self, problem: Scan, config: Config) -> dict[str, int]:

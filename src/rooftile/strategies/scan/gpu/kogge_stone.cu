@@ -1,4 +1,4 @@
-// Rung 2, kogge_stone: a block a line, by sections; each thread adds its neighbour 1, 2, 4 ... away.
+// kogge_stone: a block a line, by sections; each thread adds its neighbour 1, 2, 4 ... away.
 //
 // log2(BLOCK) passes instead of BLOCK steps, for log2(BLOCK) times as many combinations.  A pass
 // reads what another thread is about to overwrite: so everybody reads to a register, meets, and

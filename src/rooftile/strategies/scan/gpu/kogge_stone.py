@@ -1,4 +1,4 @@
-"""Rung 2, `kogge_stone`: a block a line, passes over sections, two barriers a pass.
+"""`kogge_stone`: a block a line, passes over sections, two barriers a pass.
 
 Source: Kogge, Stone, "A Parallel Algorithm for the Efficient Solution of a General Class of
 Recurrence Equations", IEEE TC C-22 (1973); Kirk, Hwu, El Hajj, section 11.2.
@@ -18,7 +18,6 @@ class KoggeStone(LineScan):
     """Takes every associative operator."""
 
     name = "kogge_stone"
-    order = 2
     summary = "a block a line, passes over sections, two barriers a pass"
 
     def shared_bytes(self, problem: Scan, config: Config) -> int:

@@ -1,4 +1,4 @@
-// Rung 3, kogge_stone_double: the same passes from one buffer into another.
+// kogge_stone_double: the same passes from one buffer into another.
 //
 // Nobody overwrites what a pass reads, so one barrier a pass is left.  Threads without a neighbour
 // must copy their element: otherwise the next pass would read the one before the last.  After the

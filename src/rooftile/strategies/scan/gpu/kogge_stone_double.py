@@ -1,4 +1,4 @@
-"""Rung 3, `kogge_stone_double`: the passes from one buffer into another, one barrier each.
+"""`kogge_stone_double`: the passes from one buffer into another, one barrier each.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 11.2
 (double buffering).
@@ -20,7 +20,6 @@ class KoggeStoneDouble(LineScan):
     """Takes every associative operator."""
 
     name = "kogge_stone_double"
-    order = 3
     summary = "the passes from one buffer into another, one barrier each"
 
     def shared_bytes(self, problem: Scan, config: Config) -> int:

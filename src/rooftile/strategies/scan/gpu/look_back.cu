@@ -1,4 +1,4 @@
-// Rung 11, look_back: a single pass; each tile looks back at those before it for what they come to.
+// look_back: a single pass; each tile looks back at those before it for what they come to.
 //
 // A block takes the next tile by an atomic counter, so that all tiles before it have been begun by
 // blocks that run: nobody waits for a block that waits for room.  It publishes what its tile comes

@@ -1,4 +1,4 @@
-"""Rung 11, `look_back`: a single pass, each tile looks back at those before it.
+"""`look_back`: a single pass, each tile looks back at those before it.
 
 Source: Merrill, Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back" (NVIDIA
 NVR-2016-002, 2016).
@@ -26,7 +26,6 @@ class LookBack(TileScan):
     """
 
     name = "look_back"
-    order = 11
     summary = "a single pass, tiles look back at what those before them have published"
     summing = "scan_tiles"
     tunables = (

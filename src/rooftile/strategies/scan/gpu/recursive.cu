@@ -1,4 +1,4 @@
-// Rung 7, recursive: as many levels of sums as it takes.
+// recursive: as many levels of sums as it takes.
 //
 // In hierarchical one block scans the sums of a line, section after section.  Here sums are scanned
 // as the line is, by as many blocks as there are sections of sums, whose sums are the next level;

@@ -1,4 +1,4 @@
-"""Rung 7, `recursive`: as many levels of sums as it takes.
+"""`recursive`: as many levels of sums as it takes.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 11.6;
 Harris, Sengupta, Owens, "Parallel Prefix Sum (Scan) with CUDA", GPU Gems 3 (2007), chapter 39.
@@ -20,7 +20,6 @@ class Recursive(Levels):
     """Takes every associative operator of numbers that do not have 16 bits."""
 
     name = "recursive"
-    order = 7
     summary = "levels of sums, each scanned as the line is, by as many blocks as it has sections"
 
     def counts(self, problem: Scan, config: Config) -> list[int]:

@@ -1,4 +1,4 @@
-// Rung 10, rows: a line stays in registers; warps meet once, between loading and storing it.
+// rows: a line stays in registers; warps meet once, between loading and storing it.
 //
 // A team of warps takes a line, tile after tile; a block has LINES teams.  Rows of vectors are
 // scanned by exchanges within a warp, so that shared memory holds one number for each warp and a

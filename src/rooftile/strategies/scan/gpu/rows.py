@@ -1,4 +1,4 @@
-"""Rung 10, `rows`: a line stays in registers; warps meet once between loading and storing it.
+"""`rows`: a line stays in registers; warps meet once between loading and storing it.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 11.5;
 Sengupta, Harris, Garland, "Efficient Parallel Scan Algorithms for GPUs" (NVIDIA NVR-2008-003).
@@ -27,7 +27,6 @@ class Rows(TileScan):
     """Takes every associative operator along the last axis."""
 
     name = "rows"
-    order = 10
     summary = "a team of warps a line, its rows of vectors scanned in registers"
     tunables = (
         Tunable("TEAM", (32, 64, 128, 256, 512, 1024), 256),

@@ -1,4 +1,4 @@
-// Rung 1, sequential: a thread a line, its elements one after the other.
+// sequential: a thread a line, its elements one after the other.
 //
 // As few combinations as there are elements, and as many steps: all but one thread of a line wait.
 //

@@ -1,4 +1,4 @@
-"""Rung 1, `sequential`: a thread a line.
+"""`sequential`: a thread a line.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 11.1;
 Knuth, "The Art of Computer Programming", volume 2, 4.2.2 (what a rounding loses).
@@ -20,7 +20,6 @@ class Sequential(GpuScan):
     """Takes every problem."""
 
     name = "sequential"
-    order = 1
     summary = "a thread a line, its elements one after the other"
     takes = features(
         "axis dtype:* exclusive operator.associative operator.commutative operator:* reverse"

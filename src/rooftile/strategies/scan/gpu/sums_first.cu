@@ -1,4 +1,4 @@
-// Rung 8, sums_first: stretches of a line are summed first, and scanned with what is before them.
+// sums_first: stretches of a line are summed first, and scanned with what is before them.
 //
 // Nothing is written twice: an element is read twice and its result written once, 12 bytes of 4
 // instead of 16.  A stretch has as many sections as leave no more blocks than keep the device busy,

@@ -1,4 +1,4 @@
-"""Rung 8, `sums_first`: sums of stretches first, then each is scanned with what is before it.
+"""`sums_first`: sums of stretches first, then each is scanned with what is before it.
 
 Source: Merrill, Grimshaw, "Parallel Scan for Stream Architectures" (University of Virginia,
 CS2009-14, 2009): reduce, then scan.
@@ -20,7 +20,6 @@ class SumsFirst(SectionScan):
     """Takes every associative operator."""
 
     name = "sums_first"
-    order = 8
     summary = "stretches are summed, then scanned with what is before them: x is read twice"
     takes = features("axis dtype:* exclusive operator.commutative operator:* reverse")
     summing = "scan_stretches"

@@ -1,4 +1,4 @@
-// Rung 5, three_phase: a run of RUN elements a thread, Kogge and Stone's passes over their ends.
+// three_phase: a run of RUN elements a thread, Kogge and Stone's passes over their ends.
 //
 // Passes and barriers are shared by RUN times as many elements: 2 + log2(BLOCK) / RUN combinations
 // an element.  Loads stay coalesced, because the corner is turned in shared memory.

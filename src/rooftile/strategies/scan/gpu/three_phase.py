@@ -1,4 +1,4 @@
-"""Rung 5, `three_phase`: a run of elements a thread, loaded with the corner turned.
+"""`three_phase`: a run of elements a thread, loaded with the corner turned.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 11.5.
 """
@@ -16,7 +16,6 @@ class ThreePhase(SectionScan):
     """Takes every associative operator."""
 
     name = "three_phase"
-    order = 5
     summary = "a run of elements a thread, passes over the runs' ends alone"
     takes = features("axis dtype:* exclusive operator.commutative operator:* reverse")
 

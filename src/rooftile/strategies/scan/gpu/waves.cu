@@ -1,4 +1,4 @@
-// Rung 12, waves: a single pass of resident blocks, whose warps have a job each.
+// waves: a single pass of resident blocks, whose warps have a job each.
 //
 // In `look_back`, all threads of a block wait for the tiles before theirs, and nothing of the block is
 // under way meanwhile.  Here blocks go from wave to wave of tiles (`common/waves.h`): some warps sum a

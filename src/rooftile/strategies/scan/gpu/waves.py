@@ -1,4 +1,4 @@
-"""Rung 12, `waves`: a single pass of resident blocks, whose warps have a job each.
+"""`waves`: a single pass of resident blocks, whose warps have a job each.
 
 Source: Merrill, Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back" (NVIDIA
 NVR-2016-002, 2016), for what is published; warps with jobs as in CUB's scan for Blackwell (NVIDIA
@@ -29,7 +29,6 @@ class ScanWaves(TileScan):
     """
 
     name = "waves"
-    order = 12
     summary = "resident blocks whose warps load, sum, look up and store different tiles"
     takes = features("axis dtype:int32 exclusive operator:* reverse")
     summing = "scan_waves"

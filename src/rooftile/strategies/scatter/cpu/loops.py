@@ -1,4 +1,4 @@
-"""Rung 1, `loops`: one value after the other, on one thread."""
+"""`loops`: one value after the other, on one thread."""
 
 from __future__ import annotations
 
@@ -40,7 +40,6 @@ class Loops(HostStrategy):
 
     operation = "scatter"
     name = "loops"
-    order = 1
     parallel = False
     summary = "one value after the other, on one thread"
     takes = features(

@@ -1,4 +1,4 @@
-// Rung 2, compare_and_swap: a thread a value, whose update is a loop of one atomic.
+// compare_and_swap: a thread a value, whose update is a loop of one atomic.
 //
 // It does what the hardware has no atomic for: products, the least and the greatest of floats, any
 // function of one word.  What it costs: whoever loses begins again, and of n threads that meet at

@@ -1,4 +1,4 @@
-"""Rung 2, `compare_and_swap`: a thread a value, a loop of compare and swap."""
+"""`compare_and_swap`: a thread a value, a loop of compare and swap."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ class CompareAndSwap(GpuScatter):
     """Takes every problem."""
 
     name = "compare_and_swap"
-    order = 2
     summary = "a thread a value, a loop of compare and swap"
 
     def updates(self, problem: Scatter) -> Accesses:

@@ -1,4 +1,4 @@
-// Rung 3, hardware: a thread a value, whose update is one atomic.
+// hardware: a thread a value, whose update is one atomic.
 //
 // In `compare_and_swap` a thread reads, computes and asks whether it may store.  Here the cache does
 // all of it, and threads that meet queue up there, each once.  What it removes: the way to the thread

@@ -1,4 +1,4 @@
-"""Rung 3, `hardware`: a thread a value, whose update is one atomic instruction."""
+"""`hardware`: a thread a value, whose update is one atomic instruction."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ class Hardware(GpuScatter):
     """Takes what there are atomics for."""
 
     name = "hardware"
-    order = 3
     summary = "a thread a value, one atomic instruction"
     takes = features("dtype:* function:decrement,exchange,increment,max,min,subtract index:int64")
 

@@ -1,4 +1,4 @@
-// Rung 1, sequential: one thread, one value after the other; nobody can come between.
+// sequential: one thread, one value after the other; nobody can come between.
 //
 // x[places], index[count], values[count], y[places].
 // Grid and block: one thread works.

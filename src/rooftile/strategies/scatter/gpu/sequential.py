@@ -1,4 +1,4 @@
-"""Rung 1, `sequential`: one thread, one value after the other."""
+"""`sequential`: one thread, one value after the other."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ class Sequential(GpuScatter):
     """Takes every problem."""
 
     name = "sequential"
-    order = 1
     atomic = False
     summary = "one thread, one value after the other"
 

@@ -1,4 +1,4 @@
-"""Rung 3, `balanced`: the cores share out elements and ends of segments, and not segments.
+"""`balanced`: the cores share out elements and ends of segments, and not segments.
 
 Elements and ends are one sequence of items, in which an end follows the elements before it.  A unit
 takes as many items as another: it combines elements, and at each end it has a result.  Only its
@@ -95,7 +95,6 @@ class Balanced(CpuSegmented):
     """Takes every problem whose elements may be combined in any order."""
 
     name = "balanced"
-    order = 3
     summary = "elements and ends of segments over the cores, vectors in long segments"
     takes = features("dtype:* offsets:int32 operator:*")
 

@@ -1,4 +1,4 @@
-"""Rung 1, `loops`: one segment after the other, on one thread.
+"""`loops`: one segment after the other, on one thread.
 
 Source: Kahan, "Further remarks on reducing truncation errors", CACM 8 (1965).
 """
@@ -46,7 +46,6 @@ class Loops(CpuSegmented):
     """Takes every problem: it keeps the order."""
 
     name = "loops"
-    order = 1
     parallel = False
     summary = "one segment after the other, on one thread"
 

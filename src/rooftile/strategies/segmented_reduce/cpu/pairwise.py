@@ -1,4 +1,4 @@
-"""Rung 2, `pairwise`: segments shared out over the cores, each combined as a tree.
+"""`pairwise`: segments shared out over the cores, each combined as a tree.
 
 Source: Higham, "The Accuracy of Floating Point Summation", SIAM J. Sci. Comput. 14 (1993).
 """
@@ -50,7 +50,6 @@ class Pairwise(CpuSegmented):
     """Takes every problem whose operator is associative."""
 
     name = "pairwise"
-    order = 2
     summary = "segments over the cores, each combined as a tree"
     takes = features("dtype:* offsets:int32 operator.commutative operator:*")
 

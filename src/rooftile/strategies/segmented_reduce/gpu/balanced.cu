@@ -1,4 +1,4 @@
-// Rung 3, balanced: every block and every thread takes as many items, elements and ends of segments.
+// balanced: every block and every thread takes as many items, elements and ends of segments.
 //
 // In `teams`, work follows the segments.  Here a block takes ITEMS items of the merged sequence
 // (`merge.h`), and each of its threads PER of them: it combines elements, and at each end it has a

@@ -1,4 +1,4 @@
-"""Rung 3, `balanced`: every thread takes as many elements and ends of segments.
+"""`balanced`: every thread takes as many elements and ends of segments.
 
 Source: Merrill and Garland, "Merge-Based Parallel Sparse Matrix-Vector Multiplication", SC 2016.
 """
@@ -31,7 +31,6 @@ class Balanced(GpuSegmented):
     """Results are the same in every run; neighbours are combined, and never out of order."""
 
     name = "balanced"
-    order = 3
     summary = "every thread takes as many elements and ends of segments"
     takes = features("dtype:* offsets:int32 operator.commutative operator:*")
     summing = "reduce_tiles"

@@ -1,4 +1,4 @@
-// Rung 4, by_tiles: a tile of elements is summed in shared memory, a short segment by a thread, a long
+// by_tiles: a tile of elements is summed in shared memory, a short segment by a thread, a long
 // one by a warp.
 //
 // In `balanced` a thread looks for its part of the merged sequence, goes through ends and elements one

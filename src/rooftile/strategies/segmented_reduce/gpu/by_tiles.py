@@ -1,4 +1,4 @@
-"""Rung 4, `by_tiles`: a tile in shared memory, a short segment a thread, a long one a warp."""
+"""`by_tiles`: a tile in shared memory, a short segment a thread, a long one a warp."""
 
 from __future__ import annotations
 
@@ -35,7 +35,6 @@ class ByTiles(GpuSegmented):
     """Results are the same in every run; a long segment's elements are combined out of order."""
 
     name = "by_tiles"
-    order = 4
     devices = ("cuda",)
     summary = "a tile in shared memory, a short segment a thread, a long one a warp"
     summing = "reduce_tiles"

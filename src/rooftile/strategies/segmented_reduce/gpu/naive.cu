@@ -1,4 +1,4 @@
-// Rung 1, naive: a thread a segment, its elements one after the other.
+// naive: a thread a segment, its elements one after the other.
 //
 // x[count], offsets[segments + 1], results[segments].
 // Grid: x over blocks of segments.

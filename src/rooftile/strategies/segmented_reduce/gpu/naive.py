@@ -1,4 +1,4 @@
-"""Rung 1, `naive`: a thread a segment.
+"""`naive`: a thread a segment.
 
 Source: Kahan, "Further remarks on reducing truncation errors", CACM 8 (1965).
 """
@@ -21,7 +21,6 @@ class Naive(GpuSegmented):
     """Takes every operator: it keeps the order."""
 
     name = "naive"
-    order = 1
     summary = "a thread a segment, its elements in their order"
     takes = features("dtype:* offsets:int32 operator.associative operator.commutative operator:*")
     tunables = (Tunable("BLOCK", (32, 64, 128, 256), 64),)

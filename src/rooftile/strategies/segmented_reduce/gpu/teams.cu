@@ -1,4 +1,4 @@
-// Rung 2, teams: TEAM threads a segment, and a tree.
+// teams: TEAM threads a segment, and a tree.
 //
 // In `naive`, a long segment keeps one thread at work, and the threads of a warp read segments that
 // lie apart.  Here a team reads neighbours.  What it removes: reads far apart.  What it costs: in

@@ -1,4 +1,4 @@
-"""Rung 2, `teams`: several threads a segment.
+"""`teams`: several threads a segment.
 
 Source: Bell and Garland, "Implementing Sparse Matrix-Vector Multiplication on Throughput-Oriented
 Processors", SC 2009 (a warp a row).
@@ -24,7 +24,6 @@ class Teams(GpuSegmented):
     """Results are the same in every run."""
 
     name = "teams"
-    order = 2
     summary = "several threads a segment, joined by a tree"
     tunables = (Tunable("TEAM", (4, 8, 16, 32, 64, 128, 256), 32),)
 

@@ -1,4 +1,4 @@
-"""Rung 1, `loops`: one segment after the other, on one thread.
+"""`loops`: one segment after the other, on one thread.
 
 It keeps the order, so that an operator need not be associative.
 """
@@ -36,7 +36,6 @@ class Loops(HostStrategy):
 
     operation = "segmented_scan"
     name = "loops"
-    order = 1
     parallel = False
     summary = "one segment after the other, on one thread"
     takes = features(

@@ -1,4 +1,4 @@
-"""Rung 2, `parts`: parts of equally many elements, however long segments are.
+"""`parts`: parts of equally many elements, however long segments are.
 
 All cores find what is behind the last beginning in each part, and whether there is one; then they
 scan the parts.  A part looks for its first segment by halves.
@@ -105,7 +105,6 @@ class Parts(HostStrategy):
 
     operation = "segmented_scan"
     name = "parts"
-    order = 2
     summary = "parts of equally many elements, combined and then scanned by all cores"
     takes = features("dtype:* exclusive index:int32 operator.commutative operator:*")
 

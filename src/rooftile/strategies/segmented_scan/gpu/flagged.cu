@@ -1,4 +1,4 @@
-// Rung 2, flagged: pairs of a value and a flag, which are scanned like single values.
+// flagged: pairs of a value and a flag, which are scanned like single values.
 //
 // A flag stands at each element at which a segment begins.  (f, a) and (g, b) combine to (f or g, g
 // ? b : a op b), which is associative, so that any scan will do: here sums_first's, by stretches of

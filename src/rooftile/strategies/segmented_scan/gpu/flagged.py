@@ -1,4 +1,4 @@
-"""Rung 2, `flagged`: pairs of a value and a flag, scanned like single values.
+"""`flagged`: pairs of a value and a flag, scanned like single values.
 
 Source: Schwartz, "Ultracomputers", ACM TOPLAS 2 (1980); Sengupta, Harris, Zhang, Owens, "Scan
 Primitives for GPU Computing" (Graphics Hardware 2007).
@@ -22,7 +22,6 @@ class Flagged(GpuSegmentedScan):
     """Takes every associative operator."""
 
     name = "flagged"
-    order = 2
     summary = "pairs of a value and a flag: stretches are summed, then scanned"
     summing = "scan_stretches"
     tunables = (

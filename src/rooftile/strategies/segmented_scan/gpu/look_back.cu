@@ -1,4 +1,4 @@
-// Rung 3, look_back: a single pass; tiles look back only as far as the last segment's beginning.
+// look_back: a single pass; tiles look back only as far as the last segment's beginning.
 //
 // As scan's rung of this name, with a bit for each element at which a segment begins.  What crosses
 // such a bit is cut off: within a vector, between lanes, rows and warps, and between tiles: the sum

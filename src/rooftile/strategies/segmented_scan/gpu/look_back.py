@@ -1,4 +1,4 @@
-"""Rung 3, `look_back`: a single pass, tiles look back no further than a segment's beginning.
+"""`look_back`: a single pass, tiles look back no further than a segment's beginning.
 
 Source: Merrill, Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back" (NVIDIA
 NVR-2016-002, 2016); Sengupta, Harris, Zhang, Owens, "Scan Primitives for GPU Computing" (Graphics
@@ -32,7 +32,6 @@ class LookBack(GpuSegmentedScan):
     """Takes every associative operator; for CUDA, as `scan`'s rung of this name."""
 
     name = "look_back"
-    order = 3
     devices = ("cuda",)
     summary = "a single pass, tiles look back no further than a segment's beginning"
     summing = "scan_segments"

@@ -1,4 +1,4 @@
-// Rung 1, sequential: a thread a segment, its elements one after the other.
+// sequential: a thread a segment, its elements one after the other.
 //
 // A warp takes as long as its longest segment, and its loads lie a segment apart.
 //

@@ -1,4 +1,4 @@
-"""Rung 1, `sequential`: a thread a segment.
+"""`sequential`: a thread a segment.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 11.1.
 """
@@ -21,7 +21,6 @@ class Sequential(GpuSegmentedScan):
     """Takes every problem."""
 
     name = "sequential"
-    order = 1
     summary = "a thread a segment, its elements one after the other"
     takes = features(
         "dtype:* exclusive index:int32 operator.associative operator.commutative operator:*"

@@ -1,4 +1,4 @@
-// Rung 4, waves: a single pass of resident blocks, whose warps have a job each.
+// waves: a single pass of resident blocks, whose warps have a job each.
 //
 // As scan's rung of this name.  Two more warps set a bit for each element of a tile at which a segment
 // begins, while the copy engine brings the tile; what crosses such a bit is cut off, as in `look_back`.

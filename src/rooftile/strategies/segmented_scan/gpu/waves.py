@@ -1,4 +1,4 @@
-"""Rung 4, `waves`: a single pass of resident blocks, whose warps have a job each.
+"""`waves`: a single pass of resident blocks, whose warps have a job each.
 
 Sources: as of `look_back`, and of `scan`'s rung of this name.
 """
@@ -30,7 +30,6 @@ class SegmentedWaves(GpuSegmentedScan):
     """Takes numbers of 32 bits, by an operator that commutes; launched as a whole, as `scan`'s."""
 
     name = "waves"
-    order = 4
     devices = ("cuda",)
     summary = "resident blocks whose warps load, mark, sum, look up and store different tiles"
     takes = features("dtype:int32 exclusive index:int32 operator:*")

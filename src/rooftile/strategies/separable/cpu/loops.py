@@ -1,4 +1,4 @@
-"""Rung 1, `loops`: the column's sums of a whole image into memory, then the row's, on one thread.
+"""`loops`: the column's sums of a whole image into memory, then the row's, on one thread.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 7.1.
 """
@@ -40,7 +40,6 @@ class Loops(FilterStrategy):
     """One output at a time, on one core."""
 
     name = "loops"
-    order = 1
     summary = "two passes over the image, one output after the other, one thread"
     parallel = False
 

@@ -1,4 +1,4 @@
-"""Rung 2, `vectors`: both passes fused, a strip of some rows at a time, in vectors, on all cores.
+"""`vectors`: both passes fused, a strip of some rows at a time, in vectors, on all cores.
 
 In `loops` the column's sums of the image go to memory and come back, twice the traffic of input and
 result alone.  Here those of a strip of some rows stay in the first-level cache until the row's taps
@@ -33,7 +33,6 @@ class Vectors(FilterStrategy):
     """Takes rows of up to 2,048 taps."""
 
     name = "vectors"
-    order = 2
     summary = "both passes in cache, vectors of outputs, bands of rows over the cores"
 
     def limits(self, problem: Separable) -> str | None:

@@ -1,4 +1,4 @@
-// Rung 3, coarsened: the column's sums in registers, straight from global memory, in vectors.
+// coarsened: the column's sums in registers, straight from global memory, in vectors.
 //
 // In `shared` every input passes through shared memory twice, a word at a time.  Here a thread walks
 // down ROWS + HIGH - 1 rows of one quad, four neighbouring columns, and adds each input to all of the

@@ -1,4 +1,4 @@
-"""Rung 3, `coarsened`: rows of column sums a thread, in registers, moved as vectors.
+"""`coarsened`: rows of column sums a thread, in registers, moved as vectors.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., sections 6.3
 (thread coarsening) and 8.4 (register tiling); Luitjens, "CUDA Pro Tip: Increase Performance with
@@ -24,7 +24,6 @@ class Coarsened(TiledSeparable):
     """Takes columns and rows of up to 64 taps."""
 
     name = "coarsened"
-    order = 3
     summary = "column sums of several rows in registers, read and written as vectors of 16 bytes"
     tunables = (
         Tunable("LANES", (32, 64), 32),

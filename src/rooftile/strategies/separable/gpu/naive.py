@@ -1,4 +1,4 @@
-"""Rung 1, `naive`: a pass down and a pass across, the sums between them in device memory.
+"""`naive`: a pass down and a pass across, the sums between them in device memory.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 7.2, for
 one axis at a time.
@@ -19,7 +19,6 @@ class Naive(GpuSeparable):
     """Takes every image that indices reach."""
 
     name = "naive"
-    order = 1
     summary = "a pass down, then a pass across, through device memory"
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 256),)
 

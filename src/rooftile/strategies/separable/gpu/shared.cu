@@ -1,4 +1,4 @@
-// Rung 2, shared: both passes in shared memory.
+// shared: both passes in shared memory.
 //
 // A block loads the input of a tile with its halo, makes the column's sums of the tile and of the
 // halo at its sides, and from these the row's.  Between the three stand barriers: sums are read by

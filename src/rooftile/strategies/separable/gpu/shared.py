@@ -1,4 +1,4 @@
-"""Rung 2, `shared`: both passes in shared memory.
+"""`shared`: both passes in shared memory.
 
 Source: Podlozhnyuk, "Image Convolution with CUDA" (NVIDIA, 2007); Kirk, Hwu, El Hajj, "Programming
 Massively Parallel Processors", 4th ed., section 7.4.
@@ -21,7 +21,6 @@ class Shared(TiledSeparable):
     """Takes masks whose tile fits 48 KiB."""
 
     name = "shared"
-    order = 2
     summary = "input tile and column sums in shared memory, three barriers a tile"
     tunables = (
         Tunable("TILE_Y", (8, 16, 32), 32),

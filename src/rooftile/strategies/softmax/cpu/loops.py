@@ -1,4 +1,4 @@
-"""Rung 1, `loops`: row by row, one thread.
+"""`loops`: row by row, one thread.
 
 Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 4.1 (the
 largest element is subtracted first, so that no exponential overflows).
@@ -13,7 +13,6 @@ class Loops(Textbook):
     """One row at a time, on one core."""
 
     name = "loops"
-    order = 1
     summary = "row by row, one thread"
     parallel = False
 

@@ -1,4 +1,4 @@
-"""Rung 3, `vectors`: explicit vectors, with an exponential of our own.
+"""`vectors`: explicit vectors, with an exponential of our own.
 
 The textbook's loops call the C library for one exponential at a time.  Here a vector's lanes are
 computed at once (`rooftile.devices.cpu.native.vector_math` says how exactly).  A row of a few
@@ -39,7 +39,6 @@ class Vectors(CpuStrategy):
 
     operation = "softmax"
     name = "vectors"
-    order = 3
     summary = "explicit vectors, with an exponential of our own"
 
     def kernel(self, problem: Softmax) -> CpuKernel:

@@ -1,4 +1,4 @@
-// Rung 1, naive: one thread makes one row.
+// naive: one thread makes one row.
 //
 // Three passes: the largest element, the exponentials of the distances to it with their sum, the
 // division.  NaN and +inf make the whole row NaN: inf - inf is, and so is then the sum.

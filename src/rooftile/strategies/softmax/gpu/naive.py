@@ -1,4 +1,4 @@
-"""Rung 1, `naive`: one thread a row.
+"""`naive`: one thread a row.
 
 Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 4.1 (the stable form).
 """
@@ -24,7 +24,6 @@ class Naive(GpuSoftmax):
     """Neighbouring threads read a whole row apart."""
 
     name = "naive"
-    order = 1
     summary = "one thread a row"
     tunables = (Tunable("BLOCK", (32, 64, 128, 256), 64),)
 

@@ -1,4 +1,4 @@
-"""Rung 1, `loops`: one row after the other, on one thread.
+"""`loops`: one row after the other, on one thread.
 
 Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), sections 4.1 (the stable form) and
 6.2.2.3.
@@ -41,7 +41,6 @@ class Loops(ArrayStrategy):
 
     operation = "softmax_cross_entropy"
     name = "loops"
-    order = 1
     parallel = False
     summary = "one row after the other, on one thread"
 

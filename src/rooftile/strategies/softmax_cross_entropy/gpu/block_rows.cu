@@ -1,4 +1,4 @@
-// Rung 2, block_rows: a team of threads makes one row's loss and gradient.
+// block_rows: a team of threads makes one row's loss and gradient.
 //
 // In `naive`, neighbouring threads read a row apart, and few rows leave most of the device idle.
 // Here a team of TEAM threads walks along a row, so that neighbours read neighbouring words; the

@@ -1,4 +1,4 @@
-"""Rung 2, `block_rows`: a team of threads a row, joined by trees.
+"""`block_rows`: a team of threads a row, joined by trees.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
 section 10.6 (the tree in shared memory).
@@ -22,7 +22,6 @@ class BlockRows(GpuSoftmaxCrossEntropy):
     """Short rows share a block; sums are the same in every run."""
 
     name = "block_rows"
-    order = 2
     summary = "a team of threads a row, maximum and sum joined by trees"
     tunables = (Tunable("TEAM", (2, 8, 32, 128, 512), 32), Tunable("TEAMS", (1, 2, 8, 32), 1))
 

@@ -1,4 +1,4 @@
-// Rung 1, naive: one thread makes one row's loss and gradient.
+// naive: one thread makes one row's loss and gradient.
 //
 // x[images][CLASSES], labels[images], loss[images], dx[images][CLASSES].
 // Grid: x over the rows.

@@ -1,4 +1,4 @@
-"""Rung 1, `loops`: one row after the other, on one thread.
+"""`loops`: one row after the other, on one thread.
 
 Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 6.2.2.3.
 """
@@ -29,7 +29,6 @@ class Loops(ArrayStrategy):
 
     operation = "softmax_gradient"
     name = "loops"
-    order = 1
     parallel = False
     summary = "one row after the other, on one thread"
 

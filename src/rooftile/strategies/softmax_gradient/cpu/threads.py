@@ -1,4 +1,4 @@
-"""Rung 2, `threads`: row by row, the rows spread over the cores."""
+"""`threads`: row by row, the rows spread over the cores."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ class Threads(Loops):
     """Takes every problem."""
 
     name = "threads"
-    order = 2
     parallel = True
     summary = "the same loops on every core"
 

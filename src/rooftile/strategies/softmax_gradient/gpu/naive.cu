@@ -1,4 +1,4 @@
-// Rung 1, naive: one thread makes one row.
+// naive: one thread makes one row.
 //
 // y[images][CLASSES], dy[images][CLASSES], dx[images][CLASSES].
 // Grid: x over the rows.

@@ -1,4 +1,4 @@
-"""Rung 3, `buckets`: the first pass makes buckets that fit into a core's cache.
+"""`buckets`: the first pass makes buckets that fit into a core's cache.
 
 The first 16 bits of all keys are counted.  Neighbouring values of them become buckets that hold
 about as many words each, whatever the distribution; one pass moves words to their buckets, and
@@ -36,7 +36,6 @@ class Buckets(HostStrategy):
 
     operation = "sort"
     name = "buckets"
-    order = 3
     summary = "buckets of equal sizes by the first 16 bits, each sorted in a core's cache"
     takes = features("axis dtype:bfloat16,float16,int32,uint8 gives:pairs,places moves:float32")
 

@@ -1,4 +1,4 @@
-"""Rung 1, `loops`: runs are merged to runs of twice the length, on one thread.
+"""`loops`: runs are merged to runs of twice the length, on one thread.
 
 A key and what moves along are words of 64 bits each, whatever the dtype: two of a line are compared
 at a time, and the first of two equal ones goes first.  log2(count) times all of them are read and
@@ -58,7 +58,6 @@ class Loops(HostStrategy):
 
     operation = "sort"
     name = "loops"
-    order = 1
     parallel = False
     summary = "runs are merged to runs of twice the length, on one thread"
     takes = features("axis dtype:* gives:pairs,places moves:float32")

@@ -1,4 +1,4 @@
-"""Rung 2, `radix`: by digits of 8 bits, the least significant first; no elements are compared.
+"""`radix`: by digits of 8 bits, the least significant first; no elements are compared.
 
 It removes the comparisons, and log2(count) passes become one for each byte of a key: histogram,
 scan, scatter.  Each of them reads all words twice and writes them once.
@@ -41,7 +41,6 @@ class Radix(HostStrategy):
 
     operation = "sort"
     name = "radix"
-    order = 2
     summary = "digits of 8 bits, the least significant first: histogram, scan, scatter"
     takes = features("axis dtype:* gives:pairs,places moves:float32")
 

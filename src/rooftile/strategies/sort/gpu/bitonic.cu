@@ -1,4 +1,4 @@
-// Rung 2, bitonic: a network for lines of any length, each step of which is a launch.
+// bitonic: a network for lines of any length, each step of which is a launch.
 //
 // Runs of SIZE elements become sorted by a first step, which compares each element with its mirror
 // image in the run, and by steps that compare elements SIZE / 4, SIZE / 8, ... 1 apart.  All

@@ -1,4 +1,4 @@
-"""Rung 2, `bitonic`: a network for lines of any length, each step of which is a launch.
+"""`bitonic`: a network for lines of any length, each step of which is a launch.
 
 Source: Batcher, "Sorting Networks and their Applications" (AFIPS 1968); Knuth, "The Art of Computer
 Programming", volume 3, 5.3.4.
@@ -19,7 +19,6 @@ class Bitonic(GpuSort):
     """Takes every problem."""
 
     name = "bitonic"
-    order = 2
     summary = "a network of comparisons in one direction, a launch for each step"
     summing = "exchange"
     tunables = (BLOCKS,)

@@ -1,4 +1,4 @@
-// Rung 3, merge: runs are merged to runs of twice the length; every element finds its own place.
+// merge: runs are merged to runs of twice the length; every element finds its own place.
 //
 // A thread's element comes behind those of its own run that are before it, and behind those of the
 // other run that go first: a binary search says how many.  Of equal elements those of the left run

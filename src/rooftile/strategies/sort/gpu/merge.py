@@ -1,4 +1,4 @@
-"""Rung 3, `merge`: runs are merged to runs of twice the length; every element finds its own place.
+"""`merge`: runs are merged to runs of twice the length; every element finds its own place.
 
 Source: Satish, Harris, Garland, "Designing Efficient Sorting Algorithms for Manycore GPUs" (IPDPS
 2009), section 4; Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter
@@ -20,7 +20,6 @@ class Merge(GpuSort):
     """Takes every problem."""
 
     name = "merge"
-    order = 3
     summary = "runs are merged, every element finds its place by a binary search"
     tunables = (BLOCKS,)
 

@@ -1,4 +1,4 @@
-// Rung 1, odd_even: a block a line in shared memory; neighbours are exchanged, count times.
+// odd_even: a block a line in shared memory; neighbours are exchanged, count times.
 //
 // In even rounds elements 0 and 1, 2 and 3, ... are compared, in odd rounds 1 and 2, 3 and 4, ...
 // It is bubble sort for as many threads as half of the elements: count rounds, count^2 / 2

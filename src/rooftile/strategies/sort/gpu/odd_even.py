@@ -1,4 +1,4 @@
-"""Rung 1, `odd_even`: a block a line in shared memory; neighbours are exchanged, count times.
+"""`odd_even`: a block a line in shared memory; neighbours are exchanged, count times.
 
 Source: Knuth, "The Art of Computer Programming", volume 3, 5.3.4, exercise 37 (odd-even
 transposition).
@@ -22,7 +22,6 @@ class OddEven(GpuSort):
     """Takes lines that fit into a block's shared memory."""
 
     name = "odd_even"
-    order = 1
     summary = "a block a line, neighbours are exchanged as often as there are elements"
     tunables = (BLOCKS,)
 

@@ -1,4 +1,4 @@
-// Rung 5, onesweep: digits of 8 bits; each pass reads every key once and writes it once.
+// onesweep: digits of 8 bits; each pass reads every key once and writes it once.
 //
 // All digits of all keys are counted in one launch at the start, for the counts do not depend on the
 // order.  Then a tile needs to know only how many keys of each digit the tiles before it hold: each

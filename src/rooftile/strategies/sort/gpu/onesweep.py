@@ -1,4 +1,4 @@
-"""Rung 5, `onesweep`: digits of 8 bits; each pass reads every key once and writes it once.
+"""`onesweep`: digits of 8 bits; each pass reads every key once and writes it once.
 
 Source: Adinets, Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs"
 (arXiv:2206.01784, 2022).
@@ -29,7 +29,6 @@ class Onesweep(GpuSort):
     """
 
     name = "onesweep"
-    order = 5
     devices = ("cuda",)
     summary = "digits of 8 bits, one read and one write a pass, tiles look back at counts"
     summing = "sweep"

@@ -1,4 +1,4 @@
-// Rung 4, radix: digits of 4 bits, the least significant first: histogram, scan, scatter.
+// radix: digits of 4 bits, the least significant first: histogram, scan, scatter.
 //
 // For each digit a tile counts how often each value occurs, the counts of a line are scanned, value
 // after value and tile after tile, and each tile moves its keys to where the scan says.  Before

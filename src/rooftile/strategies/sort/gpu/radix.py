@@ -1,4 +1,4 @@
-"""Rung 4, `radix`: digits of 4 bits, the least significant first: histogram, scan, scatter.
+"""`radix`: digits of 4 bits, the least significant first: histogram, scan, scatter.
 
 Source: Satish, Harris, Garland, "Designing Efficient Sorting Algorithms for Manycore GPUs" (IPDPS
 2009), section 3; Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., sections
@@ -25,7 +25,6 @@ class Radix(GpuSort):
     """Takes every problem."""
 
     name = "radix"
-    order = 4
     summary = "digits of 4 bits: histogram, scan, scatter of tiles that are sorted in shared memory"
     summing = "move"
     # Runs are odd: threads that walk along theirs meet in different banks.

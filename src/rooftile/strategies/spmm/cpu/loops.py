@@ -1,4 +1,4 @@
-"""Rung 1, `loops`: one element of the result after the other, on one thread."""
+"""`loops`: one element of the result after the other, on one thread."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ class Loops(CpuSpmm):
     """Takes every problem."""
 
     name = "loops"
-    order = 1
     parallel = False
     summary = "one element of the result after the other, on one thread"
     text = """

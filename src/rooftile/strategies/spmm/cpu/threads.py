@@ -1,4 +1,4 @@
-"""Rung 2, `threads`: rows shared out over the cores, each a sum of rows of b.
+"""`threads`: rows shared out over the cores, each a sum of rows of b.
 
 The loop over b's columns is the inner one: it reads b as it lies, and the compiler makes vectors of
 it.  What it removes: strides, and idle cores.
@@ -13,7 +13,6 @@ class Threads(CpuSpmm):
     """Takes every problem."""
 
     name = "threads"
-    order = 2
     summary = "rows over the cores, each a sum of rows of b"
     flags = "contract"
     text = """

@@ -1,4 +1,4 @@
-"""Rung 3, `vectors`: four vectors of a row's sums stay in registers over all of its entries.
+"""`vectors`: four vectors of a row's sums stay in registers over all of its entries.
 
 What it removes: loading and storing the sums for each entry.
 """
@@ -59,7 +59,6 @@ class Vectors(CpuSpmm):
     """Takes float32 and float16."""
 
     name = "vectors"
-    order = 3
     summary = "a row's sums in registers over all of its entries"
     takes = features("dtype:float16 index:int64")
     text = _text()

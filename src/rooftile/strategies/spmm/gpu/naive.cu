@@ -1,4 +1,4 @@
-// Rung 1, naive: a thread an element of the result.
+// naive: a thread an element of the result.
 //
 // Neighbours share a row, whose entries they all read, and read neighbours of b.
 //

@@ -1,4 +1,4 @@
-"""Rung 1, `naive`: a thread an element of the result."""
+"""`naive`: a thread an element of the result."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ class Naive(GpuSpmm):
     """Results are the same in every run."""
 
     name = "naive"
-    order = 1
     summary = "a thread an element of the result"
 
 

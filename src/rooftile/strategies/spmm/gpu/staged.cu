@@ -1,4 +1,4 @@
-// Rung 2, staged: a team's threads read its row's entries once, and keep COLUMNS columns each.
+// staged: a team's threads read its row's entries once, and keep COLUMNS columns each.
 //
 // What it removes: in `naive` every thread reads every entry of its row; here each thread of a team
 // brings one of them to shared memory, and all take it from there.  Several sums a thread hide the

@@ -1,4 +1,4 @@
-"""Rung 2, `staged`: entries through shared memory, several columns a thread.
+"""`staged`: entries through shared memory, several columns a thread.
 
 Source: Yang, Buluç, Owens, "Design Principles for Sparse Matrix Multiplication on the GPU",
 Euro-Par 2018 (row splitting).
@@ -16,7 +16,6 @@ class Staged(GpuSpmm):
     """Results are the same in every run."""
 
     name = "staged"
-    order = 2
     summary = "a row's entries through shared memory, several columns a thread"
     tunables = (*GpuSpmm.tunables, Tunable("COLUMNS", (1, 2, 4), 1))
 

@@ -1,4 +1,4 @@
-"""Rung 4, `balanced`: the cores share out entries and ends of rows, and not rows.
+"""`balanced`: the cores share out entries and ends of rows, and not rows.
 
 Entries and ends are one sequence of items, in which an end follows the entries before it.  A unit
 takes as many items as another: it adds products, and at each end it has a result.  Only its first
@@ -70,7 +70,6 @@ class Balanced(CpuSpmv):
     """Takes CSR; results are the same in every run and on any number of threads."""
 
     name = "balanced"
-    order = 4
     summary = "entries and ends of rows shared out over the cores"
     takes = features("dtype:* index:int64 updated")
     forms = ("csr",)

@@ -1,4 +1,4 @@
-"""Rung 3, `blocks`: a row of BSR's blocks at a time, and each block written out.
+"""`blocks`: a row of BSR's blocks at a time, and each block written out.
 
 The sums of its rows stay in registers, an element of x is read once for all of them, and no loop
 goes over so few elements.
@@ -58,7 +58,6 @@ class Blocks(CpuSpmv):
     """Takes BSR of blocks of up to eight rows."""
 
     name = "blocks"
-    order = 3
     summary = "a row of blocks at a time, each block written out"
     takes = features("dtype:* form:bsr index:int64 updated")
     forms = ("bsr",)

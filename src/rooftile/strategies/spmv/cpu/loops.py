@@ -1,4 +1,4 @@
-"""Rung 1, `loops`: one entry after the other, on one thread.
+"""`loops`: one entry after the other, on one thread.
 
 Columns are scattered: each of CSC's entries is added to the row that it names.
 
@@ -32,7 +32,6 @@ class Loops(RowSpmv):
     """Takes every problem."""
 
     name = "loops"
-    order = 1
     summary = "one entry after the other, on one thread"
     forms = FORMS
     parallel = False

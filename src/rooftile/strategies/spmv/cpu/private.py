@@ -1,4 +1,4 @@
-"""Rung 3, `private`: columns shared out over the cores, each share with a result of its own.
+"""`private`: columns shared out over the cores, each share with a result of its own.
 
 Entries of CSC are scattered, and two cores must not add to one element at a time.  So each share
 of the columns adds to its own copy of y, and a second pass adds the copies up.  What it costs: as
@@ -45,7 +45,6 @@ class Private(CpuSpmv):
     """Takes CSC."""
 
     name = "private"
-    order = 3
     summary = "columns over the cores, each share with a result of its own"
     takes = features("dtype:* form:csc index:int64 updated")
     forms = ("csc",)

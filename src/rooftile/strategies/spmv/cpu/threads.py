@@ -1,4 +1,4 @@
-"""Rung 2, `threads`: rows shared out over the cores, each row's sum in the compiler's vectors.
+"""`threads`: rows shared out over the cores, each row's sum in the compiler's vectors.
 
 What it removes: idle cores, and additions that wait for each other.  A long row still keeps one
 core at work.
@@ -14,7 +14,6 @@ class Threads(RowSpmv):
     """Takes every format that says which entries a row has."""
 
     name = "threads"
-    order = 2
     summary = "rows shared out over the cores"
     takes = features("dtype:* form:bsr,coo,dia,ell,hybrid,jds,jds_t index:int64 updated")
     forms = ("csr", "coo", "ell", "hybrid", "jds", "jds_t", "dia", "bsr")

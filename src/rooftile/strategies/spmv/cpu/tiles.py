@@ -1,4 +1,4 @@
-"""Rung 3, `tiles`: formats that lie column by column are read so, for some rows at a time.
+"""`tiles`: formats that lie column by column are read so, for some rows at a time.
 
 A column's entries lie side by side, and so do the elements of x that a diagonal meets.  Where each
 row is finished before the next begins, every step of it reads another column; here a tile's sums
@@ -68,7 +68,6 @@ class Tiles(CpuSpmv):
     """Takes ELL, hybrid, DIA and transposed JDS."""
 
     name = "tiles"
-    order = 3
     summary = "some rows at a time, a column of the format after the other"
     takes = features("dtype:* form:dia,ell,hybrid,jds_t index:int64 updated")
     forms = ("ell", "hybrid", "dia", "jds_t")

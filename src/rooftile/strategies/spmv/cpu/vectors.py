@@ -1,4 +1,4 @@
-"""Rung 5, `vectors`: `balanced` with explicit vectors that gather x, and with prefetches.
+"""`vectors`: `balanced` with explicit vectors that gather x, and with prefetches.
 
 Values and indices are asked for some lines ahead: where each row begins anew, the processor's own
 prefetcher stops short.
@@ -60,7 +60,6 @@ class Vectors(Balanced):
     """Takes CSR of float32 with indices of 32 bits."""
 
     name = "vectors"
-    order = 5
     summary = "explicit vectors that gather x, over equal shares of the entries"
     takes = features("updated")
     piece = _piece()

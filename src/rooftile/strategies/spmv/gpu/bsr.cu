@@ -1,4 +1,4 @@
-// Rung 11, bsr: a thread a row of blocks of SIDE x SIDE values.
+// bsr: a thread a row of blocks of SIDE x SIDE values.
 //
 // One index serves a whole block, the elements of x that a block needs lie side by side, and a load
 // brings RUN values.  What it costs: a block is stored whole, however few entries it has.  A block

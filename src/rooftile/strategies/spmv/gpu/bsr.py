@@ -1,4 +1,4 @@
-"""Rung 11, `bsr`: a thread a row of dense blocks.
+"""`bsr`: a thread a row of dense blocks.
 
 Source: Bell and Garland, "Implementing Sparse Matrix-Vector Multiplication on Throughput-Oriented
 Processors", SC 2009.
@@ -18,7 +18,6 @@ class Bsr(RowSpmv):
     """Results are the same in every run."""
 
     name = "bsr"
-    order = 11
     summary = "a thread a row of dense blocks"
     takes = features("dtype:* form:bsr index:int64 updated")
     form = "bsr"

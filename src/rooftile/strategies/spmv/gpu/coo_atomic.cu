@@ -1,4 +1,4 @@
-// Rung 4, coo_atomic: a thread an entry, added to its row by an atomic.
+// coo_atomic: a thread an entry, added to its row by an atomic.
 //
 // Neighbours read neighbours, whatever the rows are, and entries may lie in any order.  What it costs:
 // an atomic an entry, in any order, so that rounding differs from run to run.

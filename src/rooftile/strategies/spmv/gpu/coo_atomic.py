@@ -1,4 +1,4 @@
-"""Rung 4, `coo_atomic`: a thread an entry, added by an atomic.
+"""`coo_atomic`: a thread an entry, added by an atomic.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 14.
 """
@@ -13,7 +13,6 @@ class CooAtomic(ScatterSpmv):
     """The last bits differ from run to run."""
 
     name = "coo_atomic"
-    order = 4
     summary = "a thread an entry, added by an atomic"
     form = "coo"
 

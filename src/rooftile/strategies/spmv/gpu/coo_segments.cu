@@ -1,4 +1,4 @@
-// Rung 5, coo_segments: entries in the order of their rows, as segments of the merged sequence.
+// coo_segments: entries in the order of their rows, as segments of the merged sequence.
 //
 // What it removes: the atomics of `coo_atomic`, and with them results that differ from run to run.
 // What it costs: a search for where each row begins.

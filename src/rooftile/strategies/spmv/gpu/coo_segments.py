@@ -1,4 +1,4 @@
-"""Rung 5, `coo_segments`: entries in the order of their rows, reduced by segments.
+"""`coo_segments`: entries in the order of their rows, reduced by segments.
 
 Source: Bell and Garland, "Implementing Sparse Matrix-Vector Multiplication on Throughput-Oriented
 Processors", SC 2009; Merrill and Garland, "Merge-Based Parallel Sparse Matrix-Vector
@@ -17,7 +17,6 @@ class CooSegments(MergedSpmv):
     """Takes COO whose entries lie in the order of their rows, as a `Spmv` has them."""
 
     name = "coo_segments"
-    order = 5
     summary = "entries in the order of their rows, reduced by segments"
     takes = features("dtype:* form:coo index:int64 updated")
     form = "coo"

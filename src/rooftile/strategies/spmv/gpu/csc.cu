@@ -1,4 +1,4 @@
-// Rung 12, csc: a thread a column, whose entries are added to their rows by atomics.
+// csc: a thread a column, whose entries are added to their rows by atomics.
 //
 // x is read once.  What it costs: neighbours read entries that lie apart, and an atomic an entry, in
 // any order, so that rounding differs from run to run.

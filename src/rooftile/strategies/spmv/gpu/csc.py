@@ -1,4 +1,4 @@
-"""Rung 12, `csc`: a thread a column, its entries added by atomics.
+"""`csc`: a thread a column, its entries added by atomics.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 14.
 """
@@ -14,7 +14,6 @@ class Csc(ScatterSpmv):
     """The last bits differ from run to run."""
 
     name = "csc"
-    order = 12
     summary = "a thread a column, its entries added by atomics"
     takes = features("dtype:* form:csc index:int64 updated")
     form = "csc"

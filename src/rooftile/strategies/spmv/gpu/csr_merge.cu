@@ -1,4 +1,4 @@
-// Rung 3, csr_merge: every block and every thread takes as many entries and ends of rows.
+// csr_merge: every block and every thread takes as many entries and ends of rows.
 //
 // What it removes: in `csr_teams` work follows the rows, so that short ones leave threads idle and
 // long ones keep others waiting.  What it costs: products go through shared memory, and the tiles'

@@ -1,4 +1,4 @@
-"""Rung 3, `csr_merge`: every thread takes as many entries and ends of rows.
+"""`csr_merge`: every thread takes as many entries and ends of rows.
 
 Source: Merrill and Garland, "Merge-Based Parallel Sparse Matrix-Vector Multiplication", SC 2016.
 """
@@ -14,7 +14,6 @@ class CsrMerge(MergedSpmv):
     """Takes CSR."""
 
     name = "csr_merge"
-    order = 3
     summary = "every thread takes as many entries and ends of rows"
     form = "csr"
 

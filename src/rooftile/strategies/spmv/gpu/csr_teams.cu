@@ -1,4 +1,4 @@
-// Rung 2, csr_teams: TEAM threads a row, and a tree.
+// csr_teams: TEAM threads a row, and a tree.
 //
 // What it removes: in `csr_threads` neighbours read entries that lie apart; here a team's lie side by
 // side.  What it costs: rows shorter than a team leave threads idle, and the longest row still keeps

@@ -1,4 +1,4 @@
-"""Rung 2, `csr_teams`: several threads a row.
+"""`csr_teams`: several threads a row.
 
 Source: Bell and Garland, "Implementing Sparse Matrix-Vector Multiplication on Throughput-Oriented
 Processors", SC 2009 (CSR vector).
@@ -21,7 +21,6 @@ class CsrTeams(GpuSpmv):
     """Results are the same in every run."""
 
     name = "csr_teams"
-    order = 2
     summary = "several threads a row, joined by a tree"
     form = "csr"
     tunables = (Tunable("TEAM", (2, 4, 8, 16, 32), 8),)

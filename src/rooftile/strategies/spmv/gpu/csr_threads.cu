@@ -1,4 +1,4 @@
-// Rung 1, csr_threads: a thread a row, its entries one after the other.
+// csr_threads: a thread a row, its entries one after the other.
 //
 // Neighbours read entries that lie a row apart, and the longest row of a warp keeps it at work.
 //

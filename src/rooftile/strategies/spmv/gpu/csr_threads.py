@@ -1,4 +1,4 @@
-"""Rung 1, `csr_threads`: a thread a row.
+"""`csr_threads`: a thread a row.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 14.
 """
@@ -21,7 +21,6 @@ class CsrThreads(RowSpmv):
     """Results are the same in every run."""
 
     name = "csr_threads"
-    order = 1
     summary = "a thread a row"
     form = "csr"
 

@@ -1,4 +1,4 @@
-// Rung 10, dia: ROWS rows a thread; a diagonal's elements lie side by side, and need no index.
+// dia: ROWS rows a thread; a diagonal's elements lie side by side, and need no index.
 //
 // x is read as it lies, too.  Values and x of AT_ONCE diagonals are loaded before the first is
 // multiplied, so that many loads are under way; a thread's rows lie BLOCK apart, so that one address

@@ -1,4 +1,4 @@
-"""Rung 10, `dia`: some rows a thread, diagonals without indices.
+"""`dia`: some rows a thread, diagonals without indices.
 
 Source: Bell and Garland, "Implementing Sparse Matrix-Vector Multiplication on Throughput-Oriented
 Processors", SC 2009.
@@ -26,7 +26,6 @@ class Dia(GpuSpmv):
     """Results are the same in every run."""
 
     name = "dia"
-    order = 10
     summary = "some rows a thread, diagonals without indices"
     takes = features("dtype:* form:dia index:int64 updated")
     form = "dia"

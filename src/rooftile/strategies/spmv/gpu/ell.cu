@@ -1,4 +1,4 @@
-// Rung 6, ell: a thread a row of padded rows that lie column by column.
+// ell: a thread a row of padded rows that lie column by column.
 //
 // Neighbours read neighbours, and no thread of a warp waits for another.  What it costs: padding, as
 // much as the longest row asks for.

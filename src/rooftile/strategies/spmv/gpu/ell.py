@@ -1,4 +1,4 @@
-"""Rung 6, `ell`: a thread a row of padded rows, column by column.
+"""`ell`: a thread a row of padded rows, column by column.
 
 Source: Bell and Garland, "Implementing Sparse Matrix-Vector Multiplication on Throughput-Oriented
 Processors", SC 2009.
@@ -26,7 +26,6 @@ class Ell(RowSpmv):
     """Results are the same in every run."""
 
     name = "ell"
-    order = 6
     summary = "a thread a row of padded rows, column by column"
     takes = features("dtype:* form:ell index:int64 updated")
     form = "ell"

@@ -1,4 +1,4 @@
-// Rung 7, hybrid: ELL for as many entries of each row as many rows have, and COO for what is left.
+// hybrid: ELL for as many entries of each row as many rows have, and COO for what is left.
 //
 // What it removes: padding to the longest row.  What it costs: a second sum over the rows, of the
 // tail's segments, which is added to the first.

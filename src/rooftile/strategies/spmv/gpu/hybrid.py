@@ -1,4 +1,4 @@
-"""Rung 7, `hybrid`: ELL for what many rows have, COO for what is left.
+"""`hybrid`: ELL for what many rows have, COO for what is left.
 
 Source: Bell and Garland, "Implementing Sparse Matrix-Vector Multiplication on Throughput-Oriented
 Processors", SC 2009.
@@ -20,7 +20,6 @@ class Hybrid(MergedSpmv):
     """Takes the hybrid format; the tail is summed as `coo_segments` sums, not by atomics."""
 
     name = "hybrid"
-    order = 7
     summary = "padded rows column by column, and a tail by segments"
     takes = features("dtype:* form:hybrid index:int64 updated")
     form = "hybrid"

@@ -1,4 +1,4 @@
-// Rung 8, jds: a thread a row, the rows in the order of their lengths.
+// jds: a thread a row, the rows in the order of their lengths.
 //
 // The threads of a warp have rows of nearly one length.  Neighbours still read entries that lie a row
 // apart, and y is written in another order.

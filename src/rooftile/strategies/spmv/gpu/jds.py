@@ -1,4 +1,4 @@
-"""Rung 8, `jds`: a thread a row, in the order of the rows' lengths.
+"""`jds`: a thread a row, in the order of the rows' lengths.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 14.
 """
@@ -19,7 +19,6 @@ class Jds(RowSpmv):
     """Results are the same in every run."""
 
     name = "jds"
-    order = 8
     summary = "a thread a row, in the order of the rows' lengths"
     takes = features("dtype:* form:jds index:int64 updated")
     form = "jds"

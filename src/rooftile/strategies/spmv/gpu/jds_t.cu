@@ -1,4 +1,4 @@
-// Rung 9, jds_t: jagged diagonals transposed: the k-th entries of all rows lie side by side.
+// jds_t: jagged diagonals transposed: the k-th entries of all rows lie side by side.
 //
 // What it removes: padding, and reads that lie apart.  The last offset is the sentinel: it is where
 // the last section ends.

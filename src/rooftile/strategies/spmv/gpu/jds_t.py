@@ -1,4 +1,4 @@
-"""Rung 9, `jds_t`: a thread a row, the k-th entries of all rows side by side.
+"""`jds_t`: a thread a row, the k-th entries of all rows side by side.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 14.
 """
@@ -21,7 +21,6 @@ class JdsT(RowSpmv):
     """Results are the same in every run."""
 
     name = "jds_t"
-    order = 9
     summary = "a thread a row, the k-th entries of all rows side by side"
     takes = features("dtype:* form:jds_t index:int64 updated")
     form = "jds_t"

@@ -1,4 +1,4 @@
-"""Rung 1, `loops`: cells, and the points of each, one after the other, on one thread."""
+"""`loops`: cells, and the points of each, one after the other, on one thread."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ class Loops(Textbook):
     """One cell at a time, on one core."""
 
     name = "loops"
-    order = 1
     parallel = False
     summary = "cells, and the points of each, one after the other, one thread"
 

@@ -1,4 +1,4 @@
-"""Rung 2, `threads`: the same loops, the rows of the result shared out over the cores."""
+"""`threads`: the same loops, the rows of the result shared out over the cores."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ class Threads(Textbook):
     """Removes idle cores, nothing else."""
 
     name = "threads"
-    order = 2
     summary = "the same loops, rows of the result shared out over the cores"
 
 

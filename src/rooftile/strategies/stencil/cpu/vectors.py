@@ -1,4 +1,4 @@
-"""Rung 3, `vectors`: rows x vectors of sums in registers, over rows staged with their ghost cells.
+"""`vectors`: rows x vectors of sums in registers, over rows staged with their ghost cells.
 
 The points that a stencil has are written out; nothing is multiplied by a zero between them.
 """
@@ -21,7 +21,6 @@ class Vectors(HostStrategy):
 
     operation = "stencil"
     name = "vectors"
-    order = 3
     summary = "explicit vectors, a block of rows in registers, rows staged with their ghost cells"
     takes = features("boundary:valid")
 

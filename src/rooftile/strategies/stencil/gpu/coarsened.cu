@@ -1,4 +1,4 @@
-// Rung 3, coarsened: a column of cells a thread, over a tile in shared memory.
+// coarsened: a column of cells a thread, over a tile in shared memory.
 //
 // What it removes: of a box's reads of shared memory two in three, of a star's those along the
 // column; and idle threads.  What it costs: registers, and deep tiles.

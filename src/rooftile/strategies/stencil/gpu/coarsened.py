@@ -1,4 +1,4 @@
-"""Rung 3, `coarsened`: a column of cells a thread.
+"""`coarsened`: a column of cells a thread.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 8.4.
 """
@@ -16,7 +16,6 @@ class Coarsened(CoarsenedStrategy):
 
     operation = "stencil"
     name = "coarsened"
-    order = 3
     summary = "a column of cells a thread, over tiles of the grid in shared memory"
     takes = features("boundary:valid")
     tunables = (

@@ -1,6 +1,6 @@
-// Rung 4, march: blocks march through the planes, with open sums in registers (2.5D blocking).
+// march: blocks march through the planes, with open sums in registers (2.5D blocking).
 //
-// What it removes: the halo above and below each tile, which rung 3 reads twice or more, and the
+// What it removes: the halo above and below each tile, which coarsened reads twice or more, and the
 // wait for loads, which run planes ahead.  What it costs: registers for as many open sums a place
 // as the stencil has planes.  A grid of two axes is one plane, and there is nothing to march through.
 //

@@ -1,4 +1,4 @@
-"""Rung 4, `march`: blocks march through the planes, with open sums in registers.
+"""`march`: blocks march through the planes, with open sums in registers.
 
 Source: Micikevicius, "3D Finite Difference Computation on GPUs using CUDA", GPGPU-2 (2009); Kirk,
 Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 8.5.
@@ -15,7 +15,6 @@ class March(MarchStrategy):
 
     operation = "stencil"
     name = "march"
-    order = 4
     summary = "marching planes, copied ahead; open sums in registers, four columns a thread"
     takes = features("boundary:valid")
 

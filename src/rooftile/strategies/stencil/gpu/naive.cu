@@ -1,4 +1,4 @@
-// Rung 1, naive: a thread a cell, straight from the definition.
+// naive: a thread a cell, straight from the definition.
 //
 // EACH_POINT(use) is use(k, d, p, q) for every coefficient k and its plane, row and column of the
 // box.  Every point reads a cell and a coefficient from global memory.

@@ -1,4 +1,4 @@
-"""Rung 1, `naive`: a thread a cell.
+"""`naive`: a thread a cell.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 8.2.
 """
@@ -20,7 +20,6 @@ class Naive(PlainStrategy):
 
     operation = "stencil"
     name = "naive"
-    order = 1
     summary = "a thread a cell"
     takes = features("boundary:valid")
     reads_weights = True

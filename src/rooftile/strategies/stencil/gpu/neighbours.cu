@@ -1,6 +1,6 @@
-// Rung 7, neighbours: several time steps in one launch, and a warp waits for those beside it alone.
+// neighbours: several time steps in one launch, and a warp waits for those beside it alone.
 //
-// In rung 6 the whole block meets once a plane, and every warp waits for the slowest.  But a warp
+// In one_barrier the whole block meets once a plane, and every warp waits for the slowest.  But a warp
 // reads what warps beside it show, and nobody else's.  So each warp has a barrier of its own, at
 // which it says that it has shown its planes, and waits at those of its neighbours: it may be a plane
 // ahead of them, or behind, and warps farther away by more.  Here a thread's places are all inside

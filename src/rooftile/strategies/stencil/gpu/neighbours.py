@@ -1,4 +1,4 @@
-"""Rung 7, `neighbours`: several time steps in one launch; a warp waits for those beside it alone.
+"""`neighbours`: several time steps in one launch; a warp waits for those beside it alone.
 
 Source: as `one_barrier`; for barriers of parts of a block, NVIDIA, "Parallel Thread Execution ISA",
 on ``mbarrier``.
@@ -17,7 +17,6 @@ class Neighbours(OneBarrier):
     """Takes stars of three axes on grids that threads share out evenly."""
 
     name = "neighbours"
-    order = 7
     devices = ("cuda",)
     least_architecture = 90
     summary = "several time steps a launch; a warp waits for those beside it alone"

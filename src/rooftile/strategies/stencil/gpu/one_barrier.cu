@@ -1,4 +1,4 @@
-// Rung 6, one_barrier: several time steps in one launch, with one barrier a plane for all of them.
+// one_barrier: several time steps in one launch, with one barrier a plane for all of them.
 //
 // Of a star, planes beside its middle one hold a single point, above or below the cell itself.  So
 // a plane that a step is given completes an earlier plane of that step with a thread's own places

@@ -1,4 +1,4 @@
-"""Rung 6, `one_barrier`: several time steps in one launch, one barrier a plane for all of them.
+"""`one_barrier`: several time steps in one launch, one barrier a plane for all of them.
 
 Source: Nguyen, Satish, Chhugani, Kim, Dubey, "3.5-D Blocking Optimization for Stencil Computations
 on Modern CPUs and GPUs", SC10, for the steps of a launch.  That a star's plane completes another
@@ -19,7 +19,6 @@ class OneBarrier(SeveralSteps):
     """Takes stars of three axes: of others the last plane meets neighbours too."""
 
     name = "one_barrier"
-    order = 6
     summary = "several time steps a launch, all of which share one barrier a plane"
 
     def limits(self, problem: Stencil) -> str | None:

@@ -1,6 +1,6 @@
-// Rung 5, several_steps: several time steps in one launch.
+// several_steps: several time steps in one launch.
 //
-// As in rung 4 a block marches through the planes of its tile.  A plane that the first step has
+// As in march a block marches through the planes of its tile.  A plane that the first step has
 // completed goes on to the second, without a way to memory and back, and so on: step t works t + 1
 // planes behind the one that is read.  What it removes: all reads and writes of grids between these
 // steps.  What it costs: a tile whose valid part shrinks by the stencil's reach in every step, so

@@ -1,4 +1,4 @@
-"""Rung 5, `several_steps`: several time steps in one launch.
+"""`several_steps`: several time steps in one launch.
 
 Source: Nguyen, Satish, Chhugani, Kim, Dubey, "3.5-D Blocking Optimization for Stencil Computations
 on Modern CPUs and GPUs", SC10.
@@ -37,7 +37,6 @@ class SeveralSteps(MarchingStrategy):
 
     operation = "stencil"
     name = "several_steps"
-    order = 5
     summary = "several time steps a launch, each a few planes behind the one before"
     takes = features("boundary:valid")
     tunables = (

@@ -1,4 +1,4 @@
-// Rung 2, tile: a thread for each element of the block's input tile in shared memory.
+// tile: a thread for each element of the block's input tile in shared memory.
 //
 // What it removes: repeated reads of global memory, and all but one test for ghost cells an input;
 // coefficients come from constant memory.  What it costs: idle threads of the halo.

@@ -1,4 +1,4 @@
-"""Rung 2, `tile`: tiles of the grid in shared memory, a thread an element.
+"""`tile`: tiles of the grid in shared memory, a thread an element.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 8.3.
 """
@@ -16,7 +16,6 @@ class Tile(InputTileStrategy):
 
     operation = "stencil"
     name = "tile"
-    order = 2
     summary = "tiles of the grid in shared memory, a thread an element, some idle in the sum"
     takes = features("boundary:valid")
     tunables = (

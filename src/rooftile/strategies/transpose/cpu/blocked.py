@@ -1,4 +1,4 @@
-"""Rung 3, `blocked`: square blocks, whose lines of x are read once and stay in the cache.
+"""`blocked`: square blocks, whose lines of x are read once and stay in the cache.
 
 In the order of the result every element comes from another line, which is gone from the cache
 before its next element is wanted.  Here a line is used up while its block is worked on.
@@ -35,7 +35,6 @@ class Blocked(ArrayStrategy):
 
     operation = "transpose"
     name = "blocked"
-    order = 3
     summary = "square blocks on every core: lines of x stay in the cache until they are used up"
     takes = features("axes dtype:*")
 

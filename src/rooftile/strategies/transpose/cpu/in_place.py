@@ -1,4 +1,4 @@
-"""Rung 5, `in_place`: a square's blocks change places with those across the diagonal.
+"""`in_place`: a square's blocks change places with those across the diagonal.
 
 It needs no second array: ``out`` may be x.  Where it is not, x is copied first.
 """
@@ -41,7 +41,6 @@ class InPlace(HostStrategy):
 
     operation = "transpose"
     name = "in_place"
-    order = 5
     summary = "blocks change places with those across the diagonal: out may be x"
     takes = features("axes dtype:*")
 

@@ -1,4 +1,4 @@
-"""Rung 1, `loops`: one element after the other, in the order of the result, on one thread."""
+"""`loops`: one element after the other, in the order of the result, on one thread."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ class Loops(ArrayStrategy):
 
     operation = "transpose"
     name = "loops"
-    order = 1
     parallel = False
     summary = "one element after the other, in the order of the result, on one thread"
     takes = features("axes dtype:*")

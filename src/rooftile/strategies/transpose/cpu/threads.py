@@ -1,4 +1,4 @@
-"""Rung 2, `threads`: the same loops, the rows of the result shared out over the cores."""
+"""`threads`: the same loops, the rows of the result shared out over the cores."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ class Threads(Loops):
     """Takes every permutation of up to four axes."""
 
     name = "threads"
-    order = 2
     parallel = True
     summary = "the same loops on every core"
 

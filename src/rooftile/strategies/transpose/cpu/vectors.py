@@ -1,4 +1,4 @@
-"""Rung 4, `vectors`: squares of vectors are transposed in registers and stored past the cache.
+"""`vectors`: squares of vectors are transposed in registers and stored past the cache.
 
 A block's element in `blocked` is loaded and stored alone, and each line of the result is read
 before it is written.  Here a square of a line's width is loaded, transposed by a few shuffles and
@@ -105,7 +105,6 @@ class Vectors(HostStrategy):
 
     operation = "transpose"
     name = "vectors"
-    order = 4
     summary = "squares of vectors, transposed in registers and stored past the cache"
     takes = features("axes")
 

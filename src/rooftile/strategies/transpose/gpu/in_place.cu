@@ -1,4 +1,4 @@
-// Rung 6, in_place: two tiles change places, each turned around; x and y may be one array.
+// in_place: two tiles change places, each turned around; x and y may be one array.
 //
 // A block reads both tiles of a pair across the diagonal before it writes either, and no other
 // block touches them.  So nothing is overwritten that somebody still reads, and no second array is

@@ -1,4 +1,4 @@
-"""Rung 6, `in_place`: tiles change places with those across the diagonal, so that out may be x."""
+"""`in_place`: tiles change places with those across the diagonal, so that out may be x."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ class InPlace(MatrixTranspose):
     """Takes squares, and batches of them."""
 
     name = "in_place"
-    order = 6
     kernel = "in_place"
     summary = "tiles change places with those across the diagonal: out may be x"
     tunables = (Tunable("DOWN", (4, 8, 16, 32), 8),)

@@ -1,4 +1,4 @@
-// Rungs 1 and 2, naive and naive_reads: a thread an element, for any order of four axes.
+// naive and naive_reads: a thread an element, for any order of four axes.
 //
 // Neighbouring threads have neighbours of one array: in `naive` of the result, so that stores
 // are coalesced and loads lie apart, in `naive_reads` (READS is 1) of x, the other way round.

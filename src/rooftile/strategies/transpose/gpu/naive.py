@@ -1,4 +1,4 @@
-"""Rung 1, `naive`: a thread an element of the result, for any order of up to four axes.
+"""`naive`: a thread an element of the result, for any order of up to four axes.
 
 Source: Ruetsch, Micikevicius, "Optimizing Matrix Transpose in CUDA" (NVIDIA, 2009).
 """
@@ -26,7 +26,6 @@ class Naive(GpuTranspose):
     """Takes every permutation of up to four axes."""
 
     name = "naive"
-    order = 1
     summary = "a thread an element of the result: stores are coalesced, loads lie apart"
     tunables = (Tunable("ACROSS", (8, 16, 32), 32), Tunable("DOWN", (4, 8, 16, 32), 8))
     reads = 0

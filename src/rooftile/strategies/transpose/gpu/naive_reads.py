@@ -1,4 +1,4 @@
-"""Rung 2, `naive_reads`: a thread an element of x, the other mapping of `naive`."""
+"""`naive_reads`: a thread an element of x, the other mapping of `naive`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ class NaiveReads(Naive):
     """Takes every permutation of up to four axes."""
 
     name = "naive_reads"
-    order = 2
     source = "naive"
     summary = "a thread an element of x: loads are coalesced, stores lie apart"
     reads = 1

@@ -1,4 +1,4 @@
-"""Rung 4, `padded`: the tile's rows are one element longer, so that no banks collide.
+"""`padded`: the tile's rows are one element longer, so that no banks collide.
 
 Source: Ruetsch, Micikevicius, "Optimizing Matrix Transpose in CUDA" (NVIDIA, 2009).
 """
@@ -12,7 +12,6 @@ class Padded(Tiled):
     """Takes matrices, and batches of them."""
 
     name = "padded"
-    order = 4
     summary = "a tile in shared memory, each element of a column in another bank"
     padding = 1
 

@@ -1,4 +1,4 @@
-// Rungs 3 and 4, tiled and padded: a block turns a tile around in shared memory.
+// tiled and padded: a block turns a tile around in shared memory.
 //
 // A tile's rows are read by neighbouring threads, and so are written its columns, which are rows
 // of the result.  What it removes: accesses to device memory that lie apart.  In shared memory a

@@ -1,4 +1,4 @@
-"""Rung 3, `tiled`: a block turns a tile around in shared memory, whose banks collide.
+"""`tiled`: a block turns a tile around in shared memory, whose banks collide.
 
 Source: Ruetsch, Micikevicius, "Optimizing Matrix Transpose in CUDA" (NVIDIA, 2009).
 """
@@ -18,7 +18,6 @@ class Tiled(MatrixTranspose):
     """Takes matrices, and batches of them."""
 
     name = "tiled"
-    order = 3
     source = kernel = "tiled"
     summary = "a tile in shared memory, whose columns lie in one bank"
     tunables = (Tunable("DOWN", (4, 8, 16, 32), 8),)

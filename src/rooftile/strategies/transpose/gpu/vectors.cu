@@ -1,4 +1,4 @@
-// Rung 5, vectors: a thread turns a square of SIDE x SIDE elements in its registers.
+// vectors: a thread turns a square of SIDE x SIDE elements in its registers.
 //
 // In `padded` a thread moves single elements: of 16 bits a warp's load brings 64 bytes, of 8 bits
 // 32.  Here a thread loads SIDE vectors of SIDE neighbours, one of each row of its square, turns

@@ -1,4 +1,4 @@
-"""Rung 5, `vectors`: a thread turns a square of elements in its registers."""
+"""`vectors`: a thread turns a square of elements in its registers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ class Vectors(MatrixTranspose):
     """Takes matrices whose rows and columns are multiples of a square's side."""
 
     name = "vectors"
-    order = 5
     kernel = "vectors"
     tunables = (
         Tunable("SQUARES_DOWN", (16, 32), 16),

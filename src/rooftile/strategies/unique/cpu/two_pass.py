@@ -1,4 +1,4 @@
-"""Rung 2, `two_pass`: the beginnings of runs are counted in parts, then moved, by all cores.
+"""`two_pass`: the beginnings of runs are counted in parts, then moved, by all cores.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 11.6.
 """
@@ -29,7 +29,6 @@ class TwoPass(HostStrategy):
 
     operation = "unique"
     name = "two_pass"
-    order = 2
     summary = "beginnings of runs are counted in parts, then moved, by all cores"
     takes = features("dtype:*")
 

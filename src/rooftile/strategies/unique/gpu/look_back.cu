@@ -1,4 +1,4 @@
-// Rung 2, look_back: a single pass, in which each tile looks back at those before it for how many runs
+// look_back: a single pass, in which each tile looks back at those before it for how many runs
 // begin there.
 //
 // As compact's rung of this name, but that an element is kept where it differs from the one before

@@ -1,4 +1,4 @@
-"""Rung 2, `look_back`: a single pass, each tile looks back at those before it.
+"""`look_back`: a single pass, each tile looks back at those before it.
 
 Source: Merrill, Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back" (NVIDIA
 NVR-2016-002, 2016).
@@ -25,7 +25,6 @@ class LookBack(TilesInOrder):
 
     operation = "unique"
     name = "look_back"
-    order = 2
     summary = "a single pass, tiles look back at how many runs begin in those before them"
     takes = features("dtype:*")
     summing = "unique_tiles"

@@ -1,4 +1,4 @@
-// Rung 1, three_launches: how many runs begin in each section, the scan of that, and then the first
+// three_launches: how many runs begin in each section, the scan of that, and then the first
 // element of each run to its place.
 //
 // An element's place is how many runs begin before it.

@@ -1,4 +1,4 @@
-"""Rung 1, `three_launches`: beginnings of runs are counted, counts are scanned, elements move.
+"""`three_launches`: beginnings of runs are counted, counts are scanned, elements move.
 
 Source: Blelloch, "Prefix Sums and Their Applications" (CMU-CS-90-190, 1990), section 1.5.
 """
@@ -22,7 +22,6 @@ class ThreeLaunches(InSections):
 
     operation = "unique"
     name = "three_launches"
-    order = 1
     summary = "beginnings of runs are counted, counts are scanned, elements move"
     takes = features("dtype:*")
     summing = "move"

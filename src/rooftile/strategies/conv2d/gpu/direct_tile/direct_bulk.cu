@@ -1,4 +1,4 @@
-// Rung 26, direct_bulk: the direct tile, its rows fetched by the bulk copy engine.
+// direct_bulk: the direct tile, its rows fetched by the bulk copy engine.
 //
 // A block takes an image.  One thread asks the engine for all of its rows at once, a piece for each
 // band of results, and each piece has a barrier that is passed once: a warp waits for the rows

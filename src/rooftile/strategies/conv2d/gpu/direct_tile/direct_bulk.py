@@ -1,4 +1,4 @@
-"""Rung 26, `direct_bulk`: the direct tile, its rows fetched by Hopper's bulk copy engine.
+"""`direct_bulk`: the direct tile, its rows fetched by Hopper's bulk copy engine.
 
 The best float32 kernel for many images of one channel.
 
@@ -31,7 +31,6 @@ class DirectBulk(DirectTile):
     """Takes one channel without ghost cells, in images that fit shared memory."""
 
     name = "direct_bulk"
-    order = 26
     devices = ("cuda",)
     least_architecture = 90
     summary = "the direct tile, rows fetched by the bulk copy engine, no warp waits for another"

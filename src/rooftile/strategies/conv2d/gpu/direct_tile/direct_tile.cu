@@ -1,4 +1,4 @@
-// Rung 16, direct_tile: one thread owns whole pooling windows of several maps.
+// direct_tile: one thread owns whole pooling windows of several maps.
 //
 // The thread's patch of the image passes through registers row by row; each value
 // meets every tap of every map that needs it, each tap every position of the

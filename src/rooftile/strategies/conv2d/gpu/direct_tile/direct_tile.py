@@ -1,4 +1,4 @@
-"""Rung 16, `direct_tile`: one thread owns whole pooling windows of several maps.
+"""`direct_tile`: one thread owns whole pooling windows of several maps.
 
 The best float32 kernel for few channels: patch rows in registers, weights in
 constant memory (one channel) or shared memory, pool in registers.
@@ -43,7 +43,6 @@ class DirectTile(GpuConv2d):
     """Takes pools whose windows tile the image."""
 
     name = "direct_tile"
-    order = 16
     summary = "a thread owns pooling windows of several maps, patch rows and pool in registers"
     taps = "weights"
     """The array of the packed weights as they are multiplied."""

@@ -1,4 +1,4 @@
-"""Rung 29, `direct_tile_bf16`: the direct tile of operands in bfloat16."""
+"""`direct_tile_bf16`: the direct tile of operands in bfloat16."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ class DirectTileBf16(DirectTileNarrow):
     """Inputs and weights rounded to bfloat16, products and sums in float32."""
 
     name = "direct_tile_bf16"
-    order = 29
     precision = narrow = "bf16"
     summary = "the direct tile, inputs in bfloat16, multiply-adds in float32"
 

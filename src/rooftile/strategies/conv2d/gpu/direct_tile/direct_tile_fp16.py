@@ -1,4 +1,4 @@
-"""Rung 28, `direct_tile_fp16`: the direct tile of operands in float16."""
+"""`direct_tile_fp16`: the direct tile of operands in float16."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ class DirectTileFp16(DirectTileNarrow):
     """Inputs and weights rounded to float16, products and sums in float32."""
 
     name = "direct_tile_fp16"
-    order = 28
     precision = narrow = "fp16"
     summary = "the direct tile, inputs in float16, multiply-adds in float32"
 

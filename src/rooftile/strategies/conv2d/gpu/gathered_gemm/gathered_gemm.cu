@@ -1,4 +1,4 @@
-// Rungs 34 to 37, gathered_gemm: few channels, any mask, any stride and any pool, on tensor cores.
+// gathered_gemm: few channels, any mask, any stride and any pool, on tensor cores.
 //
 // Rows of a matrix product are pixels, columns are maps, and the sum runs over the taps of all
 // channels without gaps: with few channels a sum that ran over one channel's taps, or over one

@@ -1,4 +1,4 @@
-"""Rung 35, `gathered_gemm_bf16`: few channels on tensor cores, in bfloat16."""
+"""`gathered_gemm_bf16`: few channels on tensor cores, in bfloat16."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ class GatheredGemmBf16(GatheredGemm):
     """Inputs and weights rounded to bfloat16, sums in float32."""
 
     name = "gathered_gemm_bf16"
-    order = 35
     precision = narrow = "bf16"
     summary = "a matrix product gathered from a tile, for few channels, in bfloat16"
 

@@ -1,4 +1,4 @@
-"""Rung 34, `gathered_gemm_fp16`: few channels on tensor cores, in float16."""
+"""`gathered_gemm_fp16`: few channels on tensor cores, in float16."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ class GatheredGemmFp16(GatheredGemm):
     """Inputs and weights rounded to float16, sums in float32."""
 
     name = "gathered_gemm_fp16"
-    order = 34
     precision = narrow = "fp16"
     summary = "a matrix product gathered from a tile, for few channels, in float16"
 

@@ -1,4 +1,4 @@
-"""Rung 37, `gathered_gemm_ieee`: few channels on tensor cores, with float32's error."""
+"""`gathered_gemm_ieee`: few channels on tensor cores, with float32's error."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ class GatheredGemmIeee(GatheredGemm):
     """A number is split in two of TF32, and three products stand for one."""
 
     name = "gathered_gemm_ieee"
-    order = 37
     numbers = 2
     summary = "a matrix product gathered from a tile, for few channels, float32 as two of TF32"
 

@@ -1,4 +1,4 @@
-"""Rung 36, `gathered_gemm_tf32`: few channels on tensor cores, in TF32."""
+"""`gathered_gemm_tf32`: few channels on tensor cores, in TF32."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ class GatheredGemmTf32(GatheredGemm):
     """Inputs and weights rounded to TF32, sums in float32."""
 
     name = "gathered_gemm_tf32"
-    order = 36
     precision = "tf32"
     summary = "a matrix product gathered from a tile, for few channels, in TF32"
 

@@ -1,4 +1,4 @@
-// Rungs 30 to 32, implicit_gemm: the convolution as a matrix product on Hopper's warpgroups.
+// implicit_gemm: the convolution as a matrix product on Hopper's warpgroups.
 //
 // A first kernel packs the image with its channels innermost, in the cores' type; an image that lies
 // so is read as it lies, and float32 rounded to TF32 on its way.  Launches overlap.  The bulk copy engine then brings a chunk's patch, the tile's pixels and

@@ -1,4 +1,4 @@
-"""Rung 31, `implicit_gemm_bf16`: Hopper's implicit matrix product, inputs in bfloat16."""
+"""`implicit_gemm_bf16`: Hopper's implicit matrix product, inputs in bfloat16."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ class ImplicitGemmBf16(ImplicitGemm):
     """Inputs and weights rounded to bfloat16, sums in float32."""
 
     name = "implicit_gemm_bf16"
-    order = 31
     precision = narrow = "bf16"
     summary = "an implicit matrix product on warpgroups, patches by bulk copies, in bfloat16"
 

@@ -1,4 +1,4 @@
-"""Rung 30, `implicit_gemm_fp16`: Hopper's implicit matrix product, inputs in float16."""
+"""`implicit_gemm_fp16`: Hopper's implicit matrix product, inputs in float16."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ class ImplicitGemmFp16(ImplicitGemm):
     """Inputs and weights rounded to float16, sums in float32."""
 
     name = "implicit_gemm_fp16"
-    order = 30
     precision = narrow = "fp16"
     summary = "an implicit matrix product on warpgroups, patches by bulk copies, in float16"
 

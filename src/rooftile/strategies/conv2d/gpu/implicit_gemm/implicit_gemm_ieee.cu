@@ -1,6 +1,6 @@
-// Rung 33, implicit_gemm_ieee: the matrix product of float32 as two numbers of float16.
+// implicit_gemm_ieee: the matrix product of float32 as two numbers of float16.
 //
-// As rung 30, implicit_gemm_fp16, but each value is split in two numbers, x = high + low, scaled as
+// As implicit_gemm_fp16, but each value is split in two numbers, x = high + low, scaled as
 // `common/scaled.h` says, and three products stand for one.  An image is scaled by its own largest
 // number, which a kernel before finds, and each map's weights by theirs.  Products of high numbers
 // are summed apart for a row of taps at a time: cores truncate sums, and short sums keep that below

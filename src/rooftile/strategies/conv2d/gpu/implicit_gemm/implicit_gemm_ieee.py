@@ -1,4 +1,4 @@
-"""Rung 33, `implicit_gemm_ieee`: Hopper's implicit matrix product with float32's error."""
+"""`implicit_gemm_ieee`: Hopper's implicit matrix product with float32's error."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ class ImplicitGemmIeee(ImplicitGemm):
     little at a time."""
 
     name = "implicit_gemm_ieee"
-    order = 33
     source = "implicit_gemm_ieee"
     numbers = 2
     sums = 3

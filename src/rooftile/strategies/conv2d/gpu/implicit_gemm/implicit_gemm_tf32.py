@@ -1,4 +1,4 @@
-"""Rung 32, `implicit_gemm_tf32`: Hopper's implicit matrix product, inputs in TF32."""
+"""`implicit_gemm_tf32`: Hopper's implicit matrix product, inputs in TF32."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ class ImplicitGemmTf32(ImplicitGemm):
     """Inputs and weights rounded to TF32, sums in float32."""
 
     name = "implicit_gemm_tf32"
-    order = 32
     precision = "tf32"
     summary = "an implicit matrix product on warpgroups, patches by bulk copies, in TF32"
 

@@ -1,4 +1,4 @@
-// Rungs 41 to 44, pointwise: a mask of one tap is a matrix product, of the images as they lie.
+// pointwise: a mask of one tap is a matrix product, of the images as they lie.
 //
 // The sum of a result runs over a pixel's channels alone: weights times an image, which lies as
 // matrix [CHANNELS][PIXELS], or with X_LAST all images as one [pixels][CHANNELS].  Each comes to

@@ -1,4 +1,4 @@
-"""Rung 42, `pointwise_bf16`: masks of one tap on tensor cores, in bfloat16."""
+"""`pointwise_bf16`: masks of one tap on tensor cores, in bfloat16."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ class PointwiseBf16(Pointwise):
     """Inputs and weights rounded to bfloat16, sums in float32."""
 
     name = "pointwise_bf16"
-    order = 42
     precision = narrow = "bf16"
     summary = "masks of one tap as a matrix product of images as they lie, in bfloat16"
 

@@ -1,4 +1,4 @@
-"""Rung 41, `pointwise_fp16`: masks of one tap on tensor cores, in float16."""
+"""`pointwise_fp16`: masks of one tap on tensor cores, in float16."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ class PointwiseFp16(Pointwise):
     """Inputs and weights rounded to float16, sums in float32."""
 
     name = "pointwise_fp16"
-    order = 41
     precision = narrow = "fp16"
     summary = "masks of one tap as a matrix product of images as they lie, in float16"
 

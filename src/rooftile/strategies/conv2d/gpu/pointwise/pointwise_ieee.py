@@ -1,4 +1,4 @@
-"""Rung 44, `pointwise_ieee`: masks of one tap on tensor cores, with float32's error.
+"""`pointwise_ieee`: masks of one tap on tensor cores, with float32's error.
 
 Source: Henry, Tang, Heinecke, "Leveraging the bfloat16 Artificial Intelligence Datatype For
 Higher-Precision Computations", ARITH 2019.
@@ -16,7 +16,6 @@ class PointwiseIeee(Pointwise):
     """A number is split in three of bfloat16, which have its range and together its bits."""
 
     name = "pointwise_ieee"
-    order = 44
     numbers = 3
     summary = "masks of one tap as a matrix product, float32 as three numbers of bfloat16"
 

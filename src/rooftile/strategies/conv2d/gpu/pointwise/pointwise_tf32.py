@@ -1,4 +1,4 @@
-"""Rung 43, `pointwise_tf32`: masks of one tap on tensor cores, in TF32."""
+"""`pointwise_tf32`: masks of one tap on tensor cores, in TF32."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ class PointwiseTf32(Pointwise):
     """Inputs and weights rounded to TF32, sums in float32."""
 
     name = "pointwise_tf32"
-    order = 43
     precision = "tf32"
     summary = "masks of one tap as a matrix product of images as they lie, in TF32"
 

@@ -1,4 +1,4 @@
-// Rung 19, pool_folded: the pooling window's positions as columns of a matrix product.
+// pool_folded: the pooling window's positions as columns of a matrix product.
 //
 // Four neighbouring outputs of a map, 2x2 of them, read one patch of (MASK + 1)^2 inputs.
 // With the mask shifted to each of the four places and zeros around it, they are four

@@ -1,4 +1,4 @@
-"""Rung 20, `pool_folded_bf16`: the pool's positions as columns of a product on tensor cores."""
+"""`pool_folded_bf16`: the pool's positions as columns of a product on tensor cores."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ class PoolFoldedBf16(NarrowFolded):
     """Inputs and weights rounded to bfloat16, sums in float32."""
 
     name = "pool_folded_bf16"
-    order = 20
     precision = narrow = "bf16"
     summary = "pool positions as columns of a tensor-core product, inputs in bfloat16"
 

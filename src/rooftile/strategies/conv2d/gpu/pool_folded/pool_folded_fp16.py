@@ -1,4 +1,4 @@
-"""Rung 19, `pool_folded_fp16`: the pool's positions as columns of a product on tensor cores."""
+"""`pool_folded_fp16`: the pool's positions as columns of a product on tensor cores."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ class PoolFoldedFp16(NarrowFolded):
     """Inputs and weights rounded to float16, sums in float32."""
 
     name = "pool_folded_fp16"
-    order = 19
     precision = narrow = "fp16"
     summary = "pool positions as columns of a tensor-core product, inputs in float16"
 

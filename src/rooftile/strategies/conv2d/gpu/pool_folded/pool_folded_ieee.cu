@@ -1,7 +1,7 @@
-// Rung 45, pool_folded_ieee: float32 as two numbers of float16, the pool folded, for few maps.
+// pool_folded_ieee: float32 as two numbers of float16, the pool folded, for few maps.
 //
-// As rung 25, pool_folded_wgmma_ieee, for maps too few for a warpgroup's instructions.  A warp
-// multiplies by itself, as in rung 19, pool_folded: the weights, high numbers and low ones, stay in
+// As pool_folded_wgmma_ieee, for maps too few for a warpgroup's instructions.  A warp
+// multiplies by itself, as in pool_folded: the weights, high numbers and low ones, stay in
 // its registers, through which the patches' slabs rotate, so that a step reads one slab of a channel
 // and not all of them.  All warps of a block split its band together.
 // What it removes: float32's arithmetic on the cores that every program shares, where maps are few.

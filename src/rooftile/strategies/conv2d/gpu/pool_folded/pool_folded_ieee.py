@@ -1,4 +1,4 @@
-"""Rung 45, `pool_folded_ieee`: the pool folded with float32's error, for few maps."""
+"""`pool_folded_ieee`: the pool folded with float32's error, for few maps."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ class PoolFoldedIeee(SplitFolded, WarpsFolded):
     """
 
     name = "pool_folded_ieee"
-    order = 45
     most_slabs = 8
     least_reduction = 48
     axes = (0, 2, 3, 7, 4, 1, 8, 5, 6)

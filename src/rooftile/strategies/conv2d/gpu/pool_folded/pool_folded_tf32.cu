@@ -1,6 +1,6 @@
-// Rung 23, pool_folded_tf32: the pool's positions as columns of a product in TF32.
+// pool_folded_tf32: the pool's positions as columns of a product in TF32.
 //
-// As rung 19, pool_folded, with inputs and weights rounded to TF32.  One instruction is eight
+// As pool_folded, with inputs and weights rounded to TF32.  One instruction is eight
 // elements deep: a row of a patch.  Their order is free where the weights have it too, so a lane
 // reads elements 2t and 2t + 1 in one load, as the instruction's columns t and t + 4.  A band
 // stays float32 in shared memory; it is rounded in registers, through which its rows rotate.

@@ -1,4 +1,4 @@
-"""Rung 23, `pool_folded_tf32`: the pool's positions as columns of a product in TF32."""
+"""`pool_folded_tf32`: the pool's positions as columns of a product in TF32."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ class PoolFoldedTf32(WarpsFolded):
     """
 
     name = "pool_folded_tf32"
-    order = 23
     precision = "tf32"
     most_slabs = 12
     axes = (0, 2, 3, 4, 7, 6, 1, 8, 5)

@@ -1,12 +1,12 @@
-// Rung 21, pool_folded_wgmma: the pool folded on warpgroups of Hopper.
+// pool_folded_wgmma: the pool folded on warpgroups of Hopper.
 //
-// As rung 19, pool_folded, but four warps multiply 64 windows with the folded masks of all maps at
+// As pool_folded, but four warps multiply 64 windows with the folded masks of all maps at
 // once.  The weights lie in shared memory, where the cores read them; the slabs of patches rotate
 // through registers, so that a step reads one slab of a channel.  Where folds of a pool's window
 // stand beside each other, a lane has both, and no lane asks another one.
 // What it removes: weights in every warp's registers, which hold those of few maps.
 //
-// Rung 24, pool_folded_wgmma_tf32, is the same with SCALED numbers: float16 has TF32's bits, and the
+// pool_folded_wgmma_tf32, is the same with SCALED numbers: float16 has TF32's bits, and the
 // cores multiply it at twice the rate.  Results that are in doubt become NaN, which `repair` finds.
 //
 // x[images][CHANNELS][HEIGHT][WIDTH] in float or, with X_NARROW, in the cores' own type;

@@ -1,4 +1,4 @@
-"""Rung 22, `pool_folded_wgmma_bf16`: the same on Hopper's warpgroup products."""
+"""`pool_folded_wgmma_bf16`: the same on Hopper's warpgroup products."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ class PoolFoldedWgmmaBf16(WarpgroupsFolded):
     """Weights in shared memory, sums of all maps in a warp's registers; bfloat16."""
 
     name = "pool_folded_wgmma_bf16"
-    order = 22
     precision = narrow = "bf16"
     summary = "its products by warpgroups, weights in shared memory, inputs in bfloat16"
 

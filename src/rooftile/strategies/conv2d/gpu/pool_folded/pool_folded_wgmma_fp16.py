@@ -1,4 +1,4 @@
-"""Rung 21, `pool_folded_wgmma_fp16`: the same on Hopper's warpgroup products."""
+"""`pool_folded_wgmma_fp16`: the same on Hopper's warpgroup products."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ class PoolFoldedWgmmaFp16(WarpgroupsFolded):
     """Weights in shared memory, sums of all maps in a warp's registers; float16."""
 
     name = "pool_folded_wgmma_fp16"
-    order = 21
     precision = narrow = "fp16"
     summary = "its products by warpgroups, weights in shared memory, inputs in float16"
 

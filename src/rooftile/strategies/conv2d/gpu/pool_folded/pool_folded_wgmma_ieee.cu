@@ -1,7 +1,7 @@
-// Rung 25, pool_folded_wgmma_ieee: float32 as two numbers of float16, the pool folded on
+// pool_folded_wgmma_ieee: float32 as two numbers of float16, the pool folded on
 // warpgroups.
 //
-// As rung 24, pool_folded_wgmma_tf32, but each number is split in two of float16, x = high + low,
+// As pool_folded_wgmma_tf32, but each number is split in two of float16, x = high + low,
 // and three products stand for one.  A band is scaled by its own largest number, and each map's
 // weights by theirs, as `common/scaled.h` says.  A band is split once: its high numbers lie in a tile,
 // its low ones in another.  Products of high numbers are summed apart, SUMMED slabs at a time: cores

@@ -1,4 +1,4 @@
-"""Rung 25, `pool_folded_wgmma_ieee`: the pool folded on warpgroups with float32's error."""
+"""`pool_folded_wgmma_ieee`: the pool folded on warpgroups with float32's error."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ class PoolFoldedWgmmaIeee(SplitFolded, WarpgroupsFolded):
     """
 
     name = "pool_folded_wgmma_ieee"
-    order = 25
     few_maps = 7
     most_slabs = 64
     most_groups = 8

@@ -1,4 +1,4 @@
-"""Rung 24, `pool_folded_wgmma_tf32`: the same in TF32."""
+"""`pool_folded_wgmma_tf32`: the same in TF32."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ class PoolFoldedWgmmaTf32(ScaledFolded, WarpgroupsFolded):
     range."""
 
     name = "pool_folded_wgmma_tf32"
-    order = 24
     precision = "tf32"
     few_maps = 4
     most_slabs = 24

@@ -1,8 +1,8 @@
 // Splits folded weights into two numbers of float16, each map's scaled as `common/scaled.h` says; or,
 // with one of the NUMBERS, rounds them, to TF32's bits.
 //
-// For rungs 24 and 25, pool_folded_wgmma_tf32 and _ieee, weights[ALL_SLABS][2 rows][MAP_GROUPS][2][8 columns][8 deep],
-// for rung 45, pool_folded_ieee, weights[MAP_GROUPS][SLABS][2][2 rows][32 lanes][2]; behind them the
+// For pool_folded_wgmma_tf32 and _ieee, weights[ALL_SLABS][2 rows][MAP_GROUPS][2][8 columns][8 deep],
+// for pool_folded_ieee, weights[MAP_GROUPS][SLABS][2][2 rows][32 lanes][2]; behind them the
 // given weights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH];
 // split[ALL_SLABS][2 rows][NUMBERS][MAP_GROUPS][2][8 columns][8 deep] or
 // split[MAP_GROUPS][SLABS][NUMBERS][2][2 rows][32 lanes][2] in float16, behind them the

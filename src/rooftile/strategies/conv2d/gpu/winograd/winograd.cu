@@ -1,4 +1,4 @@
-// Rung 17, winograd: fewer multiplications by Toom-Cook transforms; precision `fast`.
+// winograd: fewer multiplications by Toom-Cook transforms; precision `fast`.
 //
 // A tile of SIZE x SIZE_X inputs is transformed, multiplied by the transformed mask at each
 // of its POSITIONS, summed over channels, and transformed to 4 x OUT_X outputs.  For 3x3

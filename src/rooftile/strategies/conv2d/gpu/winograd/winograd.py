@@ -1,4 +1,4 @@
-"""Rung 17, `winograd`: fewer multiplications by Toom-Cook transforms; precision `fast`.
+"""`winograd`: fewer multiplications by Toom-Cook transforms; precision `fast`.
 
 3x3 and 5x5 masks: tiles of 4x4 outputs, transformed both ways (4 and 6.25 times
 fewer multiplications).  Masks 7 high: four output rows, transformed along the height
@@ -37,7 +37,6 @@ class Winograd(SlicedConv2d):
     """Takes stride 1, masks 7 high, 5x5 and 3x3, and pools that tile four rows and columns."""
 
     name = "winograd"
-    order = 17
     summary = "Toom-Cook/Winograd transforms: fewer multiplications, one decimal digit lost"
     takes = features(
         "activation:* boundary:interior,replicate padding pool.activation:* pool:average,l2,max"

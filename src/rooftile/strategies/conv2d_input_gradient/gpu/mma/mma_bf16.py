@@ -1,4 +1,4 @@
-"""Rung 3, `mma_bf16`: transposed convolution of winners on tensor cores, in bfloat16."""
+"""`mma_bf16`: transposed convolution of winners on tensor cores, in bfloat16."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ class MmaBf16(Spread):
     """Gradients and weights rounded to bfloat16, sums in float32."""
 
     name = "mma_bf16"
-    order = 3
     precision = "bf16"
     narrow = "bf16"
     summary = (

@@ -1,4 +1,4 @@
-"""Rung 4, `mma_fp16`: transposed convolution of winners on tensor cores, in float16."""
+"""`mma_fp16`: transposed convolution of winners on tensor cores, in float16."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ class MmaFp16(Spread):
     """Gradients and weights rounded to float16, sums in float32."""
 
     name = "mma_fp16"
-    order = 4
     precision = "fp16"
     narrow = "fp16"
     summary = (

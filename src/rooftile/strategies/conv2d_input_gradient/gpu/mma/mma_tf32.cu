@@ -1,4 +1,4 @@
-// Rung 5, mma: transposed convolution of winners on tensor cores, windows as rows.
+// mma: transposed convolution of winners on tensor cores, windows as rows.
 //
 // In `gathered` a pixel looks at every window that it may have met, and two looks in three find a
 // winner elsewhere.  Here gradients stand among the zeros of their windows, and whole windows are

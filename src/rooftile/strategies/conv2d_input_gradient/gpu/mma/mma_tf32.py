@@ -1,4 +1,4 @@
-"""Rung 5, `mma_tf32`: transposed convolution of winners on tensor cores, in TF32.
+"""`mma_tf32`: transposed convolution of winners on tensor cores, in TF32.
 
 Source: Dumoulin, Visin, "A guide to convolution arithmetic for deep learning", 2016, chapter 4
 (transposed convolution); NVIDIA, "Parallel Thread Execution ISA", on ``mma``.
@@ -32,7 +32,6 @@ class MmaTf32(GpuInputGradient):
     """Takes winners of windows of 4 x 4, eight of them a row at most; sums in float32."""
 
     name = "mma_tf32"
-    order = 5
     precision = "tf32"
     summary = "whole windows on tensor cores, gradients and weights in TF32"
     takes = features("before:relu padding pool:max")

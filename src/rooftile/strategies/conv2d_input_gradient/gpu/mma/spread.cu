@@ -1,4 +1,4 @@
-// Rungs 3 and 4, spread: transposed convolution of winners on tensor cores, pixels as rows.
+// spread: transposed convolution of winners on tensor cores, pixels as rows.
 //
 // In `gathered` a pixel looks at every window that it may have met, and two looks in three find a
 // winner elsewhere.  Here gradients stand in shared memory where they won, in 16 bits, among zeros,

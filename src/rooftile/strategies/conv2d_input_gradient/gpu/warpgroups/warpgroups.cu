@@ -1,4 +1,4 @@
-// Rungs 7 to 10, warpgroups: whole windows by Hopper's warpgroups, and their sums in registers.
+// warpgroups: whole windows by Hopper's warpgroups, and their sums in registers.
 //
 // In `spread` each pair of pixels is multiplied with all gradients around it, and a tile of them reads
 // shared memory for every few products.  Here rows of a product are the 64 windows of an image, and its

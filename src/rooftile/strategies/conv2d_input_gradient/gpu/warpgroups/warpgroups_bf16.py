@@ -1,4 +1,4 @@
-"""Rung 7, `warpgroups_bf16`: whole windows by Hopper's warpgroups, in bfloat16."""
+"""`warpgroups_bf16`: whole windows by Hopper's warpgroups, in bfloat16."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ class WarpgroupsBf16(Warpgroups):
     """Gradients and weights rounded to bfloat16, sums in float32."""
 
     name = "warpgroups_bf16"
-    order = 7
     precision = "bf16"
     narrow = "bf16"
     between = (PLACES, GRADIENTS)

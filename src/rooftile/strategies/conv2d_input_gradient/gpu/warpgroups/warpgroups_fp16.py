@@ -1,4 +1,4 @@
-"""Rung 8, `warpgroups_fp16`: whole windows by Hopper's warpgroups, in float16."""
+"""`warpgroups_fp16`: whole windows by Hopper's warpgroups, in float16."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ class WarpgroupsFp16(Warpgroups):
     """Gradients and weights rounded to float16, sums in float32."""
 
     name = "warpgroups_fp16"
-    order = 8
     precision = "fp16"
     narrow = "fp16"
     between = (PLACES, GRADIENTS)

@@ -1,4 +1,4 @@
-"""Rung 10, `warpgroups_ieee`: whole windows by Hopper's warpgroups with float32's error.
+"""`warpgroups_ieee`: whole windows by Hopper's warpgroups with float32's error.
 
 Source: for the split products Ootomo and Yokota, "Recovering single precision accuracy from
 Tensor Cores while surpassing the FP32 theoretical peak performance", IJHPCA 36 (2022).
@@ -16,7 +16,6 @@ class WarpgroupsIeee(Warpgroups):
     """A number is split in two of float16, and three sparse products stand for one."""
 
     name = "warpgroups_ieee"
-    order = 10
     numbers = 2
     scaled = True
     summary = (

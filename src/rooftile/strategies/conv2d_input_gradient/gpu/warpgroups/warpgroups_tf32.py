@@ -1,4 +1,4 @@
-"""Rung 9, `warpgroups_tf32`: whole windows by Hopper's warpgroups, in TF32's bits."""
+"""`warpgroups_tf32`: whole windows by Hopper's warpgroups, in TF32's bits."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ class WarpgroupsTf32(Warpgroups):
     float32."""
 
     name = "warpgroups_tf32"
-    order = 9
     precision = "tf32"
     scaled = True
     summary = "whole windows by warpgroups, TF32 as scaled float16, every other term skipped"

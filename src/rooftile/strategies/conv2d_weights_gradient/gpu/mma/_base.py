@@ -43,7 +43,7 @@ class Mma(GpuWeightsGradient):
     tensor_cores = True
     source = "mma"
     pays_from = 40_000_000
-    """FLOPs from which on it is faster than rungs 3 to 6, as a step's launches overlap."""
+    """FLOPs from which on it is faster than rungs without tensor cores, whose launches overlap."""
     tunables = (
         Tunable("WARPS", (4, 8, 16), 8),
         Tunable("ROLES", (1, 2, 4), 1),

@@ -1,4 +1,4 @@
-// Rungs 7 to 9, mma: correlation of images with winners on tensor cores.
+// mma: correlation of images with winners on tensor cores.
 //
 // In `windows` and `lane_rows` each winner asks shared memory for all pixels that its mask met.  Here
 // a window is cut into cells of two columns, and cells are multiplied by the pixels around their

@@ -1,4 +1,4 @@
-"""Rung 7, `mma_bf16`: correlation of images with winners on tensor cores, in bfloat16."""
+"""`mma_bf16`: correlation of images with winners on tensor cores, in bfloat16."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ class MmaBf16(Mma):
     """Gradients and pixels rounded to bfloat16, sums in float32."""
 
     name = "mma_bf16"
-    order = 7
     precision = "bf16"
     narrow = "bf16"
     between = (PLACES, GRADIENTS)

@@ -1,4 +1,4 @@
-"""Rung 8, `mma_fp16`: correlation of images with winners on tensor cores, in float16."""
+"""`mma_fp16`: correlation of images with winners on tensor cores, in float16."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ class MmaFp16(Mma):
     """Gradients and pixels rounded to float16, sums in float32."""
 
     name = "mma_fp16"
-    order = 8
     precision = "fp16"
     narrow = "fp16"
     between = (PLACES, GRADIENTS)

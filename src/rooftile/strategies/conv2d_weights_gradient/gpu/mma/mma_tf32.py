@@ -1,4 +1,4 @@
-"""Rung 9, `mma_tf32`: correlation of images with winners on tensor cores, in TF32."""
+"""`mma_tf32`: correlation of images with winners on tensor cores, in TF32."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ class MmaTf32(Mma):
     """Gradients and pixels rounded to TF32, sums in float32."""
 
     name = "mma_tf32"
-    order = 9
     precision = "tf32"
     narrow = "fp16"
     pays_from = 80_000_000

@@ -1,4 +1,4 @@
-// Rungs 13 to 15, turned: correlation of images with winners on tensor cores, pixels as rows.
+// turned: correlation of images with winners on tensor cores, pixels as rows.
 //
 // In `mma` a product's rows are positions of windows, and its columns are pixels, which each row of
 // windows reads anew.  Here the product is turned.  Its rows are pixels: an instruction's 16 stand

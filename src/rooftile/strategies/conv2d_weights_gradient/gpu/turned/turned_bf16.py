@@ -1,4 +1,4 @@
-"""Rung 13, `turned_bf16`: pixels as rows, winners of few maps as columns, in bfloat16."""
+"""`turned_bf16`: pixels as rows, winners of few maps as columns, in bfloat16."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ class TurnedBf16(Turned):
     """Gradients and pixels rounded to bfloat16, sums in float32."""
 
     name = "turned_bf16"
-    order = 13
     precision = "bf16"
     narrow = "bf16"
     summary = "pixels as rows on tensor cores, which all windows above share, in bfloat16"

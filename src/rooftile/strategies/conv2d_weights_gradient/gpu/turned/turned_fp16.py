@@ -1,4 +1,4 @@
-"""Rung 14, `turned_fp16`: pixels as rows, winners of few maps as columns, in float16."""
+"""`turned_fp16`: pixels as rows, winners of few maps as columns, in float16."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ class TurnedFp16(Turned):
     """Gradients and pixels rounded to float16, sums in float32."""
 
     name = "turned_fp16"
-    order = 14
     precision = "fp16"
     narrow = "fp16"
     summary = "pixels as rows on tensor cores, which all windows above share, in float16"

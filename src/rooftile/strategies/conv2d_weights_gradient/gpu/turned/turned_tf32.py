@@ -1,4 +1,4 @@
-"""Rung 15, `turned_tf32`: pixels as rows, winners of few maps as columns, in TF32."""
+"""`turned_tf32`: pixels as rows, winners of few maps as columns, in TF32."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ class TurnedTf32(Turned):
     """Gradients and pixels rounded to TF32, sums in float32."""
 
     name = "turned_tf32"
-    order = 15
     precision = "tf32"
     between = (PLACES,)
     pays_from = 4096

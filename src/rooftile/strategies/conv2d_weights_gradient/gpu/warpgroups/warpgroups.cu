@@ -1,4 +1,4 @@
-// Rungs 10 to 12, warpgroups: correlation of images with winners on Hopper's warpgroups.
+// warpgroups: correlation of images with winners on Hopper's warpgroups.
 //
 // In `mma` a warp asks shared memory for the pixels of every product's columns, number by number,
 // and turns each word of gradients over for each cell.  Here a warpgroup has a pair of rows of positions

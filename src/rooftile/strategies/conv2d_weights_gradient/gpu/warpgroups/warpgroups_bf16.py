@@ -1,4 +1,4 @@
-"""Rung 10, `warpgroups_bf16`: correlation of images with winners on warpgroups, in bfloat16."""
+"""`warpgroups_bf16`: correlation of images with winners on warpgroups, in bfloat16."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ class WarpgroupsBf16(Warpgroups):
     """Gradients and pixels rounded to bfloat16, sums in float32."""
 
     name = "warpgroups_bf16"
-    order = 10
     precision = "bf16"
     narrow = "bf16"
     between = (PLACES, GRADIENTS)

@@ -1,4 +1,4 @@
-"""Rung 11, `warpgroups_fp16`: correlation of images with winners on warpgroups, in float16."""
+"""`warpgroups_fp16`: correlation of images with winners on warpgroups, in float16."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ class WarpgroupsFp16(Warpgroups):
     """Gradients and pixels rounded to float16, sums in float32."""
 
     name = "warpgroups_fp16"
-    order = 11
     precision = "fp16"
     narrow = "fp16"
     between = (PLACES, GRADIENTS)

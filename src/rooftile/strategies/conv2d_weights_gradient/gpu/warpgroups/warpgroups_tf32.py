@@ -1,4 +1,4 @@
-"""Rung 12, `warpgroups_tf32`: correlation of images with winners on warpgroups, at TF32's error."""
+"""`warpgroups_tf32`: correlation of images with winners on warpgroups, at TF32's error."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ class WarpgroupsTf32(Warpgroups):
     float32."""
 
     name = "warpgroups_tf32"
-    order = 12
     precision = "tf32"
     scaled = True
     pays_from = 192

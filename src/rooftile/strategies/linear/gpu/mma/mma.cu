@@ -1,4 +1,4 @@
-// Rungs 10 to 12, mma: the matrix product on tensor cores, of any GPU from compute capability 8.0.
+// mma: the matrix product on tensor cores, of any GPU from compute capability 8.0.
 //
 // A warp's WARP_B x WARP_O results stay in its registers, as the cores' sums.  Which input is which
 // of an instruction's is free as long as both sides agree: a lane takes neighbouring inputs of a

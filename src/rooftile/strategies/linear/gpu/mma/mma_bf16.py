@@ -1,4 +1,4 @@
-"""Rung 11, `mma_bf16`: the matrix product on tensor cores, inputs in bfloat16."""
+"""`mma_bf16`: the matrix product on tensor cores, inputs in bfloat16."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ class MmaBf16(Mma):
     """Inputs and weights rounded to bfloat16, sums in float32."""
 
     name = "mma_bf16"
-    order = 11
     precision = "bf16"
     narrow = "bf16"
     summary = "tensor cores, converted in registers to bfloat16"

@@ -1,4 +1,4 @@
-"""Rung 10, `mma_fp16`: the matrix product on tensor cores, inputs in float16."""
+"""`mma_fp16`: the matrix product on tensor cores, inputs in float16."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ class MmaFp16(Mma):
     """Inputs and weights rounded to float16, sums in float32."""
 
     name = "mma_fp16"
-    order = 10
     precision = "fp16"
     narrow = "fp16"
     summary = "tensor cores, converted in registers to float16"

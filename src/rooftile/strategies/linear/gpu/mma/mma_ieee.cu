@@ -1,7 +1,7 @@
-// Rung 13, mma_ieee: float32 as two numbers of float16 on tensor cores, from compute capability
+// mma_ieee: float32 as two numbers of float16 on tensor cores, from compute capability
 // 8.0.
 //
-// As rungs 10 to 12, mma, but each number is split in two, x = high + low, scaled as
+// As mma, but each number is split in two, x = high + low, scaled as
 // `scaled_rows.h` says, and three products stand for one.  A warp splits a slice of its images in
 // registers, and finds their scales there.  Cores cut sums off, so a slice's sum, which is short,
 // is added to the total in float32.

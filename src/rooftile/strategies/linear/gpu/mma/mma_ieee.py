@@ -1,4 +1,4 @@
-"""Rung 13, `mma_ieee`: the matrix product on tensor cores with float32's error.
+"""`mma_ieee`: the matrix product on tensor cores with float32's error.
 
 Source: for the split products Ootomo and Yokota, "Recovering single precision accuracy from
 Tensor Cores while surpassing the FP32 theoretical peak performance", IJHPCA 36 (2022).
@@ -20,7 +20,6 @@ class MmaIeee(Mma):
     little at a time."""
 
     name = "mma_ieee"
-    order = 13
     source = "mma_ieee"
     numbers = 2
     summary = "tensor cores, float32 as two numbers of scaled float16"

@@ -1,4 +1,4 @@
-"""Rung 12, `mma_tf32`: the matrix product on tensor cores, inputs in TF32."""
+"""`mma_tf32`: the matrix product on tensor cores, inputs in TF32."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ class MmaTf32(Mma):
     """Inputs and weights rounded to TF32, sums in float32."""
 
     name = "mma_tf32"
-    order = 12
     precision = "tf32"
     summary = "tensor cores, rounded in registers to TF32"
 

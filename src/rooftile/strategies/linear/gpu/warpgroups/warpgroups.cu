@@ -1,4 +1,4 @@
-// Rungs 14 to 16, warpgroups: the matrix product on Hopper's warpgroups and bulk copy engine.
+// warpgroups: the matrix product on Hopper's warpgroups and bulk copy engine.
 //
 // Each of WARPGROUPS warpgroups multiplies 64 images by a block's TILE_O outputs.  One thread more
 // keeps a ring of stages full.  A stage holds a slice of x as it lies in memory, 128 bytes of every

@@ -1,4 +1,4 @@
-"""Rung 15, `warpgroups_bf16`: the matrix product on warpgroups, inputs in bfloat16."""
+"""`warpgroups_bf16`: the matrix product on warpgroups, inputs in bfloat16."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ class WarpgroupsBf16(Warpgroups):
     """Inputs and weights rounded to bfloat16, sums in float32."""
 
     name = "warpgroups_bf16"
-    order = 15
     precision = "bf16"
     narrow = "bf16"
     summary = "Hopper's warpgroups, converted in registers to bfloat16"

@@ -1,4 +1,4 @@
-"""Rung 14, `warpgroups_fp16`: the matrix product on warpgroups, inputs in float16."""
+"""`warpgroups_fp16`: the matrix product on warpgroups, inputs in float16."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ class WarpgroupsFp16(Warpgroups):
     """Inputs and weights rounded to float16, sums in float32."""
 
     name = "warpgroups_fp16"
-    order = 14
     precision = "fp16"
     narrow = "fp16"
     summary = "Hopper's warpgroups, converted in registers to float16"

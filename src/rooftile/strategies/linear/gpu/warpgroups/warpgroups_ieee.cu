@@ -1,6 +1,6 @@
-// Rung 17, warpgroups_ieee: float32 as two numbers of float16 on Hopper's warpgroups.
+// warpgroups_ieee: float32 as two numbers of float16 on Hopper's warpgroups.
 //
-// As rungs 14 to 16, warpgroups, but each number is split in two, x = high + low, scaled as
+// As warpgroups, but each number is split in two, x = high + low, scaled as
 // `scaled_rows.h` says, and three products stand for one.  A warpgroup splits a slice of its images
 // in registers, and finds their scales there.  Cores cut sums off, so a slice's sum, which is
 // short, is added to the total in float32.  A run of SUM_O outputs is summed at a time, into one of

@@ -1,4 +1,4 @@
-"""Rung 17, `warpgroups_ieee`: the matrix product on warpgroups with float32's error.
+"""`warpgroups_ieee`: the matrix product on warpgroups with float32's error.
 
 Source: for the split products Ootomo and Yokota, "Recovering single precision accuracy from
 Tensor Cores while surpassing the FP32 theoretical peak performance", IJHPCA 36 (2022).
@@ -27,7 +27,6 @@ class WarpgroupsIeee(Warpgroups):
     little at a time."""
 
     name = "warpgroups_ieee"
-    order = 17
     source = "warpgroups_ieee"
     tile = SplitTile
     most_summed = math.inf

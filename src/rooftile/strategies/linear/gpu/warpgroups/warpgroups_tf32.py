@@ -1,4 +1,4 @@
-"""Rung 16, `warpgroups_tf32`: the matrix product on warpgroups, inputs in TF32."""
+"""`warpgroups_tf32`: the matrix product on warpgroups, inputs in TF32."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ class WarpgroupsTf32(Warpgroups):
     """Inputs and weights rounded to TF32, sums in float32."""
 
     name = "warpgroups_tf32"
-    order = 16
     precision = "tf32"
     summary = "Hopper's warpgroups, converted in registers to TF32"
 

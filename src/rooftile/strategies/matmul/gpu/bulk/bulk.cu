@@ -1,4 +1,4 @@
-// Rungs 28 to 30, bulk: both matrices as they lie, in the cores' type, from shared memory.
+// bulk: both matrices as they lie, in the cores' type, from shared memory.
 //
 // In `warpgroups`, b is laid before, and a comes to shared memory in float32 and passes through
 // registers; that takes more of the cache's and of shared memory's bandwidth than the products leave.

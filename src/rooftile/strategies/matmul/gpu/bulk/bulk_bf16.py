@@ -1,4 +1,4 @@
-"""Rung 29, `bulk_bf16`: both matrices in bfloat16 as they lie, products from shared memory."""
+"""`bulk_bf16`: both matrices in bfloat16 as they lie, products from shared memory."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ class BulkBf16(Bulk):
     """Both matrices rounded to bfloat16, sums in float32."""
 
     name = "bulk_bf16"
-    order = 29
     precision = "bf16"
     narrow = "bf16"
     summary = "Hopper's warpgroups, both matrices in bfloat16 as they lie, from shared memory"

@@ -1,4 +1,4 @@
-"""Rung 28, `bulk_fp16`: both matrices in float16 as they lie, products from shared memory."""
+"""`bulk_fp16`: both matrices in float16 as they lie, products from shared memory."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ class BulkFp16(Bulk):
     """Both matrices rounded to float16, sums in float32."""
 
     name = "bulk_fp16"
-    order = 28
     precision = "fp16"
     narrow = "fp16"
     summary = "Hopper's warpgroups, both matrices in float16 as they lie, from shared memory"

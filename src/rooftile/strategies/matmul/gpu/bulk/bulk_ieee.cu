@@ -1,4 +1,4 @@
-// Rung 32, bulk_ieee: float32 as two numbers of scaled float16, both matrices split before.
+// bulk_ieee: float32 as two numbers of scaled float16, both matrices split before.
 //
 // In warpgroups_ieee and turned_ieee every tile splits its rows anew, in registers, while the cores
 // wait; only one of the matrices is split once.  Here one launch splits both, with terms beside each

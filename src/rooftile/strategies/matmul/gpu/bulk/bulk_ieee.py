@@ -1,4 +1,4 @@
-"""Rung 32, `bulk_ieee`: both matrices split before, in two numbers of float16 each.
+"""`bulk_ieee`: both matrices split before, in two numbers of float16 each.
 
 Source: for the split products Ootomo and Yokota, "Recovering single precision accuracy from
 Tensor Cores while surpassing the FP32 theoretical peak performance", IJHPCA 36 (2022).
@@ -72,7 +72,6 @@ class BulkIeee(Bulk):
     """Takes matrices whose lines are whole 16 bytes of float16."""
 
     name = "bulk_ieee"
-    order = 32
     source = "bulk_ieee"
     tunables: ClassVar[tuple[Tunable, ...]] = (
         Tunable("WARPGROUPS", (2,), 2),

@@ -1,4 +1,4 @@
-"""Rung 30, `bulk_tf32`: both matrices in float32 as they lie, rounded by the copy engine."""
+"""`bulk_tf32`: both matrices in float32 as they lie, rounded by the copy engine."""
 
 from __future__ import annotations
 
@@ -25,7 +25,6 @@ class BulkTf32(Bulk):
     """
 
     name = "bulk_tf32"
-    order = 30
     precision = "tf32"
     summary = "Hopper's warpgroups, both matrices as they lie, rounded by the copy engine"
 

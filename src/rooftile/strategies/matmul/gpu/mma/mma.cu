@@ -1,4 +1,4 @@
-// Rungs 20 to 23, mma: the matrix product on tensor cores, of matrices as they lie.
+// mma: the matrix product on tensor cores, of matrices as they lie.
 //
 // Both matrices come to shared memory as they lie in memory, whichever way that is, by copies that
 // go on meanwhile.  A lane takes its elements from there one by one and rounds them in registers on

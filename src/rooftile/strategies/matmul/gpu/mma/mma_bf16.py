@@ -1,4 +1,4 @@
-"""Rung 21, `mma_bf16`: tensor cores on matrices as they lie, rounded to bfloat16 in registers."""
+"""`mma_bf16`: tensor cores on matrices as they lie, rounded to bfloat16 in registers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ class MmaBf16(Mma):
     """Both matrices rounded to bfloat16, sums in float32."""
 
     name = "mma_bf16"
-    order = 21
     precision = "bf16"
     narrow = "bf16"
     summary = "tensor cores, bfloat16 in registers, both matrices as they lie"

@@ -1,4 +1,4 @@
-"""Rung 20, `mma_fp16`: tensor cores on matrices as they lie, rounded to float16 in registers."""
+"""`mma_fp16`: tensor cores on matrices as they lie, rounded to float16 in registers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ class MmaFp16(Mma):
     """Both matrices rounded to float16, sums in float32."""
 
     name = "mma_fp16"
-    order = 20
     precision = "fp16"
     narrow = "fp16"
     summary = "tensor cores, float16 in registers, both matrices as they lie"

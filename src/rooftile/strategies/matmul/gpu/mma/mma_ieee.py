@@ -1,4 +1,4 @@
-"""Rung 23, `mma_ieee`: tensor cores on matrices as they lie, with float32's error.
+"""`mma_ieee`: tensor cores on matrices as they lie, with float32's error.
 
 Source: Henry, Tang, Heinecke, "Leveraging the bfloat16 Artificial Intelligence Datatype For
 Higher-Precision Computations", ARITH 2019.
@@ -17,7 +17,6 @@ class MmaIeee(Mma):
     """A number is split in three of bfloat16, which have its range and together its bits."""
 
     name = "mma_ieee"
-    order = 23
     numbers = 3
     summary = "tensor cores, float32 as three numbers of bfloat16, both matrices as they lie"
 

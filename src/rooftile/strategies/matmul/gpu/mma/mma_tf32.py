@@ -1,4 +1,4 @@
-"""Rung 22, `mma_tf32`: tensor cores on matrices as they lie, rounded to TF32 in registers."""
+"""`mma_tf32`: tensor cores on matrices as they lie, rounded to TF32 in registers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ class MmaTf32(Mma):
     """Both matrices rounded to TF32, sums in float32."""
 
     name = "mma_tf32"
-    order = 22
     precision = "tf32"
     summary = "tensor cores, TF32 in registers, both matrices as they lie"
 

@@ -1,4 +1,4 @@
-// Rungs 34 to 37, own_terms: every warp of a block multiplies terms of its own on tensor cores.
+// own_terms: every warp of a block multiplies terms of its own on tensor cores.
 //
 // As in `warps_terms` a block has a small tile, each warp makes all of it from its own terms, and at
 // the end their sums are added.  But no two warps want the same elements, and which term is which of

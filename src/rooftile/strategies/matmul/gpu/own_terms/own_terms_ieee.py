@@ -1,4 +1,4 @@
-"""Rung 37, `own_terms_ieee`: a warp its own terms on tensor cores, float32 as two of TF32."""
+"""`own_terms_ieee`: a warp its own terms on tensor cores, float32 as two of TF32."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ class OwnTermsIeee(OwnTerms):
     """A number is split in two of TF32, which have its range and together 22 of its bits."""
 
     name = "own_terms_ieee"
-    order = 37
     numbers = 2
     most_tiles = 3
     summary = "small tiles on tensor cores, a warp its own terms, float32 as two numbers of TF32"

@@ -1,4 +1,4 @@
-// Rung 38, streamed_ieee: the turned product of rung 31, and nothing waits long.
+// streamed_ieee: the turned product of turned_ieee, and nothing waits long.
 //
 // In turned_ieee a block splits a whole row of a; a warpgroup that splits does not multiply; and sums
 // of parts lie in memory between two kernels, stored a number at a time.  Here a block splits a part

@@ -1,4 +1,4 @@
-"""Rung 38, `streamed_ieee`: the turned product with float32's error, in two launches.
+"""`streamed_ieee`: the turned product with float32's error, in two launches.
 
 Source: for the split products Ootomo and Yokota, "Recovering single precision accuracy from
 Tensor Cores while surpassing the FP32 theoretical peak performance", IJHPCA 36 (2022).
@@ -98,7 +98,6 @@ class StreamedIeee(GpuMatmul):
     too."""
 
     name = "streamed_ieee"
-    order = 38
     devices = ("cuda",)
     architectures = ("sm_90",)
     tensor_cores = True

@@ -1,6 +1,6 @@
-// Rung 31, turned_ieee: the turned product, so that few rows of a are a tile's few columns.
+// turned_ieee: the turned product, so that few rows of a are a tile's few columns.
 //
-// In rung 27 rows of a are split in registers, and b is measured, split and laid before: all of a
+// In warpgroups_ieee rows of a are split in registers, and b is measured, split and laid before: all of a
 // large b passes twice more through memory for a few rows.  Here b turned is the kernel's x: its
 // columns are split in registers on their way to the cores, whichever way b lies, and nothing of b
 // is written.  a is measured, split and laid, in one pass by a block a row.

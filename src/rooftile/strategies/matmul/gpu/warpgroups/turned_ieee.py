@@ -1,4 +1,4 @@
-"""Rung 31, `turned_ieee`: the turned product on Hopper's warpgroups, with float32's error.
+"""`turned_ieee`: the turned product on Hopper's warpgroups, with float32's error.
 
 Source: for the split products Ootomo and Yokota, "Recovering single precision accuracy from
 Tensor Cores while surpassing the FP32 theoretical peak performance", IJHPCA 36 (2022).
@@ -55,7 +55,6 @@ class TurnedIeee(GpuMatmul):
     """Takes a b whose lines are whole 16 bytes."""
 
     name = "turned_ieee"
-    order = 31
     devices = ("cuda",)
     architectures = ("sm_90",)
     tensor_cores = True

@@ -1,4 +1,4 @@
-// Rungs 24 to 26, warpgroups: the kernel of linear on Hopper's warpgroups, for many rows of a.
+// warpgroups: the kernel of linear on Hopper's warpgroups, for many rows of a.
 //
 // In `mma`, a warp rounds its elements of both matrices again in each block, and reads shared memory
 // for each of its products.  Here b is rounded and laid once, as the kernel of linear wants its

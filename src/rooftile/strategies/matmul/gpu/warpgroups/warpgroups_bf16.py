@@ -1,4 +1,4 @@
-"""Rung 25, `warpgroups_bf16`: Hopper's warpgroups, b laid in bfloat16 before."""
+"""`warpgroups_bf16`: Hopper's warpgroups, b laid in bfloat16 before."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ class WarpgroupsBf16(Warpgroups):
     """Both matrices rounded to bfloat16, sums in float32."""
 
     name = "warpgroups_bf16"
-    order = 25
     source = "warpgroups"
     precision = "bf16"
     layer = LAYER

@@ -1,4 +1,4 @@
-"""Rung 24, `warpgroups_fp16`: Hopper's warpgroups, b laid in float16 before."""
+"""`warpgroups_fp16`: Hopper's warpgroups, b laid in float16 before."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ class WarpgroupsFp16(Warpgroups):
     """Both matrices rounded to float16, sums in float32."""
 
     name = "warpgroups_fp16"
-    order = 24
     source = "warpgroups"
     precision = "fp16"
     layer = LAYER

@@ -1,6 +1,6 @@
-// Rung 27, warpgroups_ieee: float32 as two numbers of float16 on Hopper's warpgroups.
+// warpgroups_ieee: float32 as two numbers of float16 on Hopper's warpgroups.
 //
-// As rungs 24 to 26, warpgroups, but with the kernel of linear that splits numbers: three products
+// As warpgroups, but with the kernel of linear that splits numbers: three products
 // stand for one, where the three numbers of `mma_ieee` take six.  float16 lacks range, so what is
 // known of b's columns is found by another pass.
 // What it removes: half of the products.

@@ -1,4 +1,4 @@
-"""Rung 27, `warpgroups_ieee`: Hopper's warpgroups with float32's error.
+"""`warpgroups_ieee`: Hopper's warpgroups with float32's error.
 
 Source: for the split products Ootomo and Yokota, "Recovering single precision accuracy from
 Tensor Cores while surpassing the FP32 theoretical peak performance", IJHPCA 36 (2022).
@@ -22,7 +22,6 @@ class WarpgroupsIeee(Warpgroups):
     """A number is split in two of scaled float16, and three products stand for one."""
 
     name = "warpgroups_ieee"
-    order = 27
     layer = LAYER
     tunables = LAYER.tunables
     summary = "Hopper's warpgroups, float32 as two numbers of scaled float16, b laid before"

@@ -1,4 +1,4 @@
-"""Rung 26, `warpgroups_tf32`: Hopper's warpgroups, b laid in TF32 before."""
+"""`warpgroups_tf32`: Hopper's warpgroups, b laid in TF32 before."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ class WarpgroupsTf32(Warpgroups):
     """Both matrices rounded to TF32, sums in float32."""
 
     name = "warpgroups_tf32"
-    order = 26
     source = "warpgroups"
     precision = "tf32"
     layer = LAYER

@@ -1,7 +1,7 @@
-// Rungs 1 and 2 of a network's ladder, front: two convolution blocks without leaving the
+// front: two convolution blocks without leaving the
 // multiprocessor.
 //
-// Both blocks fold their pool into the columns of a matrix product (rung 19 of conv2d,
+// Both blocks fold their pool into the columns of a matrix product (pool_folded of conv2d,
 // pool_folded).  A persistent block of threads sends images through a pipeline of roles: one
 // warpgroup fetches the next image into registers and puts it, in the cores' type, into a ring
 // of tiles; warps of the first block make of it, in another ring, the image that warpgroups of

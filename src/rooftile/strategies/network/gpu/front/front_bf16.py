@@ -1,4 +1,4 @@
-"""Rung 2, `front_bf16`: a network's first two blocks in one kernel, in bfloat16."""
+"""`front_bf16`: a network's first two blocks in one kernel, in bfloat16."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ class FrontBf16(Front):
     """bfloat16 operands, sums in float32, results of the first block rounded."""
 
     name = "front_bf16"
-    order = 2
     summary = "two blocks in one kernel, bfloat16"
     precision = "bf16"
     narrow = "bf16"

@@ -1,4 +1,4 @@
-"""Rung 1, `front_fp16`: a network's first two blocks in one kernel, in float16."""
+"""`front_fp16`: a network's first two blocks in one kernel, in float16."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ class FrontFp16(Front):
     """float16 operands, sums in float32, results of the first block rounded."""
 
     name = "front_fp16"
-    order = 1
     summary = "two blocks in one kernel, float16"
     precision = "fp16"
     narrow = "fp16"

@@ -21,7 +21,7 @@ from PIL import Image
 from rich.console import Console
 from rich.terminal_theme import MONOKAI
 
-from rooftile.cli.climb import rows_table
+from rooftile.cli._ladder import rows_table
 from rooftile.lab.records import row_from
 from rooftile.lab.report import page, read_files
 

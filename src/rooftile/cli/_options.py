@@ -78,10 +78,39 @@ def add_problem(parser: argparse.ArgumentParser) -> None:
         default="",
         metavar="NAME|key=value,...",
         help="a named problem (`rooftile list shapes OP` names them; default: the operation's "
-        "first), or its sizes, as in channels=3,height=64,width=64,maps=8,mask=5x5 and, further, "
+        "own), or its sizes, as in channels=3,height=64,width=64,maps=8,mask=5x5 and, further, "
         "padding=2x2,activation=relu,pool=max:2",
     )
     parser.add_argument("--batch", type=positive, metavar="N", help="inputs at a time")
+
+
+def add_large(parser: argparse.ArgumentParser) -> None:
+    """``--large``: the operation's large problem."""
+    parser.add_argument(
+        "--large",
+        action="store_true",
+        help="the operation's large problem, at which the upper rungs show what they can, instead "
+        "of the one at which the textbook's finish soon",
+    )
+
+
+def shapes_of(arguments: argparse.Namespace, operation: str) -> tuple[str, ...]:
+    """The shape that was asked for, or the problems that stand for an operation on that device.
+
+    Their batch is set where none was asked for.  Raises `InputError`.
+    """
+    from rooftile.devices.names import parse_device
+    from rooftile.errors import InputError
+    from rooftile.ops import climbed_shapes
+
+    if arguments.shape:
+        if arguments.large:
+            raise InputError("--large", f"with --shape {arguments.shape}", "one of the two")
+        return (arguments.shape,)
+    found = climbed_shapes(operation, parse_device(arguments.device)[0], large=arguments.large)
+    if arguments.batch is None:
+        arguments.batch = found.batch
+    return found.shapes
 
 
 def check_writable(option: str, path: Path) -> None:

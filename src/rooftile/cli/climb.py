@@ -9,12 +9,20 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from rooftile.cli._options import add_operation, add_precision, add_problem, seconds, shape_of
-from rooftile.cli._output import Output, bar, milliseconds, percent, quantity
+from rooftile.cli._ladder import gpu_table, rows_table
+from rooftile.cli._options import (
+    add_large,
+    add_operation,
+    add_precision,
+    add_problem,
+    seconds,
+    shapes_of,
+)
+from rooftile.cli._output import Output, milliseconds, quantity
 from rooftile.cli._records import recording, shapes, warn_if_busy
-from rooftile.cli._tables import Sheet
 
 if TYPE_CHECKING:
     from rooftile.devices.gpu import Description
@@ -39,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own arguments."""
     add_operation(parser)
     add_problem(parser)
+    add_large(parser)
     add_precision(parser, "only strategies as accurate as that (default: all, each by its own)")
     parser.add_argument("--strategy", metavar="NAME", help="only this one")
     parser.add_argument(
@@ -58,31 +67,50 @@ def command(arguments: argparse.Namespace) -> int:
 
     Exit code 1 if a strategy was wrong or broke, 130 after an interrupt, which keeps what is done.
     """
+    from rooftile.devices.names import parse_device
     from rooftile.lab.climb import climb
+    from rooftile.lab.forms import joined, rungs_of
 
-    output, shape = Output(arguments), shape_of(arguments, arguments.operation)
-    with recording(output, not arguments.no_history) as history:
-        with output.working(f"climbing {arguments.operation}") as say:
+    output, forms = Output(arguments), shapes_of(arguments, arguments.operation)
+    rungs = {forms[0]: arguments.strategy}
+    if len(forms) > 1:
+        kind = parse_device(arguments.device)[0]
+        asked = arguments.batch, kind, arguments.strategy
+        rungs = rungs_of(arguments.operation, forms, *asked)
+    ladders: list[Ladder] = []
+    with (
+        recording(output, not arguments.no_history) as history,
+        output.working(f"climbing {arguments.operation}") as say,
+    ):
+        for shape, names in rungs.items():
             ladder = climb(
                 arguments.operation,
                 shape,
                 arguments.batch,
                 arguments.device,
                 precision=arguments.precision,
-                only=arguments.strategy,
+                only=names,
                 limit_s=arguments.limit,
                 everything=arguments.all,
                 peers=arguments.peers,
                 seed=arguments.seed,
                 progress=say,
             )
-        if history is not None:
-            # What was not reached must not stand for an older time.
-            done = tuple(row for row in ladder.rows if row.cause != "interrupted")
-            kept = dataclasses.replace(ladder, rows=done)
-            history.add_ladder(kept, "climb", seed=arguments.seed)
-    output.result(ladder.to_json())
-    _show(output, ladder, shape)
+            ladders.append(ladder)
+            if history is not None:
+                # What was not reached must not stand for an older time.
+                done = tuple(row for row in ladder.rows if row.cause != "interrupted")
+                kept = dataclasses.replace(ladder, rows=done)
+                history.add_ladder(kept, "climb", seed=arguments.seed)
+            if ladder.interrupted:
+                break
+    ladder = joined(ladders)
+    several = {"shapes": rungs} if len(forms) > 1 else {}
+    output.result({**ladder.to_json(), **several})
+    _show(output, ladder, next(iter(rungs)))
+    if several:
+        output.show(*(f"{shape}: {', '.join(names)}" for shape, names in rungs.items()))
+    output.show("", *_next(ladder, arguments, rungs))
     warn_if_busy(output, {row.strategy: row.time_ms for row in ladder.rows})
     if ladder.interrupted:
         raise KeyboardInterrupt
@@ -93,29 +121,60 @@ def command(arguments: argparse.Namespace) -> int:
 def _show(output: Output, ladder: Ladder, shape: str) -> None:
     problem, roof = ladder.problem, ladder.roof
     title = f"{problem.operation} {shape}" if "=" not in shape else problem.operation
+    batch = "" if problem.batch_size is None else f", batch {problem.batch_size}"
     work = f"{quantity(problem.flops, 'FLOP')}, at least {quantity(problem.bytes, 'B')}"
-    notes = ["error: the worst, over its budget at that precision"]
+    notes = ["speed-up: over the first rung; error: the worst, over its budget at that precision"]
+    limit = roof.limit(problem) if roof is not None else ""
     if roof is not None:
-        limit = roof.limit(problem)
         work += f"; floor {milliseconds(ladder.floor_ms)} ms, set by {limit}"
-        notes[0] += "; roof: floor over median time"
+        notes.append("roof: floor over median time")
         if any(row.roof_fraction and row.roof_fraction > 1 for row in ladder.rows):
             notes.append(f"* {_BEYOND[limit]}")
     where = [gpu_line(ladder.gpu)] if ladder.gpu else []
     if ladder.ceilings is not None:
         where.append(ceiling_line(ladder.ceilings))
+    by_memory = limit == "memory"
     if ladder.gpu:
         notes += _GPU_NOTES
         if any(row.kind == "peer" and row.precision in ("fp16", "bf16") for row in ladder.rows):
             notes.append(_NARROW_NOTE)
-        rows = gpu_table(ladder.rows)
+        rows = gpu_table(ladder.rows, by_memory=by_memory)
     else:
-        rows = rows_table(ladder.rows, unicode=output.unicode)
-    output.show(title, shapes(problem), work, *where, "", rows)
+        rows = rows_table(ladder.rows, unicode=output.unicode, by_memory=by_memory)
+    output.show(title + batch, shapes(problem), work, *where, "", rows)
     notes += _reasons(ladder.rows)
     if any(row.time_ms and not row.time_ms.steady for row in ladder.rows):
         notes.append("~ the median had not settled when the time for measuring was over")
     output.show("", *notes, *_comparison(ladder))
+
+
+def _next(
+    ladder: Ladder, arguments: argparse.Namespace, rungs: Mapping[str, str | Sequence[str] | None]
+) -> list[str]:
+    """Commands that go on from here, a line each; ``rungs`` are those of each shape."""
+    from rooftile.ops.registry import operation
+
+    problem, name, best = ladder.problem, ladder.problem.operation, ladder.best("strategy")
+    shape = next(
+        (one for one, names in rungs.items() if best and names and best.strategy in names),
+        next(iter(rungs)),
+    )
+    batch = "" if problem.batch_size is None else f" --batch {problem.batch_size}"
+    device = "" if arguments.device == "cpu" else f" --device {arguments.device}"
+    asked = f"{name} --shape {shape}{batch}{device}"
+    found = []
+    if best is not None:
+        why = f"rooftile explain {asked} --strategy {best.strategy}"
+        found.append(f"{why}   (why it takes that long)")
+    if any(row.cause == "time limit" for row in ladder.rows):
+        found.append(f"rooftile climb {asked} --all   (skips none for its time)")
+    known = operation(name)
+    if not (arguments.shape or arguments.large) and known.large != known.textbook:
+        found.append(f"rooftile climb {name} --large{device}   (for the upper rungs)")
+    if ladder.gpu is not None and best is not None:
+        found.append(f"rooftile tune {asked} --strategy {best.strategy}   (its tunables)")
+    found.append("rooftile report   (all that was measured, as a page)")
+    return [f"next: {line}" for line in found]
 
 
 def _reasons(rows: tuple[Row, ...]) -> list[str]:
@@ -166,68 +225,3 @@ def gpu_line(gpu: Description) -> str:
     """What a GPU's rungs ran on."""
     what = "" if gpu.gpu else "; not a GPU: times and limits are this processor's"
     return f"{gpu.kind}:{gpu.index}: {gpu.name}, {gpu.units} units, {gpu.driver}{what}"
-
-
-def gpu_table(rows: tuple[Row, ...]) -> Sheet:
-    """A rung a line, with what its most demanding kernel takes where the compiler tells."""
-    numbers = ("ms", "GFLOP/s", "error", "cold", "roof", "regs", "smem", "spill", "occ")
-    made = Sheet("rung", "prec", *numbers, numbers=numbers)
-    last = rows[0].kind if rows else ""
-    for row in rows:
-        if row.kind != last:
-            made.add_row()
-            last = row.kind
-        used = row.resources
-        counts = (used.registers, used.shared_bytes, used.spill_bytes)
-        made.add_row(
-            *_times(row),
-            milliseconds(row.cold_ms.median) if row.cold_ms else "",
-            _roof(row),
-            *("" if count is None else str(count) for count in counts),
-            "" if used.occupancy is None else percent(used.occupancy),
-        )
-    return made
-
-
-def rows_table(rows: tuple[Row, ...], *, unicode: bool) -> Sheet:
-    """A rung a line, with a bar for its share of the roof; the peers after an empty line."""
-    made = Sheet(
-        "rung",
-        "prec",
-        "ms",
-        "GFLOP/s",
-        "error",
-        "roof",
-        "",
-        numbers=("ms", "GFLOP/s", "error", "roof"),
-    )
-    last = rows[0].kind if rows else ""
-    for row in rows:
-        if row.kind != last:
-            made.add_row()
-            last = row.kind
-        made.add_row(*_cells(row, unicode))
-    return made
-
-
-def _cells(row: Row, unicode: bool) -> tuple[str, ...]:
-    if row.roof_fraction is None:
-        return _times(row)
-    return (*_times(row), _roof(row), bar(row.roof_fraction, unicode=unicode))
-
-
-def _roof(row: Row) -> str:
-    """The share of the roof, marked where it is passed."""
-    if row.roof_fraction is None:
-        return ""
-    return percent(row.roof_fraction) + "*" * (row.roof_fraction > 1)
-
-
-def _times(row: Row) -> tuple[str, ...]:
-    """Rung, precision, time or status, rate, error."""
-    start = (row.strategy, row.precision)
-    error = f"{row.error.budget_fraction:.2g}" if row.error else ""
-    if row.time_ms is None or row.gflops is None:
-        return (*start, row.status, "", error)
-    time = ("" if row.time_ms.steady else "~") + milliseconds(row.time_ms.median)
-    return (*start, time, f"{row.gflops:.1f}", error)

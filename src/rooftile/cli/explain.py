@@ -23,7 +23,13 @@ from rooftile.cli._explained import (
     title,
     why_lines,
 )
-from rooftile.cli._options import add_operation, add_problem, check_writable, shape_of
+from rooftile.cli._options import (
+    add_large,
+    add_operation,
+    add_problem,
+    check_writable,
+    shapes_of,
+)
 from rooftile.cli._output import Output
 
 if TYPE_CHECKING:
@@ -39,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own arguments."""
     add_operation(parser)
     add_problem(parser)
+    add_large(parser)
     parser.add_argument(
         "--strategy", metavar="NAME", help="the rung to explain (default: the one that is picked)"
     )
@@ -95,7 +102,7 @@ def command(arguments: argparse.Namespace) -> int:
     if arguments.matrix is not None:
         problem = _of_file(arguments, output)
     else:
-        arguments.shape = shape_of(arguments, arguments.operation)
+        arguments.shape = _shape(arguments, kind)
         problem = parse(arguments.operation, arguments.shape, arguments.batch)
     if kind == "opencl" and arguments.profile:
         raise InputError("profile", kind, "device cuda or cpu: nobody reads OpenCL's counters")
@@ -112,6 +119,18 @@ def command(arguments: argparse.Namespace) -> int:
     if kind == "cpu":
         return _processor(output, arguments, problem, rung, picked)
     return _gpu(output, arguments, problem, rung, picked)
+
+
+def _shape(arguments: argparse.Namespace, kind: str) -> str:
+    """The shape that was asked for; of several that stand for an operation, the first one that the
+    named strategy takes."""
+    from rooftile.lab.forms import rungs_of
+
+    forms = shapes_of(arguments, arguments.operation)
+    if len(forms) == 1 or arguments.strategy is None:
+        return forms[0]
+    asked = arguments.batch, kind, arguments.strategy
+    return next(iter(rungs_of(arguments.operation, forms, *asked)))
 
 
 def _of_file(arguments: argparse.Namespace, output: Output) -> Problem:

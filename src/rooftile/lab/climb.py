@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from rooftile.devices.device import Device
@@ -31,7 +31,7 @@ def climb(
     device: str = "cpu",
     *,
     precision: str | None = None,
-    only: str | None = None,
+    only: str | Collection[str] | None = None,
     limit_s: float = 20.0,
     everything: bool = False,
     peers: bool = False,
@@ -44,7 +44,8 @@ def climb(
     `rooftile.lab.judge.contest`.
     ``shape`` is a named problem or ``key=value`` pairs, see `rooftile.ops.parse`.
     ``precision`` leaves out the strategies that it does not admit, see `rooftile.ops.admits`;
-    None leaves out none: each is judged by its own.  ``only`` is the one strategy to run.
+    None leaves out none: each is judged by its own.  ``only`` is the strategy to run, or the names
+    of some.
     A strategy whose estimated time is beyond ``limit_s`` seconds is skipped unless
     ``everything``.  ``peers`` adds the other libraries that are installed.  ``progress`` is
     told what is being done.
@@ -58,7 +59,12 @@ def climb(
     check_seed(seed)
     kind, _ = parse_device(device)
     problem = parse(operation, shape, batch)
-    rungs = ladder(operation, kind) if only is None else (strategy(operation, only, kind),)
+    names = (only,) if isinstance(only, str) else only
+    rungs = (
+        ladder(operation, kind)
+        if names is None
+        else tuple(strategy(operation, name, kind) for name in names)
+    )
     if peers and kind == "opencl":
         raise InputError("peers", peers, "False: the other libraries run on the CPU and CUDA")
     return climb_problem(

@@ -127,7 +127,7 @@ class Ladder:
     problem: Problem
     device: str
     ceilings: Ceilings | GpuCeilings | None
-    """None for an OpenCL device that is no GPU: its roof is that of the CPU."""
+    """Those of the processor for an OpenCL device that is no GPU; None where none are known."""
     environment: Environment
     rows: tuple[Row, ...]
     gpu: Description | None = None

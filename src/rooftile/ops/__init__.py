@@ -13,7 +13,7 @@ from rooftile.ops.formats import FLOAT32, FORMATS, Format, format_of
 from rooftile.ops.judgement import Judgement
 from rooftile.ops.layer import Layer
 from rooftile.ops.linear import Linear
-from rooftile.ops.named import default_shape, named, names, operations, parse
+from rooftile.ops.named import climbed_shapes, default_shape, named, names, operations, parse
 from rooftile.ops.pool2d import Pool2d
 from rooftile.ops.pooling import Pool, PoolSpec
 from rooftile.ops.precision import (
@@ -58,6 +58,7 @@ __all__ = [
     "activation",
     "admits",
     "check_precision",
+    "climbed_shapes",
     "default_shape",
     "format_of",
     "named",

@@ -17,6 +17,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from rooftile.errors import InputError
+from rooftile.ops.climbed import Climbed
 from rooftile.ops.operator import OPERATORS, Operator
 from rooftile.ops.over_axes import OverAxes, axes_of
 from rooftile.ops.problem import AnyArray, Array, Dtype, check_positive
@@ -95,3 +96,4 @@ NAMED = {
     "columns-16384": Argreduce((16384, 16384), 0),
 }
 """Named problems."""
+LARGE = Climbed.of("max-10^8")

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rooftile.errors import InputError
+from rooftile.ops.climbed import Climbed
 from rooftile.ops.features import SIZE
 from rooftile.ops.problem import AnyArray, Array, Problem, check_positive
 
@@ -126,3 +127,4 @@ NAMED = {
     "picture-8192-r20": BoxBlur(8192, 8192, 20),
 }
 """Named problems."""
+LARGE = Climbed.of("picture-8192-r5")

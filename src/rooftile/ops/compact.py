@@ -17,6 +17,7 @@ from typing import ClassVar
 import numpy as np
 
 from rooftile.errors import InputError
+from rooftile.ops.climbed import Climbed
 from rooftile.ops.counted import Counted
 from rooftile.ops.features import SIZE
 from rooftile.ops.judgement import Exact, Judgement, Properties
@@ -152,6 +153,7 @@ class Compact(Counted):
 
 NAMED = {
     "half-10^6": Compact(10**6),
+    "any-order-10^6": Compact(10**6, ordered=False),
     "half-10^8": Compact(10**8),
     "half-2^28": Compact(2**28),
     "tenth-2^28": Compact(2**28, share=0.1),
@@ -159,3 +161,5 @@ NAMED = {
     "any-order-2^28": Compact(2**28, ordered=False),
 }
 """Named problems: half of the elements are kept, or a tenth."""
+TEXTBOOK = Climbed.of("half-10^6", "any-order-10^6")
+LARGE = Climbed.of("half-10^8")

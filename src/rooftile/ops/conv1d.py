@@ -19,6 +19,7 @@ import numpy as np
 from rooftile import _blas
 from rooftile.errors import InputError
 from rooftile.ops.boundary import Boundary, before, check_boundary, extended, outputs
+from rooftile.ops.climbed import Climbed
 from rooftile.ops.features import SIZE
 from rooftile.ops.problem import AnyArray, Array, Float32, Float64, Problem, check_positive
 
@@ -209,3 +210,4 @@ NAMED = {
     "voices": (lambda batch: Conv1d(48000, 15, "zero", batch, 2, 8, 3), 16),
 }
 """Named problems: a problem, or how to build one for a batch and the batch where none is given."""
+LARGE = Climbed.of("signal-1e8-mask31")

@@ -26,6 +26,7 @@ from rooftile import _blas
 from rooftile.errors import InputError
 from rooftile.ops.activation import FusedActivation, activation, check_fused, roundings
 from rooftile.ops.boundary import Boundary, check_boundary
+from rooftile.ops.climbed import Climbed
 from rooftile.ops.fields import LATER
 from rooftile.ops.judgement import Budget
 from rooftile.ops.layer import Layer
@@ -293,3 +294,4 @@ NAMED = {
     "stride-4": (lambda batch: _strided(batch, 239, 3, 4), 4),
 }
 """Named problems: how to build one for a batch, and the batch where none is given."""
+TEXTBOOK = Climbed.of("lenet-conv1", batch=16)

@@ -28,6 +28,7 @@ from rooftile.ops.activation import (
     derivative,
     derivative_terms,
 )
+from rooftile.ops.climbed import Climbed
 from rooftile.ops.conv2d import Conv2d
 from rooftile.ops.judgement import Budget, Judgement
 from rooftile.ops.places import check_pool, gradient_arrays, random_places, seen_from
@@ -208,3 +209,4 @@ NAMED = {
     ),
 }
 """Named problems: how to build one for a batch, and the batch where none is given."""
+LARGE = Climbed.of("lenet-conv2", batch=1000)

@@ -18,6 +18,7 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from rooftile.errors import InputError
+from rooftile.ops.climbed import Climbed
 from rooftile.ops.features import SIZE
 from rooftile.ops.problem import AnyArray, Array, Float32, Float64, Problem, check_positive
 from rooftile.ops.volumes import (
@@ -210,3 +211,4 @@ NAMED = {
     "video": Conv3d(16, 112, 112, (3, 3, 3), batch=2, channels=3, maps=8, form="batch"),
 }
 """Named problems."""
+TEXTBOOK = Climbed.of("cube-64")

@@ -18,6 +18,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from rooftile.errors import InputError
+from rooftile.ops.climbed import Climbed
 from rooftile.ops.judgement import Budget, Exact, Judgement
 from rooftile.ops.precision import ErrorModel
 from rooftile.ops.problem import AnyArray, Array, Problem, check_positive
@@ -139,3 +140,4 @@ NAMED = {
     "picture-600x800": Elementwise("scale", (600, 800)),
 }
 """Named problems; the pictures are those that Kirk and Hwu's course scales by two."""
+LARGE = Climbed.of("add-10^8")

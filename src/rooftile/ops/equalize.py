@@ -24,6 +24,7 @@ from typing import ClassVar
 import numpy as np
 
 from rooftile.errors import InputError
+from rooftile.ops.climbed import Climbed
 from rooftile.ops.features import SIZE
 from rooftile.ops.problem import AnyArray, Array, Problem, check_positive
 
@@ -154,3 +155,4 @@ NAMED = {
     "gray-8192": Equalize(8192, 8192, 1),
 }
 """Named problems."""
+LARGE = Climbed.of("picture-8192")

@@ -17,6 +17,7 @@ from typing import ClassVar
 import numpy as np
 
 from rooftile.errors import InputError
+from rooftile.ops.climbed import Climbed
 from rooftile.ops.features import SIZE
 from rooftile.ops.problem import AnyArray, Array, Problem, check_positive
 
@@ -102,3 +103,4 @@ NAMED = {
     "picture-8192": Grayscale(8192, 8192),
 }
 """Named problems."""
+LARGE = Climbed.of("picture-8192")

@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from rooftile.errors import InputError
+from rooftile.ops.climbed import Climbed
 from rooftile.ops.features import SIZE
 from rooftile.ops.problem import AnyArray, Array, Float64, Problem, check_positive
 
@@ -213,3 +214,4 @@ NAMED = {
     "prices-10^7": Histogram(10**7, 2**18, 0.0, 2.0**18, "int32"),
 }
 """Named problems."""
+LARGE = Climbed.of("bytes-10^8")

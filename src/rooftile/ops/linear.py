@@ -14,6 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from rooftile.ops.activation import FusedActivation, activation, check_fused, roundings
+from rooftile.ops.climbed import Climbed
 from rooftile.ops.judgement import Budget
 from rooftile.ops.layer import Layer
 from rooftile.ops.precision import ErrorModel
@@ -97,3 +98,4 @@ NAMED = {
     "mnist-linear2": (lambda batch: Linear(batch, 512, 10), 256),
 }
 """Named problems: how to build one for a batch, and the batch where none is given."""
+LARGE = Climbed.of("mnist-linear1")

@@ -19,6 +19,7 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from rooftile.errors import InputError
+from rooftile.ops.climbed import Climbed
 from rooftile.ops.judgement import Budget, Judgement
 from rooftile.ops.precision import ErrorModel
 from rooftile.ops.problem import AnyArray, Array, Float32, Float64, Problem, check_positive
@@ -158,3 +159,4 @@ NAMED = {
     "pixels-784": LossGradient(2**12, 784, numbers=True),
 }
 """Named problems."""
+LARGE = Climbed.of("pixels-784")

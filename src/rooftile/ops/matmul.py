@@ -16,6 +16,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from rooftile.ops.climbed import Climbed
 from rooftile.ops.problem import AnyArray, Array, Float32, Float64, Problem, check_positive
 
 _SHRUNK = 64
@@ -97,6 +98,7 @@ class Matmul(Problem):
 
 NAMED = {
     "matmul-512": Matmul(512, 512, 512),
+    "matmul-256": Matmul(256, 256, 256),
     "matmul-1000": Matmul(1000, 1000, 1000),
     "matmul-2048": Matmul(2048, 2048, 2048),
     "matmul-4096": Matmul(4096, 4096, 4096),
@@ -106,3 +108,5 @@ NAMED = {
     "matmul-1x4096": Matmul(1, 4096, 4096),
 }
 """Named problems."""
+TEXTBOOK = Climbed.of("matmul-256")
+LARGE = Climbed.of("matmul-2048")

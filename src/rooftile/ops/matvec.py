@@ -16,6 +16,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from rooftile.ops.climbed import Climbed
 from rooftile.ops.problem import AnyArray, Array, Float32, Float64, Problem, check_positive
 
 _SHRUNK = 2**20
@@ -86,3 +87,4 @@ NAMED = {
     "matvec-16384-transposed": Matvec(16384, 16384, True),
 }
 """Named problems."""
+LARGE = Climbed.of("matvec-16384")

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from rooftile.errors import InputError
 from rooftile.ops.activation import activation
+from rooftile.ops.climbed import Climbed
 from rooftile.ops.problem import AnyArray, Array, Float64, Problem, check_positive
 
 ACTIVATIONS = ("none", "relu", "sigmoid", "tanh", "softplus", "softmax")
@@ -236,9 +237,12 @@ def _through(name: str, z: Float64, y: Float64, dy: Float64) -> Float64:
 _DECK = Neurons((4, 5, 5, 1), ("softmax", "relu", "tanh", "sigmoid"))
 NAMED = {
     "banknote": MlpTraining(1096, 10, 4, _DECK),
+    "banknote-1": MlpTraining(1096, 1, 4, _DECK),
     "banknote-100": MlpTraining(1096, 100, 4, _DECK),
     "banknote-1000": MlpTraining(1096, 1000, 4, _DECK),
     "banknote-float64": MlpTraining(1096, 10, 4, _DECK, "float64"),
     "xor": MlpTraining(4, 500, 2, Neurons((2, 1), ("tanh", "sigmoid"))),
 }
 """Named problems."""
+TEXTBOOK = Climbed.of("banknote-1")
+LARGE = Climbed.of("banknote-100")

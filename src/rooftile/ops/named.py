@@ -9,6 +9,7 @@ from typing import Any
 
 from rooftile.errors import InputError
 from rooftile.ops import registry
+from rooftile.ops.climbed import Climbed
 from rooftile.ops.problem import (
     Problem,
     boolean_from_text,
@@ -35,6 +36,22 @@ def default_shape(operation: str) -> str:
     Raises `InputError` for an unknown operation.
     """
     return next(iter(registry.operation(operation).named))
+
+
+def climbed_shapes(operation: str, kind: str = "cpu", *, large: bool = False) -> Climbed:
+    """The named problems that are climbed where nobody names one, on a ``kind`` of device.
+
+    They are those at which even the textbook's rungs take seconds on a CPU; on CUDA, where these
+    would be too small, the first named problem, unless the textbook's have several forms.
+    ``large`` asks for a problem for the fastest rungs.  Raises `InputError` for an unknown
+    operation.
+    """
+    found = registry.operation(operation)
+    if large:
+        return found.large
+    if kind == "cuda" and len(found.textbook.shapes) == 1:
+        return Climbed.of(default_shape(operation))
+    return found.textbook
 
 
 def named(operation: str, shape: str, batch: int | None = None) -> Problem:

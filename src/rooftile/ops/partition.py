@@ -17,6 +17,7 @@ from typing import ClassVar
 import numpy as np
 
 from rooftile.errors import InputError
+from rooftile.ops.climbed import Climbed
 from rooftile.ops.counted import Counted
 from rooftile.ops.judgement import Exact, Judgement, Properties
 from rooftile.ops.precision import ErrorModel
@@ -99,3 +100,4 @@ NAMED = {
     "floats-2^28": Partition(2**28),
 }
 """Named problems."""
+LARGE = Climbed.of("floats-10^8")

@@ -16,6 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from rooftile.errors import InputError
+from rooftile.ops.climbed import Climbed
 from rooftile.ops.judgement import Exact, Judgement
 from rooftile.ops.precision import ErrorModel
 from rooftile.ops.problem import AnyArray, Array, Dtype, Problem, check_positive, ordinary
@@ -100,3 +101,4 @@ NAMED = {
     "bytes-8192": PermuteColumns(8192, 8192, 8192, "uint8"),
 }
 """Named problems."""
+LARGE = Climbed.of("square-8192")

@@ -17,6 +17,7 @@ from typing import ClassVar
 import numpy as np
 
 from rooftile.ops.activation import roundings
+from rooftile.ops.climbed import Climbed
 from rooftile.ops.fields import LATER
 from rooftile.ops.judgement import Budget
 from rooftile.ops.layer import Layer
@@ -127,3 +128,4 @@ NAMED = {
     ),
 }
 """Named problems: how to build one for a batch, and the batch where none is given."""
+LARGE = Climbed.of("lenet-pool1", batch=10000)

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rooftile.errors import InputError
+from rooftile.ops.climbed import Climbed
 from rooftile.ops.pooling import Pool
 from rooftile.ops.problem import Array, Float32, Float64, Problem, check_positive
 
@@ -135,3 +136,4 @@ NAMED = {
     "average": (lambda batch: Pool2dGradient(batch, 6, 28, 28, Pool.of("average", 2)), 64),
 }
 """Named problems: how to build one for a batch, and the batch where none is given."""
+LARGE = Climbed.of("lenet-pool1", batch=1000)

@@ -18,6 +18,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rooftile.ops.climbed import Climbed
 from rooftile.ops.judgement import Exact, Judgement
 from rooftile.ops.places import check_pool
 from rooftile.ops.pooling import Pool
@@ -114,3 +115,4 @@ NAMED = {
     "lenet-pool2": (lambda batch: Pool2dWinners(batch, 16, 34, 34, Pool.of("max", 4)), 64),
 }
 """Named problems: how to build one for a batch, and the batch where none is given."""
+LARGE = Climbed.of("lenet-pool1", batch=1000)

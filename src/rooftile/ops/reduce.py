@@ -18,6 +18,7 @@ import numpy as np
 
 from rooftile.errors import InputError
 from rooftile.ops import combining
+from rooftile.ops.climbed import Climbed
 from rooftile.ops.judgement import Judgement
 from rooftile.ops.operator import MAX, MIN, PRODUCT, SUM, Operator
 from rooftile.ops.over_axes import OverAxes, axes_of
@@ -185,3 +186,4 @@ NAMED = {
     "cube-512": Reduce((512, 512, 512), -1),
 }
 """Named problems; the cube is that of a course's exercise."""
+LARGE = Climbed.of("sum-10^8")

@@ -4,7 +4,8 @@ An operation of another package is a package of its own::
 
     my_operation/
         __init__.py
-        problem.py      the problem, a subclass of `Problem`, and its NAMED problems
+        problem.py      the problem, a subclass of `Problem`, and its NAMED problems; if the first
+                        of them is slow on a CPU, TEXTBOOK, and LARGE, see `Operation`
         ladder.py       PREFERENCE: its strategies, the fastest first
         cpu/, gpu/      one file a strategy, with an instance called STRATEGY
         peers.py        other libraries that compute the same, if there are any
@@ -28,6 +29,7 @@ from functools import cache
 from types import ModuleType
 
 from rooftile.errors import InputError
+from rooftile.ops.climbed import NONE, Climbed
 from rooftile.ops.problem import Problem
 
 _VARIABLE = "ROOFTILE_OPERATIONS"
@@ -47,6 +49,11 @@ class Operation:
     """The package of its strategies, with ``ladder``, ``cpu`` and ``gpu`` in it."""
     summary: str = ""
     """What it computes, in one sentence."""
+    textbook: Climbed = NONE
+    """What is climbed on a CPU where nobody names a problem: even loops on one thread take seconds.
+    It is TEXTBOOK of the module, else the first named problem."""
+    large: Climbed = NONE
+    """A problem for the fastest strategies: LARGE of the module, else the first named problem."""
 
     @property
     def has_batch(self) -> bool:
@@ -130,7 +137,13 @@ def _of_module(module: ModuleType, package: str) -> Operation:
             f"{module.__name__} with {len(kinds)} problems",
             "one subclass of Problem, and a mapping NAMED of its named problems",
         )
-    return Operation(kinds[0].operation, kinds[0], named, package, _summary(module))
+    first = Climbed.of(next(iter(named)))
+    textbook, large = (getattr(module, name, first) for name in ("TEXTBOOK", "LARGE"))
+    for shape in (*textbook.shapes, *large.shapes):
+        if shape not in named:
+            raise InputError("operation", f"{module.__name__} with {shape!r}", "a name of NAMED")
+    summary = _summary(module)
+    return Operation(kinds[0].operation, kinds[0], named, package, summary, textbook, large)
 
 
 def _summary(module: ModuleType) -> str:

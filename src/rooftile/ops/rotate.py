@@ -15,6 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from rooftile.errors import InputError
+from rooftile.ops.climbed import Climbed
 from rooftile.ops.features import SIZE
 from rooftile.ops.judgement import Exact, Judgement
 from rooftile.ops.precision import ErrorModel
@@ -109,3 +110,4 @@ NAMED = {
     "lists-2^20-of-256": Rotate((2**20, 256)),
 }
 """Named problems."""
+LARGE = Climbed.of("list-2^28")

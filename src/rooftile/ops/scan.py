@@ -21,6 +21,7 @@ import numpy as np
 
 from rooftile.errors import InputError
 from rooftile.ops import combining
+from rooftile.ops.climbed import Climbed
 from rooftile.ops.judgement import Judgement
 from rooftile.ops.operator import MAX, SUM, Operator
 from rooftile.ops.precision import ErrorModel
@@ -175,3 +176,4 @@ NAMED = {
     "columns-16384": Scan((16384, 16384), 0),
 }
 """Named problems."""
+LARGE = Climbed.of("sum-10^8")

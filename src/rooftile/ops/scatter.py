@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from rooftile.errors import InputError
+from rooftile.ops.climbed import Climbed
 from rooftile.ops.judgement import Budget, Exact, Judgement, Properties
 from rooftile.ops.precision import ErrorModel
 from rooftile.ops.problem import AnyArray, Array, Problem, check_positive, ordinary
@@ -210,3 +211,4 @@ NAMED = {
     "multiply-2^26-in-2^20": Scatter(2**26, 2**20, "multiply", "float32"),
 }
 """Named problems: a function, how many values, and how many places."""
+LARGE = Climbed.of("add-2^26-in-2^20")

@@ -19,6 +19,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from rooftile.errors import InputError
+from rooftile.ops.climbed import Climbed
 from rooftile.ops.judgement import Budget, Exact, Judgement
 from rooftile.ops.operator import SUM, Operator
 from rooftile.ops.precision import ErrorModel
@@ -157,8 +158,10 @@ class SegmentedReduce(Problem):
 NAMED = {
     "mean-8": SegmentedReduce(10**7, 10**7 // 8),
     "mean-1000": SegmentedReduce(10**7, 10**4),
+    "mean-1000-10^8": SegmentedReduce(10**8, 10**5),
     "mean-8-2^28": SegmentedReduce(2**28, 2**25),
     "mean-1000-2^28": SegmentedReduce(2**28, 2**18),
     "mean-50000-2^28": SegmentedReduce(2**28, 5369),
 }
 """Named problems, by the mean length of a segment."""
+LARGE = Climbed.of("mean-1000-10^8")

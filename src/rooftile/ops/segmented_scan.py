@@ -20,6 +20,7 @@ import numpy as np
 
 from rooftile.errors import InputError
 from rooftile.ops import combining
+from rooftile.ops.climbed import Climbed
 from rooftile.ops.judgement import Judgement
 from rooftile.ops.operator import SUM, Operator
 from rooftile.ops.precision import ErrorModel
@@ -158,3 +159,4 @@ NAMED = {
     "sum-2^28-in-10^6": SegmentedScan(2**28, 10**6),
 }
 """Named problems."""
+LARGE = Climbed.of("sum-2^28-in-10000")

@@ -22,6 +22,7 @@ import numpy as np
 from rooftile import _blas
 from rooftile.errors import InputError
 from rooftile.ops.boundary import before, check_boundary, extended, outputs
+from rooftile.ops.climbed import Climbed
 from rooftile.ops.features import SIZE
 from rooftile.ops.problem import Array, Float32, Float64, Problem, check_positive
 
@@ -199,3 +200,4 @@ NAMED = {
     "thumbnails": (lambda batch: Separable(224, 224, (7, 7), "replicate", batch, 3), 256),
 }
 """Named problems: a problem, or how to build one for a batch and the batch where none is given."""
+LARGE = Climbed.of("image-8192-radius2")

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from rooftile.ops.climbed import Climbed
 from rooftile.ops.layer import Layer
 from rooftile.ops.problem import Float32, Float64, check_positive
 
@@ -73,3 +74,4 @@ NAMED = {
     "classes-1000": (lambda batch: Softmax(batch, 1000), 256),
 }
 """Named problems: how to build one for a batch, and the batch where none is given."""
+LARGE = Climbed.of("classes-1000")

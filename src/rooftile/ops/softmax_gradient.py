@@ -16,6 +16,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from rooftile.ops.climbed import Climbed
 from rooftile.ops.problem import AnyArray, Array, Float32, Float64, Problem, check_positive
 
 
@@ -91,3 +92,4 @@ NAMED = {
     "classes-1000": (lambda batch: SoftmaxGradient(batch, 1000), 256),
 }
 """Named problems: how to build one for a batch, and the batch where none is given."""
+LARGE = Climbed.of("classes-1000")

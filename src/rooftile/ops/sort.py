@@ -22,6 +22,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from rooftile.errors import InputError
+from rooftile.ops.climbed import Climbed
 from rooftile.ops.judgement import Exact, Judgement
 from rooftile.ops.precision import ErrorModel
 from rooftile.ops.problem import AnyArray, Array, Dtype, Problem, check_positive
@@ -212,6 +213,9 @@ NAMED = {
     "ints-2^26": Sort((2**26,), dtype="int32"),
     "bytes-2^26": Sort((2**26,), dtype="uint8"),
     "rows-1000": Sort((1000, 1000)),
+    "rows-2048": Sort((128, 2048)),
     "columns-1000": Sort((1000, 1000), 0),
 }
 """Named problems."""
+TEXTBOOK = Climbed.of("rows-2048")
+LARGE = Climbed.of("floats-10^7")

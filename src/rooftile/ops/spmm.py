@@ -14,6 +14,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from rooftile.errors import InputError
+from rooftile.ops.climbed import Climbed
 from rooftile.ops.features import SIZE
 from rooftile.ops.judgement import Budget, Judgement
 from rooftile.ops.precision import ErrorModel
@@ -159,3 +160,4 @@ NAMED = {
     },
 }
 """Named problems, by the columns of b."""
+LARGE = Climbed.of("random-32")

@@ -20,6 +20,7 @@ import numpy as np
 
 from rooftile.errors import InputError
 from rooftile.ops import sparse_patterns as patterns
+from rooftile.ops.climbed import Climbed
 from rooftile.ops.features import SIZE
 from rooftile.ops.judgement import Budget, Judgement
 from rooftile.ops.precision import ErrorModel
@@ -314,6 +315,27 @@ def _family(prefix: str, size: int, pattern: Pattern, entries: int, width: int) 
     }
 
 
+def _band_in_others(prefix: str, size: int, entries: int) -> dict[str, Spmv]:
+    """The band of 27 diagonals in the formats that `_family` leaves out.
+
+    A hybrid holds 20 entries of a row in its ELL part.  A row of blocks of 4 x 4 meets nine blocks,
+    less where the band ends.
+    """
+    reach, held, block = 13, 20, 4
+    ends = sum(max(0, reach + 1 + i - held) for i in range(reach))
+    tail = (size - 2 * reach) * (2 * reach + 1 - held) + 2 * ends
+    most = -(-reach // block)
+    blocks = (2 * most + 1) * (size // block) - most * (most + 1)
+    return {
+        f"{prefix}-jds": _square(size, entries, "jds", pattern="banded", width=27),
+        f"{prefix}-csc": _square(size, entries, "csc", pattern="banded", width=27),
+        f"{prefix}-hybrid": _square(
+            size, entries, "hybrid", pattern="banded", width=held, tail=tail
+        ),
+        f"{prefix}-bsr": _square(size, entries, "bsr", pattern="banded", width=blocks, block=block),
+    }
+
+
 def families(size: int, side: int, longest: int, suffix: str = "") -> dict[str, Spmv]:
     """Matrices of ``size`` rows, and of a grid of ``side`` points a side, by name."""
     band, grid = patterns.band_entries(size, 13), patterns.grid_entries(side)
@@ -321,6 +343,7 @@ def families(size: int, side: int, longest: int, suffix: str = "") -> dict[str, 
     return {
         **_family(f"banded{suffix}", size, "banded", band, 27),
         f"banded{suffix}-dia": _square(size, band, "dia", pattern="banded", width=27),
+        **_band_in_others(f"banded{suffix}", size, band),
         **_family(f"random{suffix}", size, "even", 16 * size, 16),
         f"power{suffix}-csr": _square(size, 16 * size, "csr", width=longest),
         f"power{suffix}-coo": _square(size, 16 * size, "coo", width=longest),
@@ -341,3 +364,6 @@ NAMED = {
 }
 """The families of matrices of 2^20 rows (the grid has 4096^2), and small ones of 2^16 (512^2); ten
 million entries, with a vector that a core's cache holds, and with a longer one."""
+_FORMS = ("csr", "coo", "csc", "ell", "hybrid", "jds", "jds_t", "dia", "bsr")
+TEXTBOOK = Climbed.of(*(f"banded-small-{form}" for form in _FORMS))
+LARGE = Climbed.of(*(f"banded-{form}" for form in _FORMS))

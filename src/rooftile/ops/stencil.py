@@ -21,6 +21,7 @@ from typing import ClassVar
 import numpy as np
 
 from rooftile.errors import InputError
+from rooftile.ops.climbed import Climbed
 from rooftile.ops.features import SIZE
 from rooftile.ops.problem import AnyArray, Array, Float32, Float64, Problem, check_positive
 from rooftile.ops.volumes import (
@@ -251,3 +252,4 @@ NAMED = {
     "box-9-small": Stencil((256, 256), 9),
 }
 """Named problems."""
+TEXTBOOK = Climbed.of("star-7-small")

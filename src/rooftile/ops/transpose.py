@@ -17,6 +17,7 @@ from typing import ClassVar
 import numpy as np
 
 from rooftile.errors import InputError
+from rooftile.ops.climbed import Climbed
 from rooftile.ops.judgement import Exact, Judgement
 from rooftile.ops.precision import ErrorModel
 from rooftile.ops.problem import AnyArray, Array, Dtype, Problem, check_positive
@@ -145,3 +146,4 @@ NAMED = {
     "prime-4099": Transpose((4099, 4099)),
 }
 """Named problems."""
+LARGE = Climbed.of("matrix-8192")

@@ -18,6 +18,7 @@ from typing import ClassVar
 import numpy as np
 
 from rooftile.errors import InputError
+from rooftile.ops.climbed import Climbed
 from rooftile.ops.counted import Counted
 from rooftile.ops.judgement import Exact, Judgement, Properties
 from rooftile.ops.precision import ErrorModel
@@ -110,3 +111,4 @@ NAMED = {
     "runs-2^28": Unique(2**28),
 }
 """Named problems."""
+LARGE = Climbed.of("runs-10^8")

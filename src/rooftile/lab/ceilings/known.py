@@ -17,7 +17,7 @@ class Known:
     """The ceilings of a device, and what bounds a problem on it."""
 
     ceilings: Ceilings | GpuCeilings | None
-    """None for an OpenCL device that is no GPU: its roof is that of the CPU."""
+    """Those of the processor for an OpenCL device that is no GPU."""
     roof: Roof | None
     """The roof of all cores, or of the GPU."""
     trusted: bool
@@ -35,7 +35,9 @@ def known_roof(
         return Known(found, found.all_cores, found.undisturbed, None)
     gpu: Any = device
     if not has_roof(gpu):
-        return Known(None, None, False, gpu.description)
+        # A driver may leave cores to other programs: no time is impossible by these.
+        found = ceilings(refresh=refresh, progress=progress)
+        return Known(found, found.all_cores, False, gpu.description)
     measured = gpu_ceilings(gpu, refresh=refresh, progress=progress)
     return Known(measured, measured, True, gpu.description)
 

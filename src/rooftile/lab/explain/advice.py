@@ -117,7 +117,8 @@ def _bound(found: Explanation) -> Iterator[str]:
     share = found.bound_fraction
     if found.bound_ms is None or (share or 0) > _BEYOND:
         return
-    if found.floor_ms and found.bound_ms <= found.floor_ms / _NEAR and _is_near(found):
+    at_floor = found.floor_ms is not None and found.bound_ms <= found.floor_ms / _NEAR
+    if share is not None and share >= _NEAR and at_floor:
         yield (
             f"It takes {1 / share:.2f} times its bound, which is the problem's own floor: what is "
             "left are fewer FLOPs (a transform) or fewer bytes (a lower precision)."

@@ -313,6 +313,7 @@ def test_little_memory_waits_and_none_where_it_is_short(monkeypatch):
     monkeypatch.setattr(results, "_waiting", {})
     size = 512 * 600 * 4
     monkeypatch.setattr(results, "_MOST_WAITING", 2 * size)
+    monkeypatch.setattr(results, "_LARGEST_WAITING", 2 * size)
     problems = [Softmax(512, 600).with_batch(rows) for rows in (512, 511, 510, 2048)]
     for problem in problems:
         (result,) = problem.output_arrays

@@ -7,6 +7,7 @@ before only looks whether its arrays are plain: NumPy's own, float32, row-major,
 from __future__ import annotations
 
 import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -86,10 +87,12 @@ class HostRepeat:
         # To pack many parameters takes much longer than to find what packs them.
         small = _bytes(problem.parameter_arrays) <= _MOST_OWN
         self._own = self._kept() if small else None
-        if self._own is None or self._given is None:
+        if self._own is None:
             return self.__call__
-        long = problem.flops > MOST_FLOPS
-        quick = self._own.quick(self._given - self._inputs, long=long)
+        long, quick = problem.flops > MOST_FLOPS, None
+        if self._given is not None:
+            quick = self._own.quick(self._given - self._inputs, long=long)
+        _count(self._own if quick is None else quick, self._own.nbytes)
         if quick is None:
             return self.__call__
         if not long:
@@ -100,11 +103,13 @@ class HostRepeat:
     def _quickest_of_large(self) -> Callable[[Any, Any], Any] | None:
         """The same where memory for results is kept."""
         own = self._kept()
-        quick = own.quick() if own else None
-        if quick is None:
-            if own:
-                _waiting.keep(self._choice, own)
+        if own is None:
             return None
+        quick = own.quick()
+        if quick is None:
+            _waiting.keep(self._choice, own)
+            return None
+        _count(quick, own.nbytes)
         return self._beside_others(quick)
 
     def _beside_others(self, quick: cpu.Quick) -> Callable[[Any, Any], Any]:
@@ -145,7 +150,9 @@ class HostRepeat:
     def _kept(self) -> HostBound | None:
         """What is bound, where it is small; it waits since the call that is repeated."""
         bound = _waiting.take(self._choice)
-        if bound is not None and bound.nbytes > _MOST_OWN:
+        if bound is None:
+            return None
+        if bound.nbytes > _MOST_OWN or _own_bytes[0] + bound.nbytes > _MOST_OWN_IN_ALL:
             _waiting.keep(self._choice, bound)
             return None
         return bound
@@ -289,12 +296,31 @@ class _Waiting:
             self._bound.move_to_end(key)
             self._bytes += bound.nbytes
             while self._bytes > self._most or len(self._bound) > _MOST_WAITING:
+                if len(self._bound) == 1 and self._bytes <= _LARGEST_WAITING:
+                    break
                 _, dropped = self._bound.popitem(last=False)
                 self._bytes -= sum(one.nbytes for one in dropped)
 
 
 _MOST_OWN = 2**17
 """Bytes that what a repeated call keeps for itself may hold."""
+_MOST_OWN_IN_ALL = 2**24
+"""Bytes that what all repeated calls keep for themselves may hold."""
+_own_bytes = [0]
+
+
+def _count(holder: object, nbytes: int) -> None:
+    """Count what a repeated call keeps for itself, as long as there is what holds it."""
+    _own_bytes[0] += nbytes
+    weakref.finalize(holder, _count_no_more, nbytes).atexit = False
+
+
+def _count_no_more(nbytes: int) -> None:
+    _own_bytes[0] -= nbytes
+
+
 _MOST_WAITING = 256
 """Problems whose bound strategies wait."""
-_waiting = _Waiting(most_bytes=2**28)
+_LARGEST_WAITING = 2**28
+"""Bytes that those of a single problem may hold beyond the most of all."""
+_waiting = _Waiting(most_bytes=2**26)

@@ -1,8 +1,8 @@
 """Memory for results on the CPU.
 
 The system gives a large piece of memory as zeros, page by page as it is written, which takes as
-long as many a kernel.  So the memory of a large result waits for the next one of its size, once
-nobody has the result any more; some of it may wait, until other sizes come or memory is short.
+long as many a kernel.  So the memory of a large result waits for the next one of about its size,
+once nobody has the result any more; some of it may wait, until other sizes come or memory is short.
 """
 
 from __future__ import annotations
@@ -22,10 +22,12 @@ _SMALL_BYTES = 2**16
 """To align a smaller result would take longer than to compute it."""
 _LARGE_BYTES = 2**20
 """From here on memory is kept."""
-_MOST_WAITING = 2**27
-"""Bytes that wait."""
+_MOST_WAITING, _LARGEST_WAITING = 2**26, 2**27
+"""Bytes that wait in all; of a single result more than these."""
 _waiting: dict[int, deque[NDArray[Any]]] = {}
-"""By their size.  Arrays end in any thread, at any time: nothing here needs a lock."""
+"""By their size, of which there are eight between a power of two and the next one.
+
+Arrays end in any thread, at any time: nothing here needs a lock."""
 
 
 def new_result(result: Array) -> AnyArray:
@@ -34,8 +36,15 @@ def new_result(result: Array) -> AnyArray:
         return np.empty(result.shape, result.numpy)
     if result.nbytes < _LARGE_BYTES:
         return cpu.aligned(result.shape, result.numpy, "the result")
-    memory = _taken(result.nbytes)
-    return np.asarray(_Lent(memory)).view(result.numpy).reshape(result.shape)
+    memory = _taken(_rounded(result.nbytes))
+    held = np.asarray(_Lent(memory))[: result.nbytes]
+    return held.view(result.numpy).reshape(result.shape)
+
+
+def _rounded(size: int) -> int:
+    """Bytes that results of neighbouring sizes share."""
+    step = 1 << (size.bit_length() - 4)
+    return -(-size // step) * step
 
 
 class _Lent:
@@ -50,7 +59,7 @@ class _Lent:
         waiting = sum(one * len(several) for one, several in list(_waiting.items()))
         if waiting + size > _MOST_WAITING:
             _waiting.clear()
-        if size <= _MOST_WAITING:
+        if size <= _LARGEST_WAITING:
             _waiting.setdefault(size, deque()).append(self._memory)
 
 

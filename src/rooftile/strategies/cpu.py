@@ -18,6 +18,7 @@ from rooftile.devices.cpu.native import Native, values_of
 from rooftile.ops import AnyArray
 from rooftile.strategies.base import Bound, Config, Strategy
 from rooftile.strategies.cpu_kernel import BoundKernel, CpuKernel, packed, weights_and_bias
+from rooftile.strategies.held import bytes_held
 
 
 class HostStrategy(Strategy):
@@ -84,8 +85,8 @@ class HostBound(Bound):
 
     @cached_property
     def nbytes(self) -> int:
-        """What it holds of packed parameters and workspace, where that may be much."""
-        return int(getattr(self.call, "nbytes", 0))
+        """Bytes of packed parameters and workspace that it holds."""
+        return bytes_held(self.call)
 
     @cached_property
     def renewable(self) -> bool:

@@ -98,8 +98,6 @@ class BoundKernel:
         buffer = cpu.allocate(max(16, scratch * threads), "scratch")
         sizes = np.array(kernel.sizes or (0,), np.int64)
         self._keep = (weights, bias, buffer, sizes)
-        self.nbytes = sum(array.nbytes for array in self._keep)
-        """Of packed parameters and scratch."""
         row = (0, 0, 0, *cpu.places((weights, bias)), 0, 0, cpu.address(buffer), scratch)
         entry = cpu.Entry.of_layer(kernel.function)
         self._work = cpu.Work([entry], [(*row, *cpu.places([sizes]))])

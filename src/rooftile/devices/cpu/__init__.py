@@ -6,6 +6,7 @@ from rooftile.devices.cpu.method import why_not_compiled
 from rooftile.devices.cpu.parallel import FIELDS, Entry, Work, cores, places
 from rooftile.devices.cpu.quick import MOST_HELD, Quick, Shapes
 from rooftile.devices.cpu.spread import Spread, sizes_of
+from rooftile.devices.cpu.workspace import lent
 
 __all__ = [
     "FIELDS",
@@ -22,6 +23,7 @@ __all__ = [
     "cache_bytes",
     "cores",
     "free_bytes",
+    "lent",
     "open_device",
     "places",
     "sizes_of",

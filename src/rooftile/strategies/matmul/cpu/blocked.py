@@ -130,8 +130,6 @@ class _Bound:
             self._places[name] = row, X
         self._threads, self._turn = threads, lock()
         self._kept = layer, bias, packings, laid
-        self.nbytes = layer.nbytes + sum(array.nbytes for array in laid.values())
-        """Of memory for matrices laid anew, and of scratch."""
 
     def __call__(self, a: Float32, b: Float32, out: Float32) -> None:
         rows = self._work.rows

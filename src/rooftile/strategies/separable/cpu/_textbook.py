@@ -76,8 +76,8 @@ class FilterStrategy(HostStrategy):
 
 
 class _Call:
-    """A strategy's function with column and row, and its own memory for column sums; calls from
-    several threads take turns."""
+    """A strategy's function with column and row, whose calls from several threads take
+    turns."""
 
     def __init__(
         self,
@@ -87,11 +87,10 @@ class _Call:
         threads: int,
     ) -> None:
         self._run = cpu.Spread(strategy.function(problem), _DTYPES)
-        self._between = cpu.allocate(strategy.between(problem), "column sums")
+        self._between = strategy.between(problem)
         self._sizes, self._threads = _sizes(problem), threads
         self._units = strategy.units(problem) // problem.batch
         self._batched = problem.rank == 3
-        self.nbytes = self._between.nbytes
         self._turn = lock()
         self.renew(parameters)
 
@@ -102,8 +101,9 @@ class _Call:
     def __call__(self, x: AnyArray, out: AnyArray) -> None:
         sizes = np.array((*self._sizes, cpu.address(out) // 4), np.int64)
         units = (len(x) if self._batched else 1) * self._units
-        with self._turn:
-            arrays = (x, self._column, self._row, self._between, out)
+        shape, dtype = (self._between,), np.dtype(np.float32)
+        with self._turn, cpu.lent(shape, dtype, "column sums") as between:
+            arrays = (x, self._column, self._row, between, out)
             self._run(arrays, sizes, units, self._threads)
 
 

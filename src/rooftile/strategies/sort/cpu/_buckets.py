@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 import numpy as np
@@ -201,7 +202,6 @@ class Split:
         self._words, self._threads = words, threads
         self._wanted = _PREFIX if words.problem.count >= _LONG else _SHORT_PREFIX
         self._prefix = min(words.bits, self._wanted)
-        self._tables = np.empty((PARTS, 1 << self._prefix), np.int32)
         text = _COUNT.format(words=words.text)
         self._count = cpu.Spread(source("sort_prefixes", text), (words.given, "int32"))
         text = _SPLIT.format(words=words.text, **_given(words, "i", "i"))
@@ -211,32 +211,36 @@ class Split:
     def __call__(self, given: list[AnyArray], held: AnyArray) -> Found:
         """Fill ``held`` with the words of a line, bucket after bucket."""
         shift, cells = self._words.bits - self._prefix, 1 << self._prefix
-        self._tables[...] = 0
         sizes = np.array((held.size, PARTS, shift, cells), np.int64)
-        tables = self._tables.reshape(-1)
-        self._count((given[0], tables), sizes, PARTS, self._threads)
-        found, bucket, places = self._planned(held.size, shift)
+        with cpu.lent((PARTS, cells), np.dtype(np.int32), "counts of first bits") as tables:
+            tables[...] = 0
+            self._count((given[0], tables.reshape(-1)), sizes, PARTS, self._threads)
+            found, bucket, places = _planned(tables, held.size, shift)
         sizes = np.array((held.size, PARTS, shift, len(found.lows)), np.int64)
         self._split((*given, held, bucket, places), sizes, PARTS, self._threads)
         return found
 
-    def _planned(self, count: int, shift: int) -> tuple[Found, AnyArray, AnyArray]:
-        """The buckets, that of each value of the prefix, and where each part's words go."""
-        cells = np.flatnonzero(self._tables.any(axis=0))
-        counts = self._tables[:, cells]
-        sums = counts.sum(axis=0, dtype=np.int64)
-        wanted = max(1, min(_MOST_BUCKETS, count // SMALL))
-        share = (np.cumsum(sums) - sums) * wanted // count
-        begins = np.flatnonzero(np.diff(share, prepend=-1))
-        parts = np.add.reduceat(counts, begins, axis=1, dtype=np.int64)
-        firsts = np.concatenate(([0], np.cumsum(parts.sum(axis=0))))
-        places = firsts[:-1] + np.cumsum(parts, axis=0) - parts
-        bucket = np.zeros(self._tables.shape[1], np.uint16)
-        bucket[cells] = np.repeat(np.arange(len(begins)), np.diff(begins, append=len(cells)))
-        lows = cells[begins]
-        span = cells[np.append(begins[1:], len(cells)) - 1] - lows
-        bits = shift + np.ceil(np.log2(span + 1)).astype(np.int64)
-        return Found(firsts, lows << shift, bits), bucket, np.ascontiguousarray(places).reshape(-1)
+
+def _planned(tables: AnyArray, count: int, shift: int) -> tuple[Found, AnyArray, AnyArray]:
+    """The buckets, that of each value of the prefix, and where each part's words go.
+
+    ``tables`` [parts, values of the prefix] counts the words.
+    """
+    cells = np.flatnonzero(tables.any(axis=0))
+    counts = tables[:, cells]
+    sums = counts.sum(axis=0, dtype=np.int64)
+    wanted = max(1, min(_MOST_BUCKETS, count // SMALL))
+    share = (np.cumsum(sums) - sums) * wanted // count
+    begins = np.flatnonzero(np.diff(share, prepend=-1))
+    parts = np.add.reduceat(counts, begins, axis=1, dtype=np.int64)
+    firsts = np.concatenate(([0], np.cumsum(parts.sum(axis=0))))
+    places = firsts[:-1] + np.cumsum(parts, axis=0) - parts
+    bucket = np.zeros(tables.shape[1], np.uint16)
+    bucket[cells] = np.repeat(np.arange(len(begins)), np.diff(begins, append=len(cells)))
+    lows = cells[begins]
+    span = cells[np.append(begins[1:], len(cells)) - 1] - lows
+    bits = shift + np.ceil(np.log2(span + 1)).astype(np.int64)
+    return Found(firsts, lows << shift, bits), bucket, np.ascontiguousarray(places).reshape(-1)
 
 
 class InCache:
@@ -252,8 +256,7 @@ class InCache:
         known |= {f"count_{passes}": _counting(passes) for passes in (2, 3, 4)}
         self.alone = _alone(problem)
         """Whether each line is sorted by one core."""
-        room = problem.count if self.alone else LARGEST
-        self._rooms = cpu.aligned((threads * 2 * room,), np.dtype(words.held), "words")
+        self._room, self._held = problem.count if self.alone else LARGEST, np.dtype(words.held)
         if self.alone:
             own = _given(words, "first + i", "i")
             text = _OF_LINES.format(**known, **own, bits=words.bits)
@@ -267,10 +270,16 @@ class InCache:
         """Sort every line."""
         slots = min(self._slots, problem.lines)
         sizes = np.array((problem.count, slots, problem.lines), np.int64)
-        self._sort((*given, held, self._rooms), sizes, slots, self._threads)
+        with self._rooms(slots) as rooms:
+            self._sort((*given, held, rooms), sizes, slots, self._threads)
 
     def buckets(self, held: AnyArray, found: Found) -> None:
         """Sort every bucket but the large ones, whose words become results."""
         sizes = np.array((LARGEST, self._slots, len(found.lows)), np.int64)
-        arrays = held, found.firsts, found.lows, found.bits, self._rooms
-        self._sort(arrays, sizes, self._slots, self._threads)
+        arrays = held, found.firsts, found.lows, found.bits
+        with self._rooms(self._slots) as rooms:
+            self._sort((*arrays, rooms), sizes, self._slots, self._threads)
+
+    def _rooms(self, slots: int) -> AbstractContextManager[AnyArray]:
+        """Room for twice the words of a line, or of the largest bucket, for each slot."""
+        return cpu.lent((slots * 2 * self._room,), self._held, "words")

@@ -18,7 +18,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from rooftile._locks import lock
 from rooftile.analysis.accesses import Counted
 from rooftile.analysis.cooperation import through
 from rooftile.devices import cpu
@@ -80,28 +79,31 @@ class _Sorting:
     def __init__(self, problem: Sort, threads: int) -> None:
         self._problem, self._threads = problem, threads
         self._words = words = Words(problem)
-        pairs = problem.gives == "pairs"
-        size = problem.lines * problem.count if pairs else 0
-        self._own = cpu.aligned((size,), np.dtype(words.held), "words")
         self._cache = _buckets.InCache(words, threads)
         self._split = _buckets.Split(words, threads)
         self._digits, self._end = Digits(words, threads), end_kernel(words)
-        self._turn = lock()
 
     def __call__(self, *arrays: AnyArray) -> None:
         problem, inputs = self._problem, len(self._problem.input_arrays)
         views = [self._words.viewed(array) for array in arrays]
         given, made = views[:inputs], views[inputs:]
-        with self._turn:
-            held = self._own if problem.gives == "pairs" else made[-1]
-            if self._cache.alone:
-                self._cache.lines(given, held, problem)
-            else:
-                for line in range(problem.lines):
-                    part = slice(line * problem.count, (line + 1) * problem.count)
-                    self._line([one[part] for one in given], held[part])
-            if problem.gives == "pairs":
-                self._ended(held, made)
+        if problem.gives != "pairs":
+            self._sorted(given, made[-1])
+            return
+        size, dtype = problem.lines * problem.count, np.dtype(self._words.held)
+        with cpu.lent((size,), dtype, "words") as held:
+            self._sorted(given, held)
+            self._ended(held, made)
+
+    def _sorted(self, given: list[AnyArray], held: AnyArray) -> None:
+        """Fill ``held`` with the sorted words of all lines."""
+        problem = self._problem
+        if self._cache.alone:
+            self._cache.lines(given, held, problem)
+            return
+        for line in range(problem.lines):
+            part = slice(line * problem.count, (line + 1) * problem.count)
+            self._line([one[part] for one in given], held[part])
 
     def _line(self, given: list[AnyArray], held: AnyArray) -> None:
         found = self._split(given, held)

@@ -13,7 +13,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from rooftile._locks import lock
 from rooftile.analysis.accesses import Counted
 from rooftile.analysis.cooperation import through
 from rooftile.devices import cpu
@@ -89,21 +88,21 @@ class _Sorting:
         self._problem, self._words, self._threads = problem, words, threads
         self._begin, self._end = begin_kernel(words), end_kernel(words)
         self._digits = Digits(words, threads)
-        dtype = np.dtype(words.held)
-        self._room = cpu.aligned((size,), dtype, "words")
-        self._own = cpu.aligned((size if problem.gives == "pairs" else 0,), dtype, "words")
         self._sizes = np.array((size, _SHARE, problem.count), np.int64)
         self._shares = -(-size // _SHARE)
-        self._turn = lock()
 
     def __call__(self, *arrays: AnyArray) -> None:
         words, inputs = self._words, len(self._problem.input_arrays)
         views = [words.viewed(array) for array in arrays]
         pairs = self._problem.gives == "pairs"
-        with self._turn:
-            held = self._own if pairs else views[-1]
+        size, dtype = self._problem.lines * self._problem.count, np.dtype(words.held)
+        with (
+            cpu.lent((size,), dtype, "words") as room,
+            cpu.lent((size if pairs else 0,), dtype, "words") as own,
+        ):
+            held = own if pairs else views[-1]
             self._begin((*views[:inputs], held), self._sizes, self._shares, self._threads)
-            self._digits(held, self._room, self._problem.lines)
+            self._digits(held, room, self._problem.lines)
             made = views[inputs:] if pairs else []
             self._end((held, *made), self._sizes, self._shares, self._threads)
 

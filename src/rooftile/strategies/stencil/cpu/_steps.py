@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from rooftile._locks import lock
 from rooftile.devices import cpu
 from rooftile.ops import Float32
@@ -28,9 +30,8 @@ class Steps:
         self._steps = [made[one] for one in self._ones]
         self._turn = lock()
         counts = [math.prod(one.output_shape) for one in self._ones[:-1]]
-        self._between = [cpu.allocate(max(counts), "a grid between two steps") for _ in counts[:2]]
-        self.nbytes = sum(grid.nbytes for grid in self._between)
-        """Of the grids between."""
+        self._between = (len(counts[:2]), max(counts, default=0))
+        """Grids between two steps, which take turns, and float32 of each."""
 
     def renew(self, parameters: Sequence[Float32]) -> None:
         """Take other coefficients."""
@@ -38,11 +39,14 @@ class Steps:
 
     def __call__(self, x: Float32, out: Float32) -> None:
         grid, last = x.reshape(-1), len(self._steps) - 1
-        with self._turn:
+        with (
+            self._turn,
+            cpu.lent(self._between, np.dtype(np.float32), "grids between two steps") as between,
+        ):
             for number, (one, step) in enumerate(zip(self._ones, self._steps, strict=True)):
                 to = out.reshape(-1)
                 if number < last:
-                    to = self._between[number % 2][: math.prod(one.output_shape)]
+                    to = between[number % 2][: math.prod(one.output_shape)]
                 step(grid, to)
                 grid = to
 

@@ -12,6 +12,7 @@ import argparse
 import hashlib
 import re
 import subprocess
+import sys
 import sysconfig
 from pathlib import Path
 
@@ -49,10 +50,11 @@ def digest(source: str) -> str:
     return hashlib.sha256(b"".join((DEVICES / file).read_bytes() for file in files)).hexdigest()
 
 
-def version_of(clang: str) -> str:
-    """What a compiler says that it is."""
+def tools(clang: str) -> str:
+    """The compiler, and whose headers it reads."""
     told = subprocess.run([clang, "--version"], check=True, stdout=subprocess.PIPE, text=True)
-    return told.stdout.partition("\n")[0]
+    python = ".".join(map(str, sys.version_info[:2]))
+    return f"{told.stdout.splitlines()[0]}, Python {python}, NumPy {np.__version__}"
 
 
 def text_of(source: str, clang: str) -> str:
@@ -65,7 +67,8 @@ def text_of(source: str, clang: str) -> str:
         text = re.sub(pattern, "", text, flags=re.MULTILINE)
     name = source.rpartition("/")[2]
     head = (
-        f"; LLVM's text of {name}, by `make texts` with {version_of(clang)}.\n"
+        f"; LLVM's text of {name}, by `make texts` with\n"
+        f"; {tools(clang)}\n"
         f"; SHA-256 of the C: {digest(source)}\n"
     )
     return head + re.sub(r"\n{3,}", "\n\n", text).rstrip("\n") + "\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 from pathlib import Path
 
@@ -30,3 +31,26 @@ def keep(path: Path, content: bytes) -> None:
     """The same for a cache: one that cannot be written is no reason to fail."""
     with contextlib.suppress(OSError):
         write_atomically(path, content)
+
+
+_SEAL_BYTES = hashlib.sha256().digest_size
+
+
+def keep_sealed(path: Path, content: bytes) -> None:
+    """`keep` with a hash of the file's name and content behind it, for `sealed`."""
+    keep(path, content + _seal(path, content))
+
+
+def sealed(path: Path) -> bytes | None:
+    """The content of a file of `keep_sealed`; None where there is no such file, or where it is not
+    as it was written, or was written under another name."""
+    with contextlib.suppress(OSError):
+        kept = path.read_bytes()
+        content, seal = kept[:-_SEAL_BYTES], kept[-_SEAL_BYTES:]
+        if seal == _seal(path, content):
+            return content
+    return None
+
+
+def _seal(path: Path, content: bytes) -> bytes:
+    return hashlib.sha256(path.name.encode() + b"\0" + content).digest()

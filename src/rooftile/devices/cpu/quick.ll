@@ -1,4 +1,5 @@
-; LLVM's text of quick.c, by `make texts` with Debian clang version 15.0.6.
+; LLVM's text of quick.c, by `make texts` with
+; Debian clang version 15.0.6, Python 3.11, NumPy 2.4.6
 ; SHA-256 of the C: dad6afb7c8e444b4300f4c54a715fc773aafe592b2875302792656afa3581e17
 
 %struct._object = type { i64, ptr }

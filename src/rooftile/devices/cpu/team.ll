@@ -1,4 +1,5 @@
-; LLVM's text of team.c, by `make texts` with Debian clang version 15.0.6.
+; LLVM's text of team.c, by `make texts` with
+; Debian clang version 15.0.6, Python 3.11, NumPy 2.4.6
 ; SHA-256 of the C: a7a140ff0a2cd00469b6dda1d7825d6e456ffedb6bc69504e8cfa031703c5800
 
 %struct.kernel = type { ptr, i64, [0 x i64] }

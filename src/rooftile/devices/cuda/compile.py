@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import sys
@@ -12,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from rooftile._files import keep
+from rooftile._files import keep, keep_sealed, sealed
 from rooftile.devices.cache import cache_directory
 from rooftile.devices.cuda.nvrtc import INSTALL, Refused, compiled
 from rooftile.devices.first_use import imported
@@ -46,15 +45,15 @@ def compile_cubin(
     entire = whole(source, folders)
     key = key_of(entire, architecture, _version())
     path = cache_directory() / "cuda" / f"{key}.cubin"
-    with contextlib.suppress(OSError):
-        return path.read_bytes()
+    if (found := sealed(path)) is not None:
+        return found
     with _turns.setdefault(key, threading.Lock()):
         # Another thread may have had its turn since.
-        with contextlib.suppress(OSError):
-            return path.read_bytes()
+        if (found := sealed(path)) is not None:
+            return found
         several = len(_KERNEL.findall(entire)) > 1
         code = _compiled(source, architecture, folders, path.with_suffix(".cu"), several)
-        keep(path, code)
+        keep_sealed(path, code)
     return code
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 import llvmlite
 
-from rooftile._files import keep
+from rooftile._files import keep_sealed, sealed
 from rooftile._locks import recursive_lock
 from rooftile.devices.cache import cache_directory
 from rooftile.devices.cpu.native import objects
@@ -39,7 +39,6 @@ ask for the same kernel one makes it."""
 _kept: list[object] = []
 """What holds the code that has been linked, which stays until the process ends."""
 _numbers = itertools.count()
-_HASH = hashlib.sha256().digest_size
 
 
 @once
@@ -62,15 +61,15 @@ def _this_processor() -> tuple[str, str]:
         told = lines.read(4096).partition(b"\n\n")[0]
         words = b"\n".join(li for li in told.split(b"\n") if not li.startswith(_CHANGING))
         digest = hashlib.sha256(words + llvmlite.__version__.encode()).hexdigest()
-        path = _directory() / f"processor-{digest[:20]}.txt"
-        with contextlib.suppress(OSError, ValueError):
-            name, features = path.read_text("utf-8").split("\n")
+        path = _directory() / f"processor-{digest[:20]}"
+        if (kept := sealed(path)) is not None:
+            name, features = kept.decode().split("\n")
             return name, features
     import llvmlite.binding as llvm
 
     found = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
     if path is not None:
-        keep(path, "\n".join(found).encode())
+        keep_sealed(path, "\n".join(found).encode())
     return found
 
 
@@ -118,25 +117,13 @@ def addresses(
     """
     key = hashlib.sha256(f"{digest}\0{_version()}".encode()).hexdigest()
     path = _directory() / f"{stem}-{key[:20]}.o"
-    code = _kept_code(path)
+    # Code is run as it is, so it must be what was written; object files may end in anything.
+    code = sealed(path)
     if code is None:
         _announce(path.parent)
         code = _compiled(text(), passes)
-        keep(path, code + hashlib.sha256(code).digest())
+        keep_sealed(path, code)
     return _linked(code, functions)
-
-
-def _kept_code(path: Path) -> bytes | None:
-    """The object file in the cache, if it is there, and as it was written.
-
-    It is run as it is, so its hash stands behind it, where object files may end in anything.
-    """
-    with contextlib.suppress(OSError):
-        kept = path.read_bytes()
-        code, written = kept[:-_HASH], kept[-_HASH:]
-        if hashlib.sha256(code).digest() == written:
-            return code
-    return None
 
 
 @once

@@ -94,7 +94,7 @@ def test_views_and_out():
     [
         ("x", lambda: rooftile.conv1d(SIGNAL[:0], MASK)),
         ("x", lambda: rooftile.conv1d(VOICES[0], MASK)),
-        ("x", lambda: rooftile.conv1d(SIGNAL.astype(np.float64), MASK)),
+        ("mask", lambda: rooftile.conv1d(SIGNAL.astype(np.float64), MASK)),
         ("mask", lambda: rooftile.conv1d(SIGNAL, MASK[:0])),
         ("mask", lambda: rooftile.conv1d(SIGNAL, MASKS)),
         ("mask", lambda: rooftile.conv1d(VOICES, MASKS[:, :1])),

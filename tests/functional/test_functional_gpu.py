@@ -329,7 +329,7 @@ def test_torch_refused(torch):
         ("weights", lambda: conv(PROBLEM, x, weights.cpu(), bias)),
         ("weights", lambda: conv(PROBLEM, x, weights.cpu().numpy(), bias)),
         ("weights", lambda: conv(PROBLEM, x.cpu(), weights, bias, device="cuda")),
-        ("x", lambda: conv(PROBLEM, x.double(), weights, bias)),
+        ("weights", lambda: conv(PROBLEM, x.double(), weights, bias)),
         ("weights", lambda: conv(PROBLEM, x.half(), weights.bfloat16(), bias)),
         ("precision", lambda: conv(PROBLEM, x.half(), weights, bias, precision="bf16")),
         ("weights", lambda: conv(PROBLEM, x, weights.requires_grad_(), bias)),

@@ -24,7 +24,12 @@ MATRIX, SHIFT = values(33, 70), values(33)
 OPTIONS = {"padding": 1, "activation": "relu", "pool": ("max", 2)}
 
 
-@pytest.mark.parametrize("strategy", [None, *(rung.name for rung in ladder("conv2d"))])
+def names(operation):
+    """The rungs for float32."""
+    return [rung.name for rung in ladder(operation) if rung.name != "double"]
+
+
+@pytest.mark.parametrize("strategy", [None, *names("conv2d")])
 def test_conv2d_has_the_bits_of_the_function(strategy):
     precision = "fast" if strategy == "winograd" else "ieee"
     # A single tap, without padding and pools, is what `pointwise` takes.
@@ -37,7 +42,7 @@ def test_conv2d_has_the_bits_of_the_function(strategy):
         np.testing.assert_array_equal(conv(x), rooftile.conv2d(x, weights, BIAS, **options))
 
 
-@pytest.mark.parametrize("strategy", [None, *(rung.name for rung in ladder("linear"))])
+@pytest.mark.parametrize("strategy", [None, *names("linear")])
 def test_linear_has_the_bits_of_the_function(strategy):
     layer = rooftile.Linear(MATRIX, SHIFT, activation="tanh", strategy=strategy)
     for batch in (3, 1, 40):
@@ -152,7 +157,7 @@ WRONG = {
     "strategy": ("strategy", lambda: rooftile.Linear(MATRIX, strategy="fastest")(values(1, 70))),
     "x's rank": ("x", lambda: LAYER(values(70))),
     "inputs": ("weights", lambda: LAYER(values(1, 71))),
-    "empty": ("x", lambda: LAYER(np.zeros((0, 70), np.float32))),
+    "no inputs": ("x", lambda: LAYER(np.zeros((70, 0), np.float32))),
     "out": ("out", lambda: LAYER(values(2, 70), out=np.zeros((1, 33), np.float32))),
     "update": ("weights", lambda: LAYER.update(MATRIX[:-1], SHIFT[:-1])),
 }

@@ -8,6 +8,7 @@ class TestRungs(EveryRung):
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from copy import copy
 from typing import Any, ClassVar
@@ -52,7 +53,12 @@ NOT_HERE = "this processor has no AVX-512"
 
 
 def taken(rung: Any, problems: Sequence[Problem]) -> list[Problem]:
-    """Those that a rung takes, which are some; on another processor its tests are skipped."""
+    """Those that a rung takes, which are some; on another processor its tests are skipped.
+
+    A rung of float64 takes the same problems in float64.
+    """
+    if rung.name == "double":
+        problems = [dataclasses.replace(problem, dtype="float64") for problem in problems]  # type: ignore[type-var]
     found = [problem for problem in problems if rung.why_not(problem) is None]
     if {rung.why_not(problem) for problem in problems} == {NOT_HERE}:
         pytest.skip(f"{rung.name}: {NOT_HERE}")

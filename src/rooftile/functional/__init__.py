@@ -11,6 +11,9 @@ Parameters may be float32 or of the same 16 bits.  On a GPU kernels read them, o
 the stream; on the CPU they are converted to float32.  Images of PyTorch may have their channels
 last.
 
+`matmul`, `matvec`, `linear`, `conv1d`, `conv2d`, `conv3d` and `separable` take float64 too, on the
+CPU: all arrays of the call are float64 then, and so is the result.
+
 Results are new arrays of the kind that went in, or ``out`` where it is given.
 
 Functions whose sums may be rounded in several ways take ``precision`` (see
@@ -33,7 +36,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rooftile.functional.counting import histogram, scatter
-    from rooftile.functional.dense import conv2d, linear, matmul, matvec, pool2d, softmax
+    from rooftile.functional.dense import conv2d, linear, matmul, matvec, pool2d
     from rooftile.functional.elementwise import add, axpy, scale
     from rooftile.functional.filters import conv1d, separable
     from rooftile.functional.gradients import (
@@ -41,11 +44,8 @@ if TYPE_CHECKING:
         conv2d_input_gradient,
         conv2d_weights_gradient,
         linear_gradient,
-        loss_gradient,
         pool2d_gradient,
         pool2d_winners,
-        softmax_cross_entropy,
-        softmax_gradient,
     )
     from rooftile.functional.images import box_blur, equalize, grayscale
     from rooftile.functional.layout import permute_columns, rotate, transpose
@@ -53,6 +53,12 @@ if TYPE_CHECKING:
     from rooftile.functional.patterns import argreduce, reduce, segmented_reduce
     from rooftile.functional.prepared import Conv2d, Linear
     from rooftile.functional.scans import scan, segmented_scan
+    from rooftile.functional.scores import (
+        loss_gradient,
+        softmax,
+        softmax_cross_entropy,
+        softmax_gradient,
+    )
     from rooftile.functional.selecting import compact
     from rooftile.functional.solvers import cg
     from rooftile.functional.sorting import argsort, partition, sort, sort_pairs, unique
@@ -116,7 +122,7 @@ __all__ = [
 
 _FAMILIES = {
     "counting": ("histogram", "scatter"),
-    "dense": ("conv2d", "linear", "matmul", "matvec", "pool2d", "softmax"),
+    "dense": ("conv2d", "linear", "matmul", "matvec", "pool2d"),
     "elementwise": ("add", "axpy", "scale"),
     "filters": ("conv1d", "separable"),
     "gradients": (
@@ -124,11 +130,8 @@ _FAMILIES = {
         "conv2d_input_gradient",
         "conv2d_weights_gradient",
         "linear_gradient",
-        "loss_gradient",
         "pool2d_gradient",
         "pool2d_winners",
-        "softmax_cross_entropy",
-        "softmax_gradient",
     ),
     "images": ("box_blur", "equalize", "grayscale"),
     "layout": ("permute_columns", "rotate", "transpose"),
@@ -137,6 +140,7 @@ _FAMILIES = {
     "patterns": ("argreduce", "reduce", "segmented_reduce"),
     "prepared": ("Conv2d", "Linear"),
     "scans": ("scan", "segmented_scan"),
+    "scores": ("loss_gradient", "softmax", "softmax_cross_entropy", "softmax_gradient"),
     "selecting": ("compact",),
     "sorting": ("argsort", "partition", "sort", "sort_pairs", "unique"),
     "solvers": ("cg",),

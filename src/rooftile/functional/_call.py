@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache, wraps
 from typing import ParamSpec, TypeVar
 
@@ -11,7 +12,7 @@ from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.ops import Precision, Problem
 from rooftile.runtime import layouts
-from rooftile.runtime.arguments import Arguments, Array, Taken
+from rooftile.runtime.arguments import Arguments, Array, Taken, flattened
 from rooftile.runtime.choice import decide
 from rooftile.runtime.host_calls import note_call, run_on_host
 from rooftile.runtime.results import new_result
@@ -45,10 +46,12 @@ def run(
     strategy: str | None,
     device: DeviceName | None,
     out: Array | None,
+    shape: tuple[int, ...] | None = None,
 ) -> Array:
     """Compute a problem that has one output.
 
     ``parameters`` are by name, in the problem's order; one that is None stands for zeros.
+    ``shape`` is the result's, where it is not the problem's: such a call is not kept.
     """
     _check(problem, inputs)
     place = given.device(device)
@@ -57,7 +60,12 @@ def run(
     to = None
     if out is not None:
         held = [*inputs, *(p for p in parameters.values() if p is not None)]
-        to = given.take_out(out, result, held)
+        wanted = result if shape is None else replace(result, shape=shape)
+        to = given.take_out(out, wanted, held)
+        if shape is not None:
+            to = flattened(to, result.shape)
+    if shape is not None:
+        given.row_major = False
     values = tuple(parameters.values())
     if isinstance(inputs[0], CudaArray):
         from rooftile.runtime.execution import run_in_place
@@ -68,7 +76,8 @@ def run(
         found: Taken = to if direct else new_result(result)
         if place == "cpu":
             run_on_host(choice, inputs, values, (found,))
-            note_call(choice, given)
+            if shape is None:
+                note_call(choice, given)
         else:
             from rooftile.runtime.execution import run_copied
 
@@ -76,6 +85,8 @@ def run(
         made = given.given_back(found) if to is None else to
         if to is not None and not direct:
             layouts.write(found, to)
+    if shape is not None and out is None:
+        made = made.reshape(shape)
     returned: Array = made if out is None else out
     return returned
 
@@ -87,10 +98,12 @@ def run_several(
     strategy: str | None,
     device: DeviceName | None,
     outs: Sequence[Array | None],
+    shapes: Sequence[tuple[int, ...]] | None = None,
 ) -> tuple[Array, ...]:
     """Compute a problem that has several outputs and no parameters.
 
-    An output that is None is made.
+    An output that is None is made; ``shapes`` are those of such results, where they are not the
+    problem's.
     """
     _check(problem, inputs)
     place = given.device(device)
@@ -114,6 +127,8 @@ def run_several(
 
             run_copied(choice, inputs, (), found)
         made = [given.given_back(one) for one in found]
+    if shapes is not None:
+        made = [one.reshape(shape) for one, shape in zip(made, shapes, strict=True)]
     return tuple(one if out is None else out for one, out in zip(made, outs, strict=True))
 
 

@@ -12,12 +12,12 @@ import numpy as np
 from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
-from rooftile.functional._empty import is_empty, of_nothing
 from rooftile.ops.histogram import DTYPES, Histogram
 from rooftile.ops.problem import is_whole
 from rooftile.ops.scatter import DTYPES as SCATTERED
 from rooftile.ops.scatter import Function, Scatter
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
+from rooftile.runtime.nothing import is_empty, of_nothing
 from rooftile.runtime.repeats import repeated
 
 

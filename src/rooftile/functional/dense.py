@@ -1,20 +1,23 @@
-"""Dense operations: convolution, pooling, matrix products, softmax."""
+"""Dense operations: convolution, pooling, matrix products."""
 
 from __future__ import annotations
+
+from typing import Any, cast
 
 from rooftile.devices.select import DeviceName, parse_device
 from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
-from rooftile.functional._empty import is_empty, of_nothing
+from rooftile.functional.padding import Around, around_images, is_padded
 from rooftile.ops import Conv2d, FusedActivation, Linear, Pool, Pool2d, PoolSpec, Precision
-from rooftile.ops import Softmax as SoftmaxProblem
 from rooftile.ops.boundary import Boundary
+from rooftile.ops.conv2d import BOUNDARIES
 from rooftile.ops.matmul import Matmul
 from rooftile.ops.matvec import Matvec
 from rooftile.ops.pooling import PoolKind
 from rooftile.ops.problem import pair
-from rooftile.runtime.arguments import Arguments, Array
+from rooftile.runtime.arguments import Arguments, Array, computed_in
 from rooftile.runtime.choice import decide
+from rooftile.runtime.nothing import is_empty, of_no_batch, of_nothing
 from rooftile.runtime.repeats import repeated
 
 _ROWS_AT_TF32 = range(9, 513)
@@ -32,7 +35,7 @@ def conv2d(
     padding: int | tuple[int, int] = 0,
     activation: FusedActivation = "none",
     pool: PoolSpec | Pool | None = None,
-    boundary: Boundary = "zero",
+    boundary: Around = "zero",
     precision: Precision = "ieee",
     strategy: str | None = None,
     device: DeviceName | None = None,
@@ -44,19 +47,32 @@ def conv2d(
     width] and bias[maps] (None: zeros) give y[batch, maps, rows, columns].
     ``stride`` and ``padding`` (the same on both sides) are an integer or a
     (vertical, horizontal) pair.  ``boundary`` says what the padding holds: ``zero``,
-    ``replicate`` (the nearest pixel), or ``interior``: outputs of the convolution whose
-    mask leaves the image are zeros, bias included.  ``pool`` is ``("max", "average" or
+    ``replicate`` (the nearest pixel), ``reflect`` (the mirror image without its first pixel) and
+    ``wrap`` (the other end) as `numpy.pad` has them, or ``interior``: outputs of the convolution
+    whose mask leaves the image are zeros, bias included.  ``pool`` is ``("max", "average" or
     "l2", window[, stride[, activation]])``, with the activation behind the pool, and only
-    the convolution outputs that it reads are computed.
+    the convolution outputs that it reads are computed.  An x without images gives an empty result.
 
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
     chapters 7 and 16.
     """
-    given = Arguments(x, forms=True)
-    images = given.take("x", x, "batch, channels, height, width")
+    if is_padded(boundary, BOUNDARIES):
+        # A call of its own: what would be kept of this one reads x as it lies.
+        options: Any = {"precision": precision, "strategy": strategy, "device": device, "out": out}
+        extended = around_images(x, padding, boundary)
+        options |= {"stride": stride, "activation": activation, "pool": pool}
+        made: Array = conv2d(extended, weights, bias, **options)
+        return made
+    given = Arguments(x, forms=True, double=True)
+    images = given.take("x", x, "batch, channels, height, width", empty="batch")
     masks = given.take("weights", weights, "maps, channels, mask height, mask width")
-    problem = conv2d_problem(images.shape, masks.shape, stride, padding, activation, pool, boundary)
     parameters = {"weights": masks, "bias": given.take_bias(bias, masks.shape[0])}
+    count, *image = images.shape
+    shapes, fused = ((count or 1, *image), masks.shape), (activation, pool)
+    known = cast(Boundary, boundary)
+    problem = conv2d_problem(*shapes, stride, padding, *fused, known, given.dtype)
+    if not count:
+        return of_no_batch(given, problem, images, None, precision, strategy, device, out)
     return run(given, problem, [images], parameters, precision, strategy, device, out)
 
 
@@ -69,6 +85,7 @@ def conv2d_problem(
     activation: FusedActivation,
     pool: PoolSpec | Pool | None,
     boundary: Boundary,
+    dtype: str = "float32",
 ) -> Conv2d:
     """The problem of images and masks of these shapes.  Raises `InputError`."""
     batch, channels, height, width = images
@@ -86,6 +103,7 @@ def conv2d_problem(
         activation,
         Pool.parse(pool),
         boundary,
+        computed_in(dtype),
     )
 
 
@@ -110,7 +128,7 @@ def pool2d(
     (vertical, horizontal) pair.  ``kind`` is ``max``, ``average``, ``l2``, the root of the sum of
     squares, or ``weighted``, the sum of the elements times weights[window height, window width]:
     an average where these sum to one, which is the caller's to see to.  Windows that do not fit
-    are dropped; NaN propagates.
+    are dropped; NaN propagates.  An x without images gives an empty result.
 
     Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 9.3.
     """
@@ -146,8 +164,9 @@ def _pooled(
     out: Array | None,
 ) -> Array:
     given = Arguments(x, forms=True)
-    images = given.take("x", x, "batch, channels, height, width")
-    problem = _pool2d(images.shape, kind, window, stride, activation, "bias" in names)
+    images = given.take("x", x, "batch, channels, height, width", empty="batch")
+    count, *image = images.shape
+    problem = _pool2d((count or 1, *image), kind, window, stride, activation, "bias" in names)
     axes = {"weights": "window height, window width", "bias": "channels"}
     taken = {
         name: given.take(name, array, axes[name])
@@ -160,6 +179,8 @@ def _pooled(
     for name, array in taken.items():
         if array.shape != expected[name]:
             raise InputError(name, f"shape {tuple(array.shape)}", f"{expected[name]}")
+    if not count:
+        return of_no_batch(given, problem, images, None, precision, strategy, device, out)
     return run(given, problem, [images], taken, precision, strategy, device, out)
 
 
@@ -191,27 +212,36 @@ def linear(
 ) -> Array:
     """``activation(x weights^T + bias)``.
 
-    x[batch, inputs], weights[outputs, inputs] and bias[outputs] (None: zeros) give
-    y[batch, outputs].
+    x[..., inputs], weights[outputs, inputs] and bias[outputs] (None: zeros) give y[..., outputs]:
+    x has any number of axes, from one on, and all but the last are kept.  An x without rows gives
+    an empty result.
 
     Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), chapter 6.
     """
-    given = Arguments(x, forms=True)
-    rows = given.take("x", x, "batch, inputs")
+    given = Arguments(x, forms=True, double=True)
+    rows, leading = given.take_rows("x", x)
     matrix = given.take("weights", weights, "outputs, inputs")
-    problem = linear_problem(rows.shape, matrix.shape, activation)
     parameters = {"weights": matrix, "bias": given.take_bias(bias, matrix.shape[0])}
-    return run(given, problem, [rows], parameters, precision, strategy, device, out)
+    count, inputs = rows.shape
+    problem = linear_problem((count or 1, inputs), matrix.shape, activation, given.dtype)
+    shape = (*leading, matrix.shape[0])
+    if not count:
+        return of_no_batch(given, problem, rows, shape, precision, strategy, device, out)
+    kept = None if len(shape) == 2 else shape
+    return run(given, problem, [rows], parameters, precision, strategy, device, out, kept)
 
 
 @remembered
 def linear_problem(
-    rows: tuple[int, ...], matrix: tuple[int, ...], activation: FusedActivation
+    rows: tuple[int, ...],
+    matrix: tuple[int, ...],
+    activation: FusedActivation,
+    dtype: str = "float32",
 ) -> Linear:
     """The problem of rows and weights of these shapes.  Raises `InputError`."""
     if matrix[1] != rows[1]:
         raise InputError("weights", f"{matrix[1]} inputs", f"x's {rows[1]} inputs")
-    return Linear(rows[0], rows[1], matrix[0], activation)
+    return Linear(rows[0], rows[1], matrix[0], activation, computed_in(dtype))
 
 
 @repeated("a", "b", turned=("transpose_a", "transpose_b"))
@@ -239,7 +269,7 @@ def matmul(
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
     chapters 3, 5 and 6.
     """
-    given = Arguments(a, "a", forms=True)
+    given = Arguments(a, "a", forms=True, double=True)
     axes_a = "inner, rows" if transpose_a else "rows, inner"
     axes_b = "columns, inner" if transpose_b else "inner, columns"
     left, turned_a = given.take_matrix("a", a, axes_a, bool(transpose_a), empty=True)
@@ -247,7 +277,8 @@ def matmul(
     rows, inner, columns = _sizes(left.shape, right.shape, turned_a, turned_b)
     if is_empty(left, right):
         return of_nothing(given, left, (rows, columns), "float32", device, out)
-    problem = _matmul(rows, inner, columns, turned_a, turned_b)
+    dtype = computed_in(given.dtype)
+    problem = _matmul(rows, inner, columns, turned_a, turned_b, dtype)
     if strategy is None and precision in ("fp16", "bf16") and _pays_at_tf32(given, problem, device):
         precision = "tf32"
     return run(given, problem, [left, right], {}, precision, strategy, device, out)
@@ -300,7 +331,7 @@ def matvec(
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 3,
     exercise 2.
     """
-    given = Arguments(a, "a")
+    given = Arguments(a, "a", double=True)
     axes = "columns, rows" if transpose else "rows, columns"
     matrix, turned = given.take_matrix("a", a, axes, bool(transpose), empty=True)
     vector = given.take("x", x, "columns", empty=True)
@@ -309,29 +340,8 @@ def matvec(
         raise InputError("x", f"{vector.shape[0]} elements", f"a's {columns} columns")
     if is_empty(matrix):
         return of_nothing(given, matrix, (rows,), "float32", device, out)
-    problem = _matvec(rows, columns, turned)
+    problem = _matvec(rows, columns, turned, computed_in(given.dtype))
     return run(given, problem, [matrix, vector], {}, precision, strategy, device, out)
 
 
-@repeated("x")
-def softmax(
-    x: Array,
-    *,
-    precision: Precision = "ieee",
-    strategy: str | None = None,
-    device: DeviceName | None = None,
-    out: Array | None = None,
-) -> Array:
-    """``exp(x - max) / sum(exp(x - max))`` of each row of x[batch, classes].
-
-    A row that holds NaN or +inf gives NaN.
-
-    Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 4.1.
-    """
-    given = Arguments(x, forms=True)
-    rows = given.take("x", x, "batch, classes")
-    problem = _softmax(*rows.shape)
-    return run(given, problem, [rows], {}, precision, strategy, device, out)
-
-
-_matmul, _matvec, _softmax = remembered(Matmul), remembered(Matvec), remembered(SoftmaxProblem)
+_matmul, _matvec = remembered(Matmul), remembered(Matvec)

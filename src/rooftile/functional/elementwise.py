@@ -7,9 +7,9 @@ from typing import Any
 from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
-from rooftile.functional._empty import is_empty, of_nothing
 from rooftile.ops.elementwise import DTYPES, Elementwise
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
+from rooftile.runtime.nothing import is_empty, of_nothing
 from rooftile.runtime.repeats import repeated
 from rooftile.runtime.scalars import beside, number
 

@@ -11,19 +11,16 @@ import numpy as np
 from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.functional._call import run, run_several
+from rooftile.functional._integers import taken_places
 from rooftile.ops import FusedActivation, Pool, PoolSpec
 from rooftile.ops.activation_gradient import ActivationGradient
 from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.ops.linear_gradient import LinearGradient
-from rooftile.ops.loss_gradient import LossGradient, RowLoss
 from rooftile.ops.pool2d_gradient import Pool2dGradient
 from rooftile.ops.pool2d_winners import Pool2dWinners
 from rooftile.ops.problem import pair
-from rooftile.ops.softmax_cross_entropy import SoftmaxCrossEntropy
-from rooftile.ops.softmax_gradient import SoftmaxGradient
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
-from rooftile.runtime.arrays import FLOAT32
 
 _INDICES = ("int32",)
 
@@ -50,88 +47,7 @@ def activation_gradient(
         raise InputError("dy", f"shape {tuple(gradient.shape)}", f"y's shape {shape}")
     inputs = [_flat(value), _flat(gradient)]
     problem = ActivationGradient(inputs[0].shape[0], activation)
-    to: Any = out
-    flat = None if out is None else to.reshape(-1)
-    made: Any = run(given, problem, inputs, {}, "ieee", strategy, device, flat)
-    shaped: Array = made.reshape(shape)
-    return shaped if out is None else out
-
-
-def softmax_gradient(
-    y: Array,
-    dy: Array,
-    *,
-    strategy: str | None = None,
-    device: DeviceName | None = None,
-    out: Array | None = None,
-) -> Array:
-    """``y * (dy - sum(dy * y))`` along the last axis: dx of y = softmax(x), both [batch, classes].
-
-    Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 6.2.2.3.
-    """
-    given = Arguments(y, "y")
-    inputs = [given.take("y", y, "batch, classes"), given.take("dy", dy, "batch, classes")]
-    batch, classes = inputs[0].shape
-    problem = SoftmaxGradient(batch, classes)
-    return run(given, problem, inputs, {}, "ieee", strategy, device, out)
-
-
-def softmax_cross_entropy(
-    x: Array,
-    labels: Array,
-    *,
-    divisor: int = 1,
-    strategy: str | None = None,
-    device: DeviceName | None = None,
-) -> tuple[Array, Array]:
-    """Loss in nats, float32[batch], of scores x[batch, classes] with int32 labels[batch]; and dx.
-
-    dx, the gradient of the losses' sum, is divided by ``divisor``: with the batch that of the mean.
-    Labels are below the number of classes, which is the caller's to see to.
-
-    Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 6.2.2.3.
-    """
-    given = Arguments(x)
-    inputs = [
-        given.take("x", x, "batch, classes"),
-        given.take("labels", labels, "batch", dtypes=_INDICES),
-    ]
-    batch, classes = inputs[0].shape
-    problem = SoftmaxCrossEntropy(batch, classes, divisor)
-    loss, dx = run_several(given, problem, inputs, strategy, device, (None, None))
-    return loss, dx
-
-
-def loss_gradient(
-    y: Array,
-    targets: Array,
-    loss: RowLoss = "squared_error",
-    *,
-    strategy: str | None = None,
-    device: DeviceName | None = None,
-) -> tuple[Array, Array]:
-    """The loss, float32[rows], of each row of outputs y[rows, outputs]; and dy, of their mean.
-
-    ``loss`` is of a row's outputs k, and its label T or the numbers t that are wanted:
-    ``squared_error`` ``sum_j (k_j - t_j)^2``, ``half_squared_error`` half of it, ``missed``
-    ``1 - k_T``, ``squared_distance`` ``sum_j k_j (j - T)^2``, and of one output
-    ``sigmoid_cross_entropy`` in nats.  ``targets`` are int32[rows], below the number of outputs,
-    which is the caller's to see to (of one output its value, or 0 or 1); of a squared error also
-    float32[rows, outputs].  Raises `InputError`.
-
-    Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), sections 6.2.1 and 6.2.2.
-    """
-    given = Arguments(y, "y")
-    numbers = len(getattr(targets, "shape", ())) == 2
-    axes, dtypes = ("rows, outputs", FLOAT32) if numbers else ("rows", _INDICES)
-    inputs = [
-        given.take("y", y, "rows, outputs"),
-        given.take("targets", targets, axes, dtypes=dtypes),
-    ]
-    rows, outputs = inputs[0].shape
-    problem = LossGradient(rows, outputs, loss, numbers)
-    losses, dy = run_several(given, problem, inputs, strategy, device, (None, None))
-    return losses, dy
+    return run(given, problem, inputs, {}, "ieee", strategy, device, out, shape)
 
 
 def linear_gradient(
@@ -184,8 +100,10 @@ def conv2d_weights_gradient(
     x[batch, channels, height, width], dy[batch, maps, rows, columns], the gradient before
     activation and pool; ``mask`` is (height, width), or one number for both.  Behind a maximum,
     ``pool``, dy has one gradient a window, and ``where``, int32 of its shape, says which output won
-    each: row * columns + column, as `pool2d_winners` finds them.  With an ``activation`` of the
-    layer, and no pool, dy is the gradient behind it, and its value y, of dy's shape, is needed.
+    each: row * columns + column, as `pool2d_winners` finds them.  A place outside of its window is
+    an error in the CPU's memory; on a GPU nobody waits to look, and the nearest place of the window
+    stands for it.  With an ``activation`` of the layer, and no pool, dy is the gradient behind it,
+    and its value y, of dy's shape, is needed.
 
     Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 9.5.
     """
@@ -200,6 +118,8 @@ def conv2d_weights_gradient(
         batch, channels, height, width, inputs[1].shape[1], pair("mask", mask, 1),
         pair("stride", stride, 1), pair("padding", padding, 0), Pool.parse(pool), activation,
     )  # fmt: skip
+    if where is not None:
+        inputs[2] = taken_places(given, problem.layer, inputs[2])
     if y is not None:
         inputs.append(given.take("y", y, "batch, maps, rows, columns"))
     dweights, dbias = run_several(given, problem, inputs, strategy, device, (None, None))
@@ -242,6 +162,8 @@ def conv2d_input_gradient(
         inputs[0].shape[0], channels, height, width, maps, (mask[0], mask[1]),
         pair("stride", stride, 1), pair("padding", padding, 0), Pool.parse(pool), before,
     )  # fmt: skip
+    if where is not None:
+        inputs[1] = taken_places(given, problem.layer, inputs[1])
     if x is not None:
         inputs.append(given.take("x", x, "batch, channels, height, width"))
     return run(given, problem, inputs, {"weights": masks}, "ieee", strategy, device, out)

@@ -9,7 +9,6 @@ from rooftile.devices.cuda import CudaArray
 from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.functional._call import remembered, run
-from rooftile.functional._empty import is_empty, of_nothing
 from rooftile.ops.permute_columns import PermuteColumns
 from rooftile.ops.rotate import Rotate
 from rooftile.ops.transpose import DTYPES, Transpose
@@ -17,6 +16,7 @@ from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
 from rooftile.runtime.choice import decide
 from rooftile.runtime.execution import run_copied, run_in_place
 from rooftile.runtime.host_calls import run_on_host
+from rooftile.runtime.nothing import is_empty, of_nothing
 from rooftile.runtime.repeats import repeated
 
 _IN_PLACE = "in_place"

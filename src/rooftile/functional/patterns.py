@@ -10,7 +10,6 @@ from rooftile.devices.cuda import CudaArray
 from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
-from rooftile.functional._empty import is_empty, of_nothing
 from rooftile.functional.layout import transpose
 from rooftile.ops import Precision
 from rooftile.ops.argreduce import Argreduce
@@ -19,6 +18,7 @@ from rooftile.ops.over_axes import axes_of
 from rooftile.ops.reduce import DTYPES, Reduce
 from rooftile.ops.segmented_reduce import SegmentedReduce
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
+from rooftile.runtime.nothing import is_empty, of_nothing
 from rooftile.runtime.repeats import repeated
 
 

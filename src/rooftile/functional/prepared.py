@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from rooftile.devices.select import DeviceName
 from rooftile.functional.dense import conv2d_problem, linear_problem
+from rooftile.functional.padding import Around, around_images, is_padded
 from rooftile.ops import Conv2d as Conv2dProblem
 from rooftile.ops import FusedActivation, Pool, PoolSpec, Precision, Problem
 from rooftile.ops import Linear as LinearProblem
 from rooftile.ops.activation import check_fused
-from rooftile.ops.boundary import Boundary, check_boundary
+from rooftile.ops.boundary import Boundary
 from rooftile.ops.conv2d import BOUNDARIES
 from rooftile.ops.problem import pair
-from rooftile.runtime.prepared import Prepared
+from rooftile.runtime.prepared import AnyKind, Prepared
 
 
 class Conv2d(Prepared):
@@ -31,7 +32,7 @@ class Conv2d(Prepared):
     captured in a graph after a first call of its shape; the graph needs the prepared operation for
     as long as it is replayed.  Parameters and x of the CPU with ``device`` "cuda[:N]" or
     "opencl[:N]": x is copied there and the result back.  The options and errors are those of
-    `rooftile.conv2d`.
+    `rooftile.conv2d`; numbers are no float64.
 
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
     chapters 7 and 16.
@@ -48,7 +49,7 @@ class Conv2d(Prepared):
         padding: int | tuple[int, int] = 0,
         activation: FusedActivation = "none",
         pool: PoolSpec | Pool | None = None,
-        boundary: Boundary = "zero",
+        boundary: Around = "zero",
         precision: Precision = "ieee",
         strategy: str | None = None,
         device: DeviceName | None = None,
@@ -57,9 +58,19 @@ class Conv2d(Prepared):
         axes = "maps, channels, mask height, mask width"
         super().__init__(weights, bias, axes, precision, strategy, device)
         check_fused(activation)
-        check_boundary(boundary, BOUNDARIES)
         places = pair("stride", stride, 1), pair("padding", padding, 0)
-        self._options = (*places, activation, Pool.parse(pool), boundary)
+        self._around: tuple[tuple[int, int], Around] | None = None
+        if is_padded(boundary, BOUNDARIES):
+            self._around = places[1], boundary
+            places, boundary = (places[0], (0, 0)), "zero"
+        known = cast(Boundary, boundary)
+        self._options = (*places, activation, Pool.parse(pool), known)
+
+    def __call__(self, x: AnyKind, *, out: AnyKind | None = None) -> AnyKind:
+        """See `Prepared.__call__`."""
+        if self._around is not None:
+            x = around_images(x, *self._around)
+        return super().__call__(x, out=out)
 
     def options(self) -> dict[str, Any]:
         """See `Prepared.options`."""
@@ -80,7 +91,7 @@ class Linear(Prepared):
     weights[outputs, inputs] and bias[outputs] (None: zeros) are copied now, where they lie, and
     packed by the first call; ``update(weights, bias)`` gives others.  ``layer(x, out=out)`` takes
     x[batch, inputs] of any library where the parameters are, on a GPU as `Conv2d` says.  The
-    options and errors are those of `rooftile.linear`.
+    options and errors are those of `rooftile.linear`; numbers are no float64, and x has two axes.
 
     Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), chapter 6.
     """

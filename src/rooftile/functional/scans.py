@@ -10,12 +10,12 @@ from rooftile.devices.cuda import CudaArray
 from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
-from rooftile.functional._empty import is_empty, of_nothing
 from rooftile.ops.combining import DTYPES
 from rooftile.ops.operator import Operator, operator_of
 from rooftile.ops.scan import Scan
 from rooftile.ops.segmented_scan import SegmentedScan
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
+from rooftile.runtime.nothing import is_empty, of_nothing
 from rooftile.runtime.repeats import repeated
 
 

@@ -11,9 +11,9 @@ import numpy as np
 from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run_several
-from rooftile.functional._empty import is_empty, of_nothing
 from rooftile.ops.compact import DTYPES, Compact
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
+from rooftile.runtime.nothing import is_empty, of_nothing
 
 
 @overload

@@ -11,11 +11,11 @@ import numpy as np
 from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run, run_several
-from rooftile.functional._empty import is_empty, of_nothing
 from rooftile.ops.partition import Partition
 from rooftile.ops.sort import DTYPES, MOVED, Sort
 from rooftile.ops.unique import Unique
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
+from rooftile.runtime.nothing import is_empty, of_nothing
 from rooftile.runtime.repeats import repeated
 
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from rooftile.errors import InputError
 from rooftile.functional.matrices import Sparse
+from rooftile.functional.sparse_input import check_offsets, rows_from
 from rooftile.ops.problem import is_whole
-from rooftile.ops.sparse_packets import Packets, packets_of, rows_of_packets
+from rooftile.ops.sparse_packets import Packets, packets_of, triplets_of_packets
 from rooftile.ops.sparse_rows import FORMS
-from rooftile.strategies.common.sparse_sorting import SORTING
 
 
 def identify(matrix: Sparse, values: Any) -> list[str]:
@@ -50,8 +50,16 @@ def to_packets(matrix: Sparse, size: int = 256) -> Packets:
 
 
 def from_packets(packets: Packets) -> Sparse:
-    """The matrix that `to_packets` has packed, in CSR."""
-    rows = rows_of_packets(packets, SORTING)
+    """The matrix that `to_packets` has packed, in CSR.
+
+    Raises `InputError` for places or offsets that no matrix of this shape has.
+    """
+    if not isinstance(packets, Packets):
+        raise InputError("packets", f"a {type(packets).__name__}", "packets of rooftile.to_packets")
+    count = -(-packets.shape[0] // packets.size)
+    check_offsets(packets.offsets, count, len(packets.values))
+    values, down, across = triplets_of_packets(packets)
+    rows = rows_from((values, (down, across)), packets.shape, None, packets.tail_rows.dtype.name)
     arrays = {"values": rows.values, "column_index": rows.columns, "row_offsets": rows.offsets}
     return Sparse(rows.shape, "csr", arrays, rows.entries)
 

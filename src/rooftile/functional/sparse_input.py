@@ -46,7 +46,7 @@ def rows_from(
         down, across = (place.astype(chosen, copy=False) for place in places)
         return of_triplets(shape, values, down, across, SORTING)
     columns, offsets = _whole("columns", arrays[1]), _whole("offsets", arrays[2])
-    _check_offsets(offsets, shape[0], len(values))
+    check_offsets(offsets, shape[0], len(values))
     if columns.shape != values.shape:
         raise InputError("columns", f"{len(columns)} elements", f"{len(values)}, as values has")
     if columns.dtype.itemsize > np.dtype(chosen).itemsize:
@@ -214,7 +214,8 @@ def _check_range(name: str, index: AnyArray, size: int) -> None:
     )
 
 
-def _check_offsets(offsets: AnyArray, rows: int, entries: int) -> None:
+def check_offsets(offsets: AnyArray, rows: int, entries: int) -> None:
+    """Raise `InputError` unless offsets of so many rows rise from 0 to the number of entries."""
     if len(offsets) != rows + 1:
         raise InputError("offsets", f"{len(offsets)} elements", f"{rows + 1}: one more than rows")
     for at, expected, why in ((0, 0, "where the first row begins"), (rows, entries, "all entries")):

@@ -10,13 +10,13 @@ from rooftile.devices.cuda import CudaArray
 from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
-from rooftile.functional._empty import of_nothing
 from rooftile.functional.elementwise import scale
 from rooftile.functional.sparse_held import Held
 from rooftile.functional.sparse_operands import check_length
 from rooftile.ops.problem import Dtype
 from rooftile.ops.spmm import Spmm
 from rooftile.runtime.arguments import Arguments
+from rooftile.runtime.nothing import of_nothing
 from rooftile.runtime.scalars import beside, number, placed
 
 

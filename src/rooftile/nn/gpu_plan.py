@@ -26,6 +26,7 @@ from rooftile.ops import FORMATS, AnyArray, Chain, Precision
 from rooftile.ops.problem import Array
 from rooftile.runtime.arguments import ANY, Arguments
 from rooftile.runtime.choice import Choice, choose_together
+from rooftile.runtime.nothing import of_nothing
 from rooftile.runtime.repeats import keep
 from rooftile.strategies.bound import GpuBound
 from rooftile.strategies.machine import Machine
@@ -126,12 +127,14 @@ class GpuPlan(Plan):
             there = f", or on {self.device}, where the plan is" if "cuda" in self.device else ""
             raise InputError("images", found, f"one in the CPU's memory{there}")
         library = given.library
-        x = given.take("images", images, ANY, dtypes=self.dtypes)
+        x = given.take("images", images, ANY, dtypes=self.dtypes, empty=True)
         self._check_shape(x.shape, x.dtype)
         shape = (x.shape[0], *self._scores_shape)
+        dtype: Any = "float32" if x.dtype == "uint8" else x.dtype
+        if not x.shape[0]:
+            return of_nothing(given, x, shape, dtype, None, out)
         to = None
         if out is not None:
-            dtype: Any = "float32" if x.dtype == "uint8" else x.dtype
             to = given.take_out(out, Array("out", shape, dtype), [x])
         scores = self._calls_in_place(library, x, to, shape)
         repeat = self._calls_in_place.repeat(library, x.dtype, shape[0], shape)

@@ -176,9 +176,9 @@ class Plan(ABC):
     def _check_shape(self, shape: tuple[int, ...], dtype: str) -> None:
         """Raise `InputError` for the shape of something else than images."""
         wanted = self.network.input_shape
-        if shape[1:] not in self._shapes[dtype == "uint8"] or shape[0] < 1:
+        if not shape or shape[1:] not in self._shapes[dtype == "uint8"]:
             axes = ", ".join(map(str, wanted))
-            expected = f"images of shape [N, {axes}] with N of at least 1"
+            expected = f"images of shape [N, {axes}]"
             raise InputError("images", f"{dtype}{list(shape)}", expected)
 
 

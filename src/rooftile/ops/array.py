@@ -15,6 +15,8 @@ Float64 = NDArray[np.float64]
 AnyArray = NDArray[Any]
 
 Dtype = Literal["float32", "float16", "bfloat16", "float64", "int32", "int64", "uint8", "bool"]
+Computed = Literal["float32", "float64"]
+"""What a problem is computed in that has the choice."""
 Role = Literal["input", "parameter", "output"]
 """Parameters may be packed once and used by many calls; inputs are new in each."""
 

@@ -21,7 +21,17 @@ from rooftile.errors import InputError
 from rooftile.ops.boundary import Boundary, before, check_boundary, extended, outputs
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.features import SIZE
-from rooftile.ops.problem import AnyArray, Array, Float32, Float64, Problem, check_positive
+from rooftile.ops.fields import LATER
+from rooftile.ops.problem import (
+    AnyArray,
+    Array,
+    Computed,
+    Float32,
+    Float64,
+    Problem,
+    check_computed,
+    check_positive,
+)
 
 _CHUNK = 2**15
 """Outputs of a row that a thread of the reference makes at a time, in its caches."""
@@ -50,6 +60,7 @@ class Conv1d(Problem):
     channels: int = field(default=1, metadata=SIZE)
     maps: int = field(default=1, metadata=SIZE)
     rank: int = field(default=1, metadata=SIZE)
+    dtype: Computed = field(default="float32", metadata=LATER)
 
     def __post_init__(self) -> None:
         check_positive(
@@ -60,12 +71,18 @@ class Conv1d(Problem):
             maps=self.maps,
         )
         check_boundary(self.boundary)
+        check_computed(self.dtype)
         if self.rank not in (1, 3):
             raise InputError("rank", self.rank, "1, or 3 for x[batch, channels, length]")
         if self.rank == 1 and (self.batch, self.channels, self.maps) != (1, 1, 1):
             raise InputError("rank", 1, "3 for several signals, channels or maps")
         if self.outputs < 1:
             raise InputError("mask", f"{self.mask} taps", f"at most x's length, {self.length}")
+
+    @property
+    def double(self) -> bool:
+        """Of float64."""
+        return self.dtype == "float64"
 
     @property
     def before(self) -> int:
@@ -92,9 +109,9 @@ class Conv1d(Problem):
         if not batched:
             x, weights, out = x[2:], weights[2:], out[2:]
         return (
-            Array("x", x, batched=batched),
-            Array("weights", weights, role="parameter"),
-            Array("out", out, role="output", batched=batched),
+            Array("x", x, self.dtype, batched=batched),
+            Array("weights", weights, self.dtype, role="parameter"),
+            Array("out", out, self.dtype, role="output", batched=batched),
         )
 
     @property
@@ -131,10 +148,10 @@ class Conv1d(Problem):
         """Normal numbers, the weights divided by the root of their count."""
         generator = np.random.default_rng(seed)
         x, weights = self.given_arrays
-        scale = np.float32(math.sqrt(self.reduction))
+        scale = x.numpy.type(math.sqrt(self.reduction))
         return (
-            generator.standard_normal(x.shape, np.float32),
-            generator.standard_normal(weights.shape, np.float32) / scale,
+            generator.standard_normal(x.shape, x.numpy),
+            generator.standard_normal(weights.shape, x.numpy) / scale,
         )
 
     def reference(self, x: Float32, weights: Float32) -> Float64:

@@ -32,7 +32,7 @@ from rooftile.ops.judgement import Budget
 from rooftile.ops.layer import Layer
 from rooftile.ops.pooling import Pool
 from rooftile.ops.precision import ErrorModel
-from rooftile.ops.problem import Array, Float32, Float64, check_positive
+from rooftile.ops.problem import Array, Computed, Float32, Float64, check_computed, check_positive
 
 BOUNDARIES: tuple[Boundary, ...] = ("zero", "replicate", "interior")
 """Without padding all positions are ``valid`` ones."""
@@ -69,6 +69,7 @@ class Conv2d(Layer):
     activation: FusedActivation = "none"
     pool: Pool | None = None
     boundary: Boundary = field(default="zero", metadata=LATER)
+    dtype: Computed = field(default="float32", metadata=LATER)
 
     def __post_init__(self) -> None:
         check_positive(
@@ -86,6 +87,7 @@ class Conv2d(Layer):
             raise InputError("padding", self.padding, "no negative value")
         check_fused(self.activation)
         check_boundary(self.boundary, BOUNDARIES)
+        check_computed(self.dtype)
         padded = (self.height + 2 * self.padding[0], self.width + 2 * self.padding[1])
         if self.mask[0] > padded[0] or self.mask[1] > padded[1]:
             raise InputError("weights", f"a mask of {self.mask}", f"at most the image, {padded}")
@@ -94,6 +96,11 @@ class Conv2d(Layer):
                 expected = "max, average or l2: pool2d has weights for its windows"
                 raise InputError("pool", repr(self.pool.kind), expected)
             self.pool.output_size(*self.conv_size)
+
+    @property
+    def double(self) -> bool:
+        """Of float64."""
+        return self.dtype == "float64"
 
     @property
     def conv_size(self) -> tuple[int, int]:

@@ -20,7 +20,17 @@ import numpy as np
 from rooftile.errors import InputError
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.features import SIZE
-from rooftile.ops.problem import AnyArray, Array, Float32, Float64, Problem, check_positive
+from rooftile.ops.fields import LATER
+from rooftile.ops.problem import (
+    AnyArray,
+    Array,
+    Computed,
+    Float32,
+    Float64,
+    Problem,
+    check_computed,
+    check_positive,
+)
 from rooftile.ops.volumes import (
     Boundary,
     Size3,
@@ -65,6 +75,7 @@ class Conv3d(Problem):
     channels: int = field(default=1, metadata=SIZE)
     maps: int = field(default=1, metadata=SIZE)
     form: Form = "volume"
+    dtype: Computed = field(default="float32", metadata=LATER)
 
     def __post_init__(self) -> None:
         check_positive(
@@ -79,12 +90,18 @@ class Conv3d(Problem):
             raise InputError("mask", self.mask, "planes, rows and columns")
         check_positive(**{f"axis {i} of mask": size for i, size in enumerate(self.mask)})
         check_boundary(self.boundary)
+        check_computed(self.dtype)
         if self.form not in get_args(Form):
             raise InputError("form", repr(self.form), f"one of {list(get_args(Form))}")
         if self.form == "volume" and (self.batch, self.channels, self.maps) != (1, 1, 1):
             raise InputError("form", repr(self.form), "batch, for several volumes or maps")
         if min(self.output_size) < 1:
             raise InputError("mask", f"the size {self.mask}", f"at most x's, {self.size}")
+
+    @property
+    def double(self) -> bool:
+        """Of float64."""
+        return self.dtype == "float64"
 
     @property
     def images(self) -> int:
@@ -114,14 +131,16 @@ class Conv3d(Problem):
         """x, weights and out."""
         if self.form == "volume":
             return (
-                Array("x", self.size),
-                Array("weights", self.mask, role="parameter"),
-                Array("out", self.output_size, role="output"),
+                Array("x", self.size, self.dtype),
+                Array("weights", self.mask, self.dtype, role="parameter"),
+                Array("out", self.output_size, self.dtype, role="output"),
             )
+        x, out = (self.batch, self.channels, *self.size), (self.batch, self.maps, *self.output_size)
+        weights = (self.maps, self.channels, *self.mask)
         return (
-            Array("x", (self.batch, self.channels, *self.size), batched=True),
-            Array("weights", (self.maps, self.channels, *self.mask), role="parameter"),
-            Array("out", (self.batch, self.maps, *self.output_size), role="output", batched=True),
+            Array("x", x, self.dtype, batched=True),
+            Array("weights", weights, self.dtype, role="parameter"),
+            Array("out", out, self.dtype, role="output", batched=True),
         )
 
     @property

@@ -11,7 +11,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from rooftile.ops.problem import Array, Float32, Problem
+from rooftile.ops.problem import Array, Dtype, Float32, Problem
 
 
 class Layer(Problem):
@@ -42,14 +42,15 @@ class Layer(Problem):
     @cached_property
     def arrays(self) -> tuple[Array, ...]:
         """The input, the parameters, the output."""
+        dtype: Dtype = "float64" if self.double else "float32"
         parameters = (
-            Array(name, shape, role="parameter", operand=name not in self.addends)
+            Array(name, shape, dtype, role="parameter", operand=name not in self.addends)
             for name, shape in self.parameter_shapes.items()
         )
         return (
-            Array("x", self.input_shape, batched=True),
+            Array("x", self.input_shape, dtype, batched=True),
             *parameters,
-            Array("out", self.output_shape, role="output", batched=True),
+            Array("out", self.output_shape, dtype, role="output", batched=True),
         )
 
     def with_batch(self, batch: int) -> Self:
@@ -59,14 +60,14 @@ class Layer(Problem):
     def random(self, seed: int) -> tuple[Float32, ...]:
         """Normal values; multiplied parameters are divided by the root of the reduction."""
         generator = np.random.default_rng(seed)
-        x = generator.standard_normal(self.input_shape, np.float32)
+        x = generator.standard_normal(self.input_shape, self.input_arrays[0].numpy)
         return x, *self.random_parameters(generator)
 
     def random_parameters(self, generator: np.random.Generator) -> tuple[Float32, ...]:
         """The parameters of `random`."""
-        scale = np.float32(math.sqrt(self.reduction))
+        scale = math.sqrt(self.reduction)
         return tuple(
-            generator.standard_normal(p.shape, np.float32) / (scale if p.operand else np.float32(1))
+            generator.standard_normal(p.shape, p.numpy) / p.numpy.type(scale if p.operand else 1)
             for p in self.parameter_arrays
         )
 

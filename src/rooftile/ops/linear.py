@@ -8,17 +8,18 @@ Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), chapter 6.
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
 from rooftile.ops.activation import FusedActivation, activation, check_fused, roundings
 from rooftile.ops.climbed import Climbed
+from rooftile.ops.fields import LATER
 from rooftile.ops.judgement import Budget
 from rooftile.ops.layer import Layer
 from rooftile.ops.precision import ErrorModel
-from rooftile.ops.problem import Array, Float32, Float64, check_positive
+from rooftile.ops.problem import Array, Computed, Float32, Float64, check_computed, check_positive
 
 
 @dataclass(frozen=True)
@@ -32,10 +33,17 @@ class Linear(Layer):
     inputs: int
     outputs: int
     activation: FusedActivation = "none"
+    dtype: Computed = field(default="float32", metadata=LATER)
 
     def __post_init__(self) -> None:
         check_positive(batch=self.batch, inputs=self.inputs, outputs=self.outputs)
         check_fused(self.activation)
+        check_computed(self.dtype)
+
+    @property
+    def double(self) -> bool:
+        """Of float64."""
+        return self.dtype == "float64"
 
     @property
     def input_shape(self) -> tuple[int, ...]:

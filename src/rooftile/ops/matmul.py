@@ -10,14 +10,24 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
 from rooftile.ops.climbed import Climbed
-from rooftile.ops.problem import AnyArray, Array, Float32, Float64, Problem, check_positive
+from rooftile.ops.fields import LATER
+from rooftile.ops.problem import (
+    AnyArray,
+    Array,
+    Computed,
+    Float32,
+    Float64,
+    Problem,
+    check_computed,
+    check_positive,
+)
 
 _SHRUNK = 64
 """Rows of the problem that a slow strategy's rate is estimated from."""
@@ -42,18 +52,25 @@ class Matmul(Problem):
     columns: int
     transpose_a: bool = False
     transpose_b: bool = False
+    dtype: Computed = field(default="float32", metadata=LATER)
 
     def __post_init__(self) -> None:
         check_positive(rows=self.rows, inner=self.inner, columns=self.columns)
+        check_computed(self.dtype)
+
+    @property
+    def double(self) -> bool:
+        """Of float64."""
+        return self.dtype == "float64"
 
     @cached_property
     def arrays(self) -> tuple[Array, ...]:
         """a and b as they lie, and out[rows, columns]."""
         a, b = (self.rows, self.inner), (self.inner, self.columns)
         return (
-            Array("a", a[::-1] if self.transpose_a else a),
-            Array("b", b[::-1] if self.transpose_b else b),
-            Array("out", (self.rows, self.columns), role="output"),
+            Array("a", a[::-1] if self.transpose_a else a, self.dtype),
+            Array("b", b[::-1] if self.transpose_b else b, self.dtype),
+            Array("out", (self.rows, self.columns), self.dtype, role="output"),
         )
 
     @property

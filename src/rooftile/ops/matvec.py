@@ -10,14 +10,24 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
 from rooftile.ops.climbed import Climbed
-from rooftile.ops.problem import AnyArray, Array, Float32, Float64, Problem, check_positive
+from rooftile.ops.fields import LATER
+from rooftile.ops.problem import (
+    AnyArray,
+    Array,
+    Computed,
+    Float32,
+    Float64,
+    Problem,
+    check_computed,
+    check_positive,
+)
 
 _SHRUNK = 2**20
 """Elements of the problem that a slow strategy's rate is estimated from."""
@@ -36,18 +46,25 @@ class Matvec(Problem):
     rows: int
     columns: int
     transpose: bool = False
+    dtype: Computed = field(default="float32", metadata=LATER)
 
     def __post_init__(self) -> None:
         check_positive(rows=self.rows, columns=self.columns)
+        check_computed(self.dtype)
+
+    @property
+    def double(self) -> bool:
+        """Of float64."""
+        return self.dtype == "float64"
 
     @cached_property
     def arrays(self) -> tuple[Array, ...]:
         """a as it lies, x[columns] and y[rows]."""
         shape = (self.rows, self.columns)
         return (
-            Array("a", shape[::-1] if self.transpose else shape),
-            Array("x", (self.columns,)),
-            Array("y", (self.rows,), role="output"),
+            Array("a", shape[::-1] if self.transpose else shape, self.dtype),
+            Array("x", (self.columns,), self.dtype),
+            Array("y", (self.rows,), self.dtype, role="output"),
         )
 
     @property

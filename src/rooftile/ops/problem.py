@@ -6,13 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from functools import cached_property
-from typing import Any, ClassVar, Self, TypeGuard
+from typing import Any, ClassVar, Self, TypeGuard, get_args
 
 import numpy as np
 
 from rooftile.errors import InputError
 from rooftile.ops import nearby, values
-from rooftile.ops.array import AnyArray, Array, Dtype, Float32, Float64, Role, numpy_dtype
+from rooftile.ops.array import AnyArray, Array, Computed, Dtype, Float32, Float64, Role, numpy_dtype
 from rooftile.ops.features import described_features
 from rooftile.ops.judgement import Budget, Exact, Judgement
 from rooftile.ops.precision import ErrorModel
@@ -89,6 +89,11 @@ class Problem(ABC):
         """The outputs as the problem has them, from what another library gives."""
         (output,) = self.output_arrays
         return (made.reshape(output.shape),)
+
+    @property
+    def double(self) -> bool:
+        """Whether its numbers are float64, which a strategy takes only if it says so."""
+        return False
 
     @property
     def affine(self) -> bool:
@@ -234,6 +239,12 @@ def check_positive(**sizes: int) -> None:
             raise InputError(name, repr(size), "an integer of at least 1")
 
 
+def check_computed(dtype: str) -> None:
+    """Raise `InputError` unless it is a dtype that dense problems are computed in."""
+    if dtype not in get_args(Computed):
+        raise InputError("dtype", repr(dtype), f"one of {list(get_args(Computed))}")
+
+
 def check_seed(seed: int) -> None:
     """Raise `InputError` unless NumPy's generators take it: an integer of at least zero."""
     if not is_whole(seed) or seed < 0:
@@ -290,12 +301,14 @@ def pair_from_text(key: str, text: str) -> tuple[int, int]:
 __all__ = [
     "AnyArray",
     "Array",
+    "Computed",
     "Dtype",
     "Float32",
     "Float64",
     "Problem",
     "Role",
     "boolean_from_text",
+    "check_computed",
     "check_positive",
     "integer_from_text",
     "number_from_text",

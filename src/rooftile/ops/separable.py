@@ -24,7 +24,16 @@ from rooftile.errors import InputError
 from rooftile.ops.boundary import before, check_boundary, extended, outputs
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.features import SIZE
-from rooftile.ops.problem import Array, Float32, Float64, Problem, check_positive
+from rooftile.ops.fields import LATER
+from rooftile.ops.problem import (
+    Array,
+    Computed,
+    Float32,
+    Float64,
+    Problem,
+    check_computed,
+    check_positive,
+)
 
 Around = Literal["zero", "replicate", "valid"]
 """The boundaries of images; see `rooftile.ops.boundary`."""
@@ -52,6 +61,7 @@ class Separable(Problem):
     boundary: Around = "zero"
     batch: int = field(default=1, metadata=SIZE)
     rank: int = field(default=2, metadata=SIZE)
+    dtype: Computed = field(default="float32", metadata=LATER)
 
     def __post_init__(self) -> None:
         check_positive(
@@ -62,6 +72,7 @@ class Separable(Problem):
             batch=self.batch,
         )
         check_boundary(self.boundary, AROUND)
+        check_computed(self.dtype)
         if self.rank not in (2, 3):
             raise InputError("rank", self.rank, "2, or 3 for x[batch, height, width]")
         if self.rank == 2 and self.batch != 1:
@@ -70,6 +81,11 @@ class Separable(Problem):
         for name, taps, size in sizes:
             if outputs(size, taps, self.boundary) < 1:
                 raise InputError(name, f"{taps} taps", f"at most as many as the image has, {size}")
+
+    @property
+    def double(self) -> bool:
+        """Of float64."""
+        return self.dtype == "float64"
 
     @property
     def before(self) -> tuple[int, int]:
@@ -90,10 +106,10 @@ class Separable(Problem):
         batched = self.rank == 3
         images = (self.batch,) if batched else ()
         return (
-            Array("x", (*images, self.height, self.width), batched=batched),
-            Array("column", self.mask[:1], role="parameter"),
-            Array("row", self.mask[1:], role="parameter"),
-            Array("out", (*images, *self.output_size), role="output", batched=batched),
+            Array("x", (*images, self.height, self.width), self.dtype, batched=batched),
+            Array("column", self.mask[:1], self.dtype, role="parameter"),
+            Array("row", self.mask[1:], self.dtype, role="parameter"),
+            Array("out", (*images, *self.output_size), self.dtype, role="output", batched=batched),
         )
 
     @property
@@ -132,9 +148,9 @@ class Separable(Problem):
         generator = np.random.default_rng(seed)
         x, *masks = self.given_arrays
         return (
-            generator.standard_normal(x.shape, np.float32),
+            generator.standard_normal(x.shape, x.numpy),
             *(
-                generator.standard_normal(m.shape, np.float32) / np.float32(math.sqrt(m.size))
+                generator.standard_normal(m.shape, m.numpy) / m.numpy.type(math.sqrt(m.size))
                 for m in masks
             ),
         )

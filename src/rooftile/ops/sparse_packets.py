@@ -51,6 +51,11 @@ def packets_of(rows: Rows, size: int) -> Packets:
 
 def rows_of_packets(packets: Packets, sorting: Sorting = NUMPY) -> Rows:
     """The rows that were packed."""
+    return of_triplets(packets.shape, *triplets_of_packets(packets), sorting)
+
+
+def triplets_of_packets(packets: Packets) -> tuple[AnyArray, AnyArray, AnyArray]:
+    """Values, rows and columns; offsets must rise from 0 to the number of values."""
     index = packets.tail_rows.dtype
     lengths = np.diff(packets.offsets)
     first = np.repeat(np.arange(len(lengths), dtype=np.int64), lengths) * packets.size
@@ -62,4 +67,4 @@ def rows_of_packets(packets: Packets, sorting: Sorting = NUMPY) -> Rows:
         (across, packets.tail_columns),
     )
     values, rows, columns = (np.concatenate(part) for part in parts)
-    return of_triplets(packets.shape, values, rows, columns, sorting)
+    return values, rows, columns

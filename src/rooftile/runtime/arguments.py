@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar
+import math
+from dataclasses import replace
+from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 
@@ -34,15 +36,19 @@ Taken = Any
 class Arguments(Generic[Array]):
     """The arrays of one call.  The first, x, sets the library of all, and where the call runs."""
 
-    def __init__(self, x: Array, first: str = "x", *, forms: bool = False) -> None:
+    def __init__(
+        self, x: Array, first: str = "x", *, forms: bool = False, double: bool = False
+    ) -> None:
         """``first`` is x's name.
 
-        ``forms``: arrays may be of 16 bits, and images have their channels last.  Raises
-        `InputError` for an x of an unknown kind or in an unknown place.
+        ``forms``: arrays may be of 16 bits, and images have their channels last.  ``double``: all
+        arrays may be float64.  Raises `InputError` for an x of an unknown kind or in an unknown
+        place.
         """
         self.first, self.kind, self.library = first, type(x), library_of(first, x)
         self.gpu = self.library.gpu(first, x)
         self._forms = forms
+        self._floats = (*(FLOATS if forms else FLOAT32), *(("float64",) if double else ()))
         self._layouts = forms and self.library.has_layouts
         self.dtype, self.channels_last = "float32", False
         """Those of x, as its result has them too."""
@@ -69,6 +75,10 @@ class Arguments(Generic[Array]):
         """
         if self.dtype == "float32":
             return asked
+        if self.dtype == "float64":
+            if asked != "ieee":
+                raise InputError("precision", repr(asked), f"'ieee': {self.first} is float64")
+            return asked
         own = _PRECISIONS[self.dtype]
         if asked not in ("ieee", own):
             raise InputError("precision", repr(asked), f"{own!r}: {self.first} is {self.dtype}")
@@ -81,19 +91,20 @@ class Arguments(Generic[Array]):
         axes: str,
         *,
         dtypes: tuple[str, ...] = FLOAT32,
-        empty: bool = False,
+        empty: bool | Literal["batch"] = False,
     ) -> Taken:
-        """An array whose rank is that of ``axes``; ``empty``: it need not have any element.
+        """An array whose rank is that of ``axes``.
 
-        A view that is not contiguous and aligned is copied.  Raises `InputError`, `OutOfMemory`.
+        ``empty``: it need not have any element; ``batch``: its first axis may have none.  A view
+        that is not contiguous and aligned is copied.  Raises `InputError`, `OutOfMemory`.
         """
-        if self._forms:
-            dtypes = FLOATS
+        if dtypes == FLOAT32:
+            dtypes = self._floats
         array = self._look(name, value, dtypes)
         shape = array.shape
         if axes != ANY and len(shape) != (rank := axes.count(",") + 1):
             raise InputError(name, f"{len(shape)} axes {tuple(shape)}", f"{rank}: [{axes}]")
-        if 0 in shape and not empty:
+        if 0 in (shape[1:] if empty == "batch" else shape) and empty is not True:
             raise InputError(
                 name, f"the empty shape {tuple(shape)}", f"[{axes}] of at least 1 each"
             )
@@ -102,8 +113,10 @@ class Arguments(Generic[Array]):
         last = self._layouts and layouts.has_channels_last(array)
         if name == self.first:
             self.channels_last = last
-        if self._forms and array.dtype != np.float32:
-            return self._widened(name, array)
+        if array.dtype.name in self._floats:
+            self._note(name, array.dtype.name)
+            if array.itemsize == 2:
+                return self._widened(name, array)
         flags = array.flags
         if flags.c_contiguous and flags.aligned:
             return np.asarray(array)
@@ -113,53 +126,72 @@ class Arguments(Generic[Array]):
         copy[...] = array
         return copy
 
+    def take_rows(
+        self, name: str, value: Any, *, empty: bool = False
+    ) -> tuple[Taken, tuple[int, ...]]:
+        """An array of any rank as rows of its last axis, and the other axes.
+
+        ``empty``: there need not be anything in its last axis.  Raises the errors of `take`, and
+        `InputError` for an array without axes.
+        """
+        self._layouts = False
+        array = self.take(name, value, ANY, empty=True)
+        *leading, width = tuple(array.shape) or (0,)
+        if not (width or (empty and array.shape)):
+            found = f"the shape {tuple(array.shape)}"
+            raise InputError(name, found, "a last axis of at least 1 element")
+        return flattened(array, (math.prod(leading), width)), tuple(leading)
+
     def _on_gpu(self, name: str, array: CudaArray) -> CudaArray:
-        if not array.ready or (array.channels_last and not self._forms):
+        if not array.ready or (array.channels_last and not self._layouts):
             array = self.library.compact(name, array)
+        if array.dtype in self._floats:
+            self._note(name, array.dtype)
         if self._forms and not array.plain:
             self.plain = False
             self.row_major = self.row_major and not array.channels_last
-            self._note(name, array.dtype)
             if name == self.first:
                 self.channels_last = array.channels_last
         return array
 
     def _widened(self, name: str, array: AnyArray) -> AnyArray:
         """A float32 copy: the CPU has no strategies for 16-bit numbers."""
-        self._note(name, array.dtype.name)
         copy = cpu.aligned(array.shape, np.dtype(np.float32), f"{name} as float32")
         copy[...] = array
         return copy
 
     def _note(self, name: str, dtype: str) -> None:
-        """Keep x's dtype, and refuse parameters of other 16-bit numbers."""
+        """Keep x's dtype, and refuse parameters of other 16-bit numbers, or of float64 where x is
+        not."""
         if name == self.first:
             self.dtype = dtype
+        elif "float64" in (dtype, self.dtype) and dtype != self.dtype:
+            raise InputError(name, f"dtype {dtype}", f"{self.dtype}, as {self.first} is")
         elif dtype not in ("float32", self.dtype) and self.dtype != "float32":
             raise InputError(name, f"dtype {dtype}", f"float32 or {self.dtype}, as {self.first} is")
 
     def given_back(self, result: AnyArray) -> Any:
-        """A float32 result of the CPU as the caller gets it."""
+        """A float32 or float64 result of the CPU as the caller gets it."""
         if self.dtype != "float32":
-            result = result.astype(numpy_dtype(self.dtype))
+            result = result.astype(numpy_dtype(self.dtype), copy=False)
         if self.channels_last and result.ndim == 4:
             result = layouts.channels_last(result)
         return self.library.from_host(result)
 
     def writes_into(self, out: AnyArray | None) -> bool:
-        """Whether a kernel of the CPU can write its float32 result into the caller's array."""
-        return out is not None and self.dtype == "float32" and bool(out.flags.c_contiguous)
+        """Whether a kernel of the CPU can write its result into the caller's array."""
+        same = self.dtype in ("float32", "float64")
+        return out is not None and same and bool(out.flags.c_contiguous)
 
     def take_matrix(
         self, name: str, value: Any, axes: str, transposed: bool, *, empty: bool = False
     ) -> tuple[Taken, bool]:
         """A matrix as it lies, and whether it lies transposed: of a view whose transpose is
         contiguous that is taken, and nothing is copied.  Raises the errors of `take`."""
-        dtypes = FLOATS if self._forms else FLOAT32
-        array = self._look(name, value, dtypes)
+        array = self._look(name, value, self._floats)
         if len(array.shape) == 2 and not _contiguous(array):
             turned = self.library.transposed(name, value)
-            if _contiguous(self._look(name, turned, dtypes)):
+            if _contiguous(self._look(name, turned, self._floats)):
                 value, transposed = turned, not transposed
         return self.take(name, value, axes, empty=empty), transposed
 
@@ -207,6 +239,18 @@ class Arguments(Generic[Array]):
         if gpu is None:
             return library.on_host(name, value, dtypes)
         return library.on_gpu(name, value, gpu, dtypes)
+
+
+def computed_in(dtype: str) -> Literal["float32", "float64"]:
+    """The dtype that a problem with arrays of this dtype has: 16 bits are conversions of it."""
+    return "float64" if dtype == "float64" else "float32"
+
+
+def flattened(array: Taken, shape: tuple[int, ...]) -> Taken:
+    """The same elements of a row-major array in another shape."""
+    if isinstance(array, np.ndarray):
+        return array.reshape(shape)
+    return replace(array, shape=shape)
 
 
 def _qualities(array: Taken, channels_last: bool) -> dict[str, bool]:

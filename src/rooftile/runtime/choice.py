@@ -194,6 +194,11 @@ def _decided(
     for rung, reason in _considered(problem, precision, device):
         if reason is None and not (once and rung.why_slow_once(problem)):
             return rung
+    if problem.double and kind != "cpu":
+        raise UnsupportedProblem(
+            "any", f"no strategy of {problem.operation} on {kind} takes float64",
+            'device="cpu", or float32',
+        )  # fmt: skip
     raise UnsupportedProblem("any", f"no strategy of {problem.operation} takes {problem}")
 
 

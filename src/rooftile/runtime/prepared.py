@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
-from rooftile.devices.select import parse_device
+from rooftile.devices.select import DeviceName, parse_device
 from rooftile.errors import InputError
 from rooftile.ops import Problem, check_precision
 from rooftile.runtime.arguments import Arguments
 from rooftile.runtime.choice import Choice, decide
+from rooftile.runtime.nothing import of_no_batch
 from rooftile.runtime.settled import OnGpu, OnHost, Settled, settled
 
 AnyKind = TypeVar("AnyKind")
@@ -101,7 +102,11 @@ class Prepared(ABC):
             return repeated
         given = Arguments(x, forms=True)
         self._check_place("x", given)
-        array = given.take("x", x, self.axes)
+        array = given.take("x", x, self.axes, empty="batch")
+        if not array.shape[0]:
+            problem, place = self.problem((1, *array.shape[1:])), cast(DeviceName, self._device)
+            nothing: Any = of_no_batch(given, problem, array, None, *self._asked, place, out)
+            return nothing  # type: ignore[no-any-return]
         # Of 16-bit numbers the precision is another.
         key = array.shape if given.dtype == "float32" else (*array.shape, given.dtype)
         choice = self._choices.get(key)

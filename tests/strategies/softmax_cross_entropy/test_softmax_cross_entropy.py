@@ -12,16 +12,20 @@ from rooftile.errors import InputError
 from rooftile.ops.softmax_cross_entropy import NAMED, SoftmaxCrossEntropy
 
 FEW = SoftmaxCrossEntropy(13, 10, 13)
+WEIGHTED = SoftmaxCrossEntropy(29, 10, 1, True, 3)
+"""Random labels of it are the ignored one and no class, too."""
 
 
 class TestRungs(EveryRung):
-    problems = (FEW, SoftmaxCrossEntropy(3, 300))
-    near = (FEW,)
-    compiled = tuple(build(batch) for build, batch in NAMED.values())
+    problems = (FEW, SoftmaxCrossEntropy(3, 300), WEIGHTED)
+    near = (FEW, WEIGHTED)
+    compiled = (*(build(batch) for build, batch in NAMED.values()), WEIGHTED)
     wrong = Wrong(
-        FEW,
+        WEIGHTED,
         ("naive", "k == label", "k == 0"),
         ("block_rows", "reach > 0; reach /= 2", "reach > 1; reach /= 2"),
+        ("naive", "label != IGNORED", "label != -100"),
+        ("naive", "? weights[label]", "? weights[0]"),
     )
 
 

@@ -104,7 +104,9 @@ def _within(output: Array, out: AnyArray, reference: AnyArray, budget: Float64) 
     error = np.where(np.isfinite(error), error, np.inf)
     item = _item_axes(output, error.ndim)
     largest = np.where(special, 0.0, np.abs(reference)).max(axis=item, initial=0.0)
-    relative = error.max(axis=item) / np.maximum(largest, np.finfo(np.float64).tiny)
+    with np.errstate(over="ignore"):
+        # An item that should be zeros has no largest magnitude.
+        relative = error.max(axis=item) / np.maximum(largest, np.finfo(np.float64).tiny)
     return _worst(
         out,
         reference,

@@ -1,7 +1,7 @@
 """The ladder of `conv1d`, and which strategies are picked unnamed."""
 
 LADDER = {
-    "cpu": ("loops", "threads", "vectors"),
+    "cpu": ("loops", "threads", "vectors", "double"),
     "gpu": (
         "one_block", "naive", "constant", "tile_three_loads", "tile_two_loads", "tile_input",
         "tile_core", "coarsened",
@@ -10,7 +10,7 @@ LADDER = {
 """Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {
-    "cpu": ("vectors", "threads", "loops"),
+    "cpu": ("vectors", "threads", "loops", "double"),
     "gpu": ("coarsened", "constant", "naive"),
 }
 """The fastest first; each says itself which problems it takes, and which it pays for."""

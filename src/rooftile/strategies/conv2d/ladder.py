@@ -3,7 +3,7 @@
 LADDER = {
     "cpu": (
         "loops", "threads", "unrolled", "im2col", "im2col_fused", "register_tile", "pointwise",
-        "map_vectors", "winograd", "fft",
+        "map_vectors", "winograd", "fft", "double",
     ),
     "gpu": (
         "naive", "naive_transposed", "restrict_unroll", "constant", "tile_output", "tile_adjacent",
@@ -23,7 +23,7 @@ LADDER = {
 PREFERENCE = {
     "cpu": (
         "winograd", "fft", "pointwise", "map_vectors", "register_tile", "unrolled", "im2col_fused",
-        "im2col", "threads", "loops",
+        "im2col", "threads", "loops", "double",
     ),
     "gpu": (
         "pool_folded_wgmma_fp16", "pool_folded_fp16", "pool_folded_wgmma_bf16", "pool_folded_bf16",

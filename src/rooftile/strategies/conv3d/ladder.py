@@ -1,13 +1,13 @@
 """The ladder of `conv3d`, and which strategies are picked unnamed."""
 
 LADDER = {
-    "cpu": ("loops", "threads", "vectors"),
+    "cpu": ("loops", "threads", "vectors", "double"),
     "gpu": ("naive", "constant", "cube", "prism", "coarsened", "march"),
 }
 """Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {
-    "cpu": ("vectors", "threads", "loops"),
+    "cpu": ("vectors", "threads", "loops", "double"),
     "gpu": ("march", "coarsened", "prism", "constant", "naive"),
 }
 """The fastest first; the CPU's by measurements, the GPU's by what each moves and multiplies."""

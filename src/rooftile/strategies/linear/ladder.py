@@ -1,7 +1,7 @@
 """The ladder of `linear`, and which strategies are picked unnamed."""
 
 LADDER = {
-    "cpu": ("loops", "threads", "blas", "blocked"),
+    "cpu": ("loops", "threads", "blas", "blocked", "double"),
     "gpu": (
         "naive", "tiled", "register_tile", "warp_rows", "mma_fp16", "mma_bf16", "mma_tf32",
         "mma_ieee", "warpgroups_fp16", "warpgroups_bf16", "warpgroups_tf32", "warpgroups_ieee",
@@ -10,7 +10,7 @@ LADDER = {
 """Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {
-    "cpu": ("blocked", "blas", "threads", "loops"),
+    "cpu": ("blocked", "blas", "threads", "loops", "double"),
     "gpu": (
         "warpgroups_fp16", "mma_fp16", "warpgroups_bf16", "mma_bf16", "warpgroups_tf32", "mma_tf32",
         "warpgroups_ieee", "mma_ieee", "warp_rows", "register_tile", "tiled", "naive",

@@ -1,7 +1,7 @@
 """The ladder of `matmul`, and which strategies are picked unnamed."""
 
 LADDER = {
-    "cpu": ("loops", "orders", "blas", "vectors", "blocked"),
+    "cpu": ("loops", "orders", "blas", "vectors", "blocked", "double"),
     "gpu": (
         "naive", "naive_transposed", "tiled", "tiled_any", "corner_turned", "rectangular", "strips",
         "coarsened", "two_by_two", "register_tile", "few_rows", "few_rows_fp16", "few_rows_bf16",
@@ -14,7 +14,7 @@ LADDER = {
 """Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {
-    "cpu": ("vectors", "blocked", "blas", "orders", "loops"),
+    "cpu": ("vectors", "blocked", "blas", "orders", "loops", "double"),
     "gpu": (
         "few_rows_fp16", "few_rows_bf16", "own_terms_tf32", "bulk_tf32", "few_rows",
         "own_terms_fp16", "bulk_fp16", "warpgroups_fp16", "mma_fp16",

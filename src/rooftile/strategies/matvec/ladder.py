@@ -1,13 +1,13 @@
 """The ladder of `matvec`, and which strategies are picked unnamed."""
 
 LADDER = {
-    "cpu": ("loops", "vectors"),
+    "cpu": ("loops", "vectors", "double"),
     "gpu": ("row_threads", "column_threads", "two_dimensional", "shared_x", "warp_rows", "strips"),
 }
 """Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {
-    "cpu": ("vectors", "loops"),
+    "cpu": ("vectors", "loops", "double"),
     "gpu": ("warp_rows", "strips", "shared_x", "row_threads"),
 }
 """The fastest first; each says itself which problems it pays for."""

@@ -1,10 +1,10 @@
 """The ladder of `separable`, and which strategies are picked unnamed."""
 
 LADDER = {
-    "cpu": ("loops", "vectors"),
+    "cpu": ("loops", "vectors", "double"),
     "gpu": ("naive", "shared", "coarsened"),
 }
 """Every strategy, in the order in which a reader should meet them."""
 
-PREFERENCE = {"cpu": ("vectors", "loops"), "gpu": ("coarsened", "shared", "naive")}
+PREFERENCE = {"cpu": ("vectors", "loops", "double"), "gpu": ("coarsened", "shared", "naive")}
 """The fastest first; each says itself which problems it takes, and which it pays for."""

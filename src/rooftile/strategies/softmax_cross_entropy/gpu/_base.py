@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from rooftile.ops.features import features
 from rooftile.ops.softmax_cross_entropy import SoftmaxCrossEntropy
 from rooftile.strategies.gpu import Config, GpuStrategy
 
-ARGUMENTS = ("x", "labels", "loss", "dx")
-"""The arrays, in the order of the kernels' arguments."""
+
+def arguments(problem: SoftmaxCrossEntropy) -> tuple[str | int, ...]:
+    """The kernels' arguments; where there are no weights nobody reads what stands for them."""
+    weights = "weights" if problem.weighted else "x"
+    return ("x", "labels", weights, "loss", "dx", problem.batch)
 
 
 class GpuSoftmaxCrossEntropy(GpuStrategy):
     """A GPU strategy of `softmax_cross_entropy`; takes every problem."""
 
     operation = "softmax_cross_entropy"
+    takes = features("weighted ignored")
 
     def macros(self, problem: SoftmaxCrossEntropy, config: Config) -> dict[str, int | str]:
-        """The row's length, the divisor and the tunables."""
-        return {"CLASSES": problem.classes, "DIVISOR": f"{problem.divisor}.0f", **config}
+        """The row's length, the divisor, what the labels mean, and the tunables."""
+        return {
+            "CLASSES": problem.classes,
+            "DIVISOR": f"{problem.divisor}.0f",
+            "IGNORED": f"({problem.ignored})",
+            "WEIGHTED": int(problem.weighted),
+            **config,
+        }

@@ -5,9 +5,12 @@
 // largest score and the sum are joined by a tree in shared memory.  What it removes: reads far
 // apart, and the wait of a nearly empty device.
 //
-// x[images][CLASSES], labels[images], loss[images], dx[images][CLASSES].
+// x[images][CLASSES], labels[images], weights[CLASSES] where WEIGHTED, loss[images],
+// dx[images][CLASSES].
 // Grid: x over blocks of TEAMS rows.
 // Block: x over TEAM (a power of two) threads of a row, y over TEAMS rows.
+
+#include "label.h"
 
 #ifdef __OPENCL_VERSION__
 #define logf log
@@ -15,7 +18,8 @@
 
 __global__ void LAUNCH_BOUNDS(TEAM * TEAMS)
 cross_entropy(const GLOBAL float* __restrict__ x, const GLOBAL int* __restrict__ labels,
-              GLOBAL float* __restrict__ loss, GLOBAL float* __restrict__ dx, int images)
+              const GLOBAL float* weights, GLOBAL float* __restrict__ loss,
+              GLOBAL float* __restrict__ dx, int images)
 {
     __shared__ float joined[TEAMS][TEAM];
     int lane = threadIdx.x, slot = threadIdx.y;
@@ -48,8 +52,12 @@ cross_entropy(const GLOBAL float* __restrict__ x, const GLOBAL int* __restrict__
     sum = joined[slot][0];
 
     int label = labels[read], end = row < images ? CLASSES : 0;
-    for (int k = lane; k < end; k += TEAM)
-        dx[row * CLASSES + k] =
-            (expf(given[k] - largest) / sum - (k == label ? 1.0f : 0.0f)) / DIVISOR;
-    if (lane == 0 && row < images) loss[row] = logf(sum) - (given[label] - largest);
+    bool counted = counts(label);
+    float factor = counted ? factor_of(weights, label) : 0.0f;
+    for (int k = lane; k < end; k += TEAM) {
+        float slope = expf(given[k] - largest) / sum - (k == label ? 1.0f : 0.0f);
+        dx[row * CLASSES + k] = counted ? slope * factor / DIVISOR : 0.0f;
+    }
+    if (lane == 0 && row < images)
+        loss[row] = counted ? (logf(sum) - (given[label] - largest)) * factor : 0.0f;
 }

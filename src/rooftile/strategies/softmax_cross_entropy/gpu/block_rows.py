@@ -10,7 +10,7 @@ from rooftile.devices.gpu import Launch
 from rooftile.ops.softmax_cross_entropy import SoftmaxCrossEntropy
 from rooftile.strategies.common.grid import beyond_block, blocks, tile_of
 from rooftile.strategies.gpu import Config, Step, Tunable
-from rooftile.strategies.softmax_cross_entropy.gpu._base import ARGUMENTS, GpuSoftmaxCrossEntropy
+from rooftile.strategies.softmax_cross_entropy.gpu._base import GpuSoftmaxCrossEntropy, arguments
 
 _BLOCK = 256
 """Threads of a block where its rows are short."""
@@ -38,7 +38,7 @@ class BlockRows(GpuSoftmaxCrossEntropy):
         """One kernel, a team of threads a row."""
         grid = (blocks(problem.batch, config["TEAMS"]), 1, 1)
         launch = Launch("cross_entropy", grid, (config["TEAM"], config["TEAMS"], 1))
-        return (Step(launch, (*ARGUMENTS, problem.batch)),)
+        return (Step(launch, arguments(problem)),)
 
 
 STRATEGY = BlockRows()

@@ -10,7 +10,7 @@ from rooftile.devices.gpu import Launch
 from rooftile.ops.softmax_cross_entropy import SoftmaxCrossEntropy
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.gpu import Config, Step, Tunable
-from rooftile.strategies.softmax_cross_entropy.gpu._base import ARGUMENTS, GpuSoftmaxCrossEntropy
+from rooftile.strategies.softmax_cross_entropy.gpu._base import GpuSoftmaxCrossEntropy, arguments
 
 
 class Naive(GpuSoftmaxCrossEntropy):
@@ -24,7 +24,7 @@ class Naive(GpuSoftmaxCrossEntropy):
         """One kernel, a thread a row."""
         grid = (blocks(problem.batch, config["BLOCK"]), 1, 1)
         launch = Launch("cross_entropy", grid, (config["BLOCK"], 1, 1))
-        return (Step(launch, (*ARGUMENTS, problem.batch)),)
+        return (Step(launch, arguments(problem)),)
 
 
 STRATEGY = Naive()

@@ -78,7 +78,9 @@ def _read(problem: Matmul) -> Matmul:
     name = _turned(problem)
     if name is None:
         return problem
-    return replace(problem, **({"transpose_a": False} if name == "a" else {"transpose_b": True}))
+    if name == "a":
+        return replace(problem, transpose_a=False)
+    return replace(problem, transpose_b=True)
 
 
 def _named(problem: Matmul, name: str) -> Array:

@@ -10,13 +10,35 @@ from rooftile.devices import cuda
 from rooftile.devices.cuda import CudaArray
 from rooftile.devices.select import DeviceName, parse_device
 from rooftile.ops.problem import Array as ArrayOf
-from rooftile.ops.problem import Dtype, numpy_dtype
+from rooftile.ops.problem import Dtype, Problem, numpy_dtype
 from rooftile.runtime.arguments import Arguments, Array, Taken
+from rooftile.runtime.choice import decide
 
 
 def is_empty(*arrays: Taken) -> bool:
     """Whether one of them has no element."""
     return any(0 in array.shape for array in arrays)
+
+
+def of_no_batch(
+    given: Arguments[Array],
+    problem: Problem,
+    first: Taken,
+    shape: tuple[int, ...] | None,
+    precision: str,
+    strategy: str | None,
+    device: DeviceName | None,
+    out: Array | None,
+) -> Array:
+    """The empty result of a batch without items, where ``problem`` has a batch of one.
+
+    ``shape`` None stands for the problem's own.  Raises the errors of `decide`, as for a batch
+    with items.
+    """
+    place = given.device(device)
+    decide(problem, given.precision(precision, place), place, strategy)
+    (result,) = problem.output_arrays
+    return of_nothing(given, first, shape or (0, *result.shape[1:]), result.dtype, device, out)
 
 
 def of_nothing(

@@ -1,0 +1,147 @@
+"""Integers of the caller that say where something is: labels of classes, and places of winners.
+
+Arrays in the CPU's memory are looked at, and an integer out of its range is an error.  Nobody waits
+to look at arrays in a GPU's memory: there kernels skip such a label, and take the place that is
+nearest to such a place.  So neither reads or writes outside of an array.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rooftile.devices import cuda
+from rooftile.devices.cuda import CudaArray
+from rooftile.devices.gpu import Launch
+from rooftile.devices.launches import Call
+from rooftile.errors import InputError
+from rooftile.ops.conv2d import Conv2d
+from rooftile.ops.problem import AnyArray, is_whole
+from rooftile.runtime.arguments import Arguments, Taken
+
+LABELS = ("int32", "int64")
+TEXT = Path(__file__).with_name("places.cu")
+_THREADS = 256
+_INT32 = np.iinfo(np.int32)
+
+
+def taken_labels(
+    given: Arguments[Any],
+    name: str,
+    labels: Any,
+    axes: str,
+    classes: int | None,
+    ignored: int | None,
+) -> Taken:
+    """Labels as int32, each a class or ``ignored``; with ``classes`` None any integer of 32 bits.
+
+    Raises `InputError` for another label in the CPU's memory, and for int64 in a GPU's.
+    """
+    held = given.take(name, labels, axes, dtypes=LABELS, empty=True)
+    if isinstance(held, CudaArray):
+        if held.dtype != "int32":
+            raise InputError(name, f"dtype {held.dtype} on a GPU", "int32 there")
+        return held
+    if classes is None:
+        wrong = (held < _INT32.min) | (held > _INT32.max)
+        if wrong.any():
+            raise InputError(name, int(held[wrong][0]), "integers of 32 bits")
+    # Without their signs what is below 0 is above all else: one pass finds both.
+    elif held.size and held.view(f"uint{8 * held.itemsize}").max() >= classes:
+        wrong = (held < 0) | (held >= classes)
+        if ignored is not None:
+            wrong &= held != ignored
+        if wrong.any():
+            at = np.unravel_index(int(wrong.argmax()), held.shape)
+            where = f"{name}[{', '.join(map(str, at))}]" if at else name
+            or_ignored = "" if ignored is None else f", or {ignored}, which is ignored"
+            raise InputError(where, int(held[at]), f"a class, 0 to {classes - 1}{or_ignored}")
+    return held if held.dtype == np.int32 else held.astype(np.int32)
+
+
+def on_the_host(given: Arguments[Any], array: Taken) -> AnyArray:
+    """NumPy's array, for which a call waits if it lies on a GPU."""
+    if not isinstance(array, CudaArray):
+        return array  # type: ignore[no-any-return]
+    device, stream = cuda.lent_device(array.device), given.library.stream(array)
+    made = np.empty(array.shape, array.dtype)
+    with device.on(stream):
+        if array.stream not in (None, stream):
+            device.after_stream(array.stream)
+        device.copy_out(array.address, made)
+        device.synchronise()
+    return made
+
+
+def on_the_gpu(given: Arguments[Any], beside: CudaArray, values: AnyArray) -> CudaArray:
+    """A copy of NumPy's array in the memory of the GPU that holds another one."""
+    device, stream = cuda.lent_device(beside.device), given.library.stream(beside)
+    with device.on(stream):
+        made = given.library.empty(values.shape, device, values.dtype.name)
+        device.copy_in(values, made.address)
+        device.synchronise()
+    return made
+
+
+def check_ignored(ignored: Any) -> None:
+    """Raise `InputError` unless it is an integer of 32 bits."""
+    if not is_whole(ignored) or not _INT32.min <= ignored <= _INT32.max:
+        raise InputError("ignore_index", repr(ignored), "an integer of 32 bits")
+
+
+def taken_places(given: Arguments[Any], layer: Conv2d, where: Taken) -> Taken:
+    """Places of winners, each in its window of the layer's pool.
+
+    Raises `InputError` for another place in the CPU's memory; in a GPU's the nearest one of the
+    window stands for it.
+    """
+    assert layer.pool is not None
+    if tuple(where.shape) != layer.output_shape:
+        # What computes says which shape it wants.
+        return where
+    if isinstance(where, CudaArray):
+        return _nearest(given, layer, where)
+    (high, wide), (down, right) = layer.pool.window, layer.pool.stride
+    row, column = np.divmod(where, layer.conv_size[1])
+    row -= np.arange(where.shape[2], dtype=np.int32)[:, None] * down
+    column -= np.arange(where.shape[3], dtype=np.int32) * right
+    wrong = (row < 0) | (row >= high) | (column < 0) | (column >= wide)
+    if wrong.any():
+        at = np.unravel_index(int(wrong.argmax()), where.shape)
+        raise InputError(
+            f"where[{', '.join(map(str, at))}]",
+            int(where[at]),
+            f"row * {layer.conv_size[1]} + column of an output in its window of the pool",
+        )
+    return where
+
+
+def _nearest(given: Arguments[Any], layer: Conv2d, where: CudaArray) -> CudaArray:
+    """A copy with the nearest place of each window, made on the caller's stream."""
+    device, stream = cuda.lent_device(where.device), given.library.stream(where)
+    with device.on(stream):
+        if where.stream not in (None, stream):
+            device.after_stream(where.stream)
+        made = given.library.empty(where.shape, device, "int32")
+        launch_nearest(device, layer, where.address, made.address)
+    return made
+
+
+def launch_nearest(device: Any, layer: Conv2d, where: Any, made: Any) -> None:
+    """Start the kernel of `_nearest` on the device's present stream."""
+    assert layer.pool is not None
+    rows, columns = layer.output_size
+    count = layer.batch * layer.maps * rows * columns
+    sizes = (rows, columns, layer.conv_size[1], *layer.pool.window, *layer.pool.stride)
+    arguments = (where, made, *map(np.int32, sizes), np.int64(count))
+    grid = (-(-count // _THREADS), 1, 1)
+    launch = Launch("nearest_places", grid, (_THREADS, 1, 1))
+    device.launches([Call(_program(device), launch, arguments)], ()).start(())
+
+
+@cache
+def _program(device: Any) -> Any:
+    return device.compile(TEXT.read_text(encoding="utf-8"), {"THREADS": _THREADS}, ())

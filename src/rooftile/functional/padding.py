@@ -1,0 +1,132 @@
+"""Ghost cells that repeat the input: an array is extended before a function that needs none.
+
+`reflect` and `wrap` are the words of `numpy.pad`, `replicate` is its `edge`.  The extended array is
+a choice of the input's elements, which `permute_columns` makes in one pass over it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, Literal
+
+import numpy as np
+
+from rooftile.devices import cuda
+from rooftile.devices.cuda import CudaArray
+from rooftile.errors import InputError
+from rooftile.functional._call import remembered, run
+from rooftile.ops.boundary import Boundary
+from rooftile.ops.permute_columns import PermuteColumns
+from rooftile.ops.problem import AnyArray, pair
+from rooftile.runtime.arguments import ANY, FLOATS, Arguments, Array, flattened
+from rooftile.runtime.nothing import of_nothing
+
+Around = Boundary | Literal["reflect", "wrap"]
+"""What ghost cells are: see `rooftile.ops.boundary`.  ``reflect``: the mirror image of the axis,
+whose first and last element are not repeated (`reflect` of PyTorch, `mirror` of SciPy).  ``wrap``:
+the axis begins anew (PyTorch's ``circular``)."""
+PADDED = ("reflect", "wrap")
+"""The boundaries for which the input is extended first, where strategies know the others."""
+PADDED_VOLUMES = (*PADDED, "replicate")
+"""Those of functions whose strategies know ``zero`` and ``valid`` alone."""
+
+Widths = tuple[tuple[int, int], ...]
+"""Ghost cells before and behind each of the last axes."""
+
+
+def is_padded(boundary: str, known: Sequence[str], padded: Sequence[str] = PADDED) -> bool:
+    """Whether the input is to be extended.  Raises `InputError` for an unknown boundary."""
+    if boundary not in (*known, *padded):
+        raise InputError("boundary", repr(boundary), f"one of {[*known, *padded]}")
+    return boundary in padded
+
+
+def centred(mask: Any, axes: int) -> Widths:
+    """The ghost cells that a mask of this many axes meets, whose centre is tap (size - 1) // 2.
+
+    Of a mask with fewer axes there are none: the function says what is wrong with it.
+    """
+    shape = tuple(getattr(mask, "shape", ()))
+    if len(shape) < axes:
+        return ()
+    return tuple(((size - 1) // 2, size // 2) for size in shape[len(shape) - axes :])
+
+
+def around(x: Array, widths: Widths, boundary: str) -> Array:
+    """x with ghost cells around its last axes; its elements are moved as they are.
+
+    Raises `InputError` for an x with fewer
+    axes, and for one without elements to repeat.
+    """
+    if not any(map(any, widths)):
+        return x
+    given = Arguments(x)
+    array = given.take("x", x, ANY, dtypes=(*FLOATS, "float64"), empty=True)
+    shape = tuple(array.shape)
+    if len(shape) < len(widths):
+        # The function says how many there are.
+        return x
+    lead, inner = shape[: len(shape) - len(widths)], shape[len(shape) - len(widths) :]
+    if 0 in inner:
+        raise InputError("x", f"the empty shape {shape}", f"elements to {boundary}")
+    dtype = getattr(array.dtype, "name", array.dtype)
+    sizes = tuple(n + sum(width) for n, width in zip(inner, widths, strict=True))
+    rows, columns = math.prod(lead), math.prod(inner)
+    if not rows:
+        return of_nothing(given, array, (*lead, *sizes), dtype, None, None)
+    problem = _permute_columns(rows, columns, math.prod(sizes), dtype)
+    matrix = flattened(array, (rows, columns))
+    if isinstance(array, CudaArray):
+        index: Any = _index_on_gpu(array.device, inner, widths, boundary)
+    else:
+        index = _index(inner, widths, boundary)
+    inputs = [matrix, index]
+    return run(given, problem, inputs, {}, "ieee", None, None, None, (*lead, *sizes))
+
+
+def around_images(x: Array, padding: int | tuple[int, int], boundary: str) -> Array:
+    """Images with a padding of so many ghost cells on both sides."""
+    above, left = pair("padding", padding, 0)
+    return around(x, ((above, above), (left, left)), boundary)
+
+
+@lru_cache(maxsize=64)
+def _index(inner: tuple[int, ...], widths: Widths, boundary: str) -> AnyArray:
+    """Which element of the last axes stands at each place of the extended ones, int32."""
+    places = [_along(n, *width, boundary) for n, width in zip(inner, widths, strict=True)]
+    index = np.ravel_multi_index(np.ix_(*places), inner).reshape(-1)
+    if math.prod(inner) > np.iinfo(np.int32).max:
+        raise InputError("x", f"{math.prod(inner)} elements", "fewer than 2^31 to extend")
+    made = index.astype(np.int32)
+    made.flags.writeable = False
+    return made
+
+
+def _along(size: int, before: int, behind: int, boundary: str) -> AnyArray:
+    """Which element of an axis stands at each place of the extended axis."""
+    places = np.arange(-before, size + behind)
+    if boundary == "replicate":
+        return np.clip(places, 0, size - 1)
+    if boundary == "wrap" or size == 1:
+        return places % size
+    period = 2 * (size - 1)
+    places %= period
+    return np.minimum(places, period - places)
+
+
+@lru_cache(maxsize=64)
+def _index_on_gpu(gpu: int, inner: tuple[int, ...], widths: Widths, boundary: str) -> CudaArray:
+    """The same in a GPU's memory, where it stays."""
+    from rooftile.devices.cuda.arrays import allocate_for_export
+
+    values, device = _index(inner, widths, boundary), cuda.lent_device(gpu)
+    with device.on():
+        made = allocate_for_export(device, values.shape, "int32")
+        device.copy_in(values, made.address)
+        device.synchronise()
+    return made
+
+
+_permute_columns = remembered(PermuteColumns)

@@ -24,6 +24,13 @@ def few_rounds(quick, monkeypatch):
     monkeypatch.setattr(measure_gpu, "_MOST_SAMPLES", 3)
 
 
+@pytest.fixture(autouse=True)
+def judged_here(monkeypatch):
+    """No child process, which would know nothing of what tests replace."""
+    for module in ("climb", "tune.search"):
+        monkeypatch.setattr(f"rooftile.lab.{module}.runs_apart", lambda device: False)
+
+
 @pytest.fixture
 def known_roof(monkeypatch):
     """Fixed ceilings: these tests do not measure the machine."""

@@ -8,7 +8,6 @@ GPU's strategies are timed on data that lies in its memory.
 from __future__ import annotations
 
 import argparse
-import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from rooftile.devices.gpu import Description
     from rooftile.lab.ceilings.cpu import Ceilings
     from rooftile.lab.ceilings.gpu import GpuCeilings
+    from rooftile.lab.history.store import History
     from rooftile.lab.records import Ladder, Row
 
 _BEYOND = {
@@ -82,6 +82,7 @@ def command(arguments: argparse.Namespace) -> int:
         recording(output, not arguments.no_history) as history,
         output.working(f"climbing {arguments.operation}") as say,
     ):
+        found = _Found(output, history, arguments.seed)
         for shape, names in rungs.items():
             ladder = climb(
                 arguments.operation,
@@ -95,13 +96,10 @@ def command(arguments: argparse.Namespace) -> int:
                 peers=arguments.peers,
                 seed=arguments.seed,
                 progress=say,
+                began=found.begin,
+                found=found.add,
             )
             ladders.append(ladder)
-            if history is not None:
-                # What was not reached must not stand for an older time.
-                done = tuple(row for row in ladder.rows if row.cause != "interrupted")
-                kept = dataclasses.replace(ladder, rows=done)
-                history.add_ladder(kept, "climb", seed=arguments.seed)
             if ladder.interrupted:
                 break
     ladder = joined(ladders)
@@ -116,6 +114,28 @@ def command(arguments: argparse.Namespace) -> int:
         raise KeyboardInterrupt
     wrong = [r for r in ladder.rows if r.kind == "strategy" and r.status in ("failed", "error")]
     return 1 if wrong else 0
+
+
+class _Found:
+    """Records rows as they come, and tells of those that do not come all at once."""
+
+    def __init__(self, output: Output, history: History | None, seed: int) -> None:
+        self._output, self._history, self._seed = output, history, seed
+
+    def begin(self, ladder: Ladder) -> None:
+        """The ladder without rows."""
+        self._ladder = ladder
+        if self._history is not None:
+            self._run = self._history.add_ladder(ladder, "climb", seed=self._seed)
+
+    def add(self, row: Row) -> None:
+        """The next row."""
+        if self._ladder.gpu is not None and not self._ladder.gpu.gpu:
+            time = f"{milliseconds(row.time_ms.median)} ms" if row.time_ms else row.reason
+            self._output.line(f"{row.strategy}: {row.cause or row.status}, {time}")
+        # What was not reached must not stand for an older time.
+        if self._history is not None and row.cause != "interrupted":
+            self._history.add(self._run, self._ladder.problem, row)
 
 
 def _show(output: Output, ladder: Ladder, shape: str) -> None:

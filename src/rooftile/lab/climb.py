@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from rooftile.devices.device import Device
@@ -12,6 +12,7 @@ from rooftile.devices.select import open_device, parse_device
 from rooftile.errors import InputError
 from rooftile.lab.ceilings.known import Known, known_roof
 from rooftile.lab.environment import environment
+from rooftile.lab.judge.apart import Apart, Rules, runs_apart
 from rooftile.lab.judge.contest import Candidate, Contest
 from rooftile.lab.judge.entry import Entry
 from rooftile.lab.peers import cpu as host_peers
@@ -21,7 +22,7 @@ from rooftile.lab.progress import Progress, Steps
 from rooftile.lab.records import Ladder, Row, peer_precision
 from rooftile.ops import Problem, check_precision, parse
 from rooftile.ops.problem import check_limit, check_seed
-from rooftile.strategies import ladder, strategy
+from rooftile.strategies import Strategy, ladder, strategy
 
 
 def climb(
@@ -37,6 +38,8 @@ def climb(
     peers: bool = False,
     seed: int = 0,
     progress: Progress | None = None,
+    began: Callable[[Ladder], None] = lambda ladder: None,
+    found: Callable[[Row], None] = lambda row: None,
 ) -> Ladder:
     """Verify and time every strategy of an operation, in rising order.
 
@@ -48,7 +51,9 @@ def climb(
     of some.
     A strategy whose estimated time is beyond ``limit_s`` seconds is skipped unless
     ``everything``.  ``peers`` adds the other libraries that are installed.  ``progress`` is
-    told what is being done.
+    told what is being done, ``began`` is given the ladder without rows, and ``found`` each row:
+    one by one from a processor that OpenCL drives, whose rungs run in a child process, see
+    `rooftile.lab.judge.apart`; else all at the end, when they have been timed in turns.
 
     Raises `InputError` for an unknown name, or for peers on OpenCL, where there are none;
     `DeviceMissing`.  What goes wrong inside a strategy is a row, not an exception.
@@ -76,6 +81,8 @@ def climb(
         peers=peers,
         seed=seed,
         progress=progress or (lambda line: None),
+        began=began,
+        found=found,
     )
 
 
@@ -89,6 +96,8 @@ def climb_problem(
     peers: bool = False,
     seed: int = 0,
     progress: Progress = lambda line: None,
+    began: Callable[[Ladder], None] = lambda ladder: None,
+    found: Callable[[Row], None] = lambda row: None,
 ) -> Ladder:
     """Verify and time strategies on an open device, in the given order; see `climb`.
 
@@ -97,17 +106,45 @@ def climb_problem(
     """
     with device.on():
         known = known_roof(device, progress)
+        began(empty := ladder_of(problem, device, known, ()))
         steps = Steps(progress, "rung", len(candidates))
+        if runs_apart(device):
+            rules = Rules(problem, device.name, known.roof, known.trusted, precision, limit_s, seed)
+            return _apart(empty, rules, candidates, steps, found)
         contest = Contest(
             problem, device, known.roof, known.trusted, precision, limit_s, seed, steps, keep=True
         )
-        found = _examined(contest, candidates, steps)
+        examined = _examined(contest, candidates, steps)
         with host_peers.keeping_memory():
             if peers and not contest.interrupted:
-                found += _peers(contest, found, precision)
-            rows = contest.rows(found)
-    found_all = ladder_of(problem, device, known, rows)
-    return dataclasses.replace(found_all, interrupted=contest.interrupted)
+                examined += _peers(contest, examined, precision)
+            rows = contest.rows(examined)
+    for row in rows:
+        found(row)
+    return dataclasses.replace(empty, rows=rows, interrupted=contest.interrupted)
+
+
+def _apart(
+    empty: Ladder,
+    rules: Rules,
+    candidates: Sequence[Candidate],
+    steps: Steps,
+    found: Callable[[Row], None],
+) -> Ladder:
+    """Every strategy in a child process, one after another, or all until an interrupt."""
+    rows: list[Row] = []
+    interrupted = False
+    with Apart(rules, steps) as apart:
+        try:
+            for done, candidate in enumerate(candidates):
+                steps.begin(done)
+                rows.append(apart.row(*candidate))
+                found(rows[-1])
+        except KeyboardInterrupt:
+            interrupted = True
+            rows += [_not_reached(rung, rules.device) for rung, _ in candidates[len(rows) :]]
+    steps.begin(len(candidates))
+    return dataclasses.replace(empty, rows=tuple(rows), interrupted=interrupted)
 
 
 def _examined(contest: Contest, candidates: Sequence[Candidate], steps: Steps) -> list[Row | Entry]:
@@ -120,20 +157,16 @@ def _examined(contest: Contest, candidates: Sequence[Candidate], steps: Steps) -
             found.append(contest.strategy(rung, config))
     except KeyboardInterrupt:
         contest.interrupted = True
-        found += [
-            Row(
-                "strategy",
-                rung.name,
-                contest.device.name,
-                rung.precision,
-                "skipped",
-                "the climb was interrupted before",
-                cause="interrupted",
-            )
-            for rung, _ in candidates[len(found) :]
-        ]
+        found += [_not_reached(rung, contest.device.name) for rung, _ in candidates[len(found) :]]
     steps.begin(len(candidates))
     return found
+
+
+def _not_reached(rung: Strategy, device: str) -> Row:
+    reason = "the climb was interrupted before"
+    return Row(
+        "strategy", rung.name, device, rung.precision, "skipped", reason, cause="interrupted"
+    )
 
 
 def judge_peers(contest: Contest) -> tuple[Row, ...]:

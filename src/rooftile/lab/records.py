@@ -34,6 +34,7 @@ Cause = Literal[
     "invalid time",
     "out of memory",
     "compile",
+    "crashed",
     "error",
 ]
 """The closed set of reasons why a row has no time; empty for one that passed."""

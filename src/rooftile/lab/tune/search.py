@@ -27,6 +27,7 @@ from rooftile.errors import DeviceMissing, InputError, UnsupportedProblem
 from rooftile.lab.ceilings.known import known_roof
 from rooftile.lab.environment import environment
 from rooftile.lab.history.store import History, Run, record_winner
+from rooftile.lab.judge.apart import Apart, Rules, runs_apart
 from rooftile.lab.judge.contest import Contest
 from rooftile.lab.judge.entry import Entry
 from rooftile.lab.records import Ladder, Row
@@ -258,12 +259,16 @@ class Search:
         return found
 
     @cached_property
-    def _contest(self) -> Contest:
+    def _contest(self) -> Contest | Apart:
         return self._new_contest(self._seed, neighbours=False)
 
-    def _new_contest(self, seed: int, *, neighbours: bool) -> Contest:
+    def _new_contest(self, seed: int, *, neighbours: bool) -> Contest | Apart:
         with self.device.on():
             known = known_roof(self.device, self._report)
+            if runs_apart(self.device):
+                name = self.device.description.device
+                asked = known.roof, known.trusted, self.precision, self._limit_s, seed
+                return Apart(Rules(self.problem, name, *asked, neighbours), self._report)
             return Contest(
                 self.problem,
                 self.device,
@@ -275,7 +280,9 @@ class Search:
                 neighbours=neighbours,
             )
 
-    def _judged(self, contest: Contest, rungs: Sequence[Pick]) -> tuple[Row, ...]:
+    def _judged(self, contest: Contest | Apart, rungs: Sequence[Pick]) -> tuple[Row, ...]:
+        if isinstance(contest, Apart):
+            return contest.rows(rungs)
         with self.device.on():
             found: list[Row | Entry] = [contest.strategy(*rung) for rung in rungs]
             return contest.rows(found)

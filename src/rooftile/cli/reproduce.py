@@ -9,6 +9,7 @@ else, or differs on this machine.  `all` runs all that the device can.
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 from collections import Counter
 from pathlib import Path
@@ -55,12 +56,13 @@ def command(arguments: argparse.Namespace) -> int:
     records = []
     for one in chosen:
         with output.working(f"reproducing {one.name} on {place.device}"):
-            records.append(record(one, place))
+            records.append(record(one, place, functools.partial(_tell, output)))
         _show(output, one.title, records[-1])
+        if arguments.record:
+            # After each experiment: what ends this process loses none that is done.
+            text = json.dumps({"records": records}, indent=1, allow_nan=False)
+            arguments.record.write_text(f"{text}\n", encoding="utf-8")
     output.result({"records": records})
-    if arguments.record:
-        text = json.dumps({"records": records}, indent=1, allow_nan=False)
-        arguments.record.write_text(f"{text}\n", encoding="utf-8")
     wrong = [check for kept in records for check in kept["checks"] if not check["passed"]]
     return 1 if wrong else 0
 
@@ -73,6 +75,14 @@ def _opened(setting: Any, arguments: argparse.Namespace) -> Any:
         return setting(arguments.device, quick=arguments.quick, seed=arguments.seed)
     except DeviceMissing as error:
         raise InputError("device", repr(arguments.device), f"one that is there: {error}") from error
+
+
+def _tell(output: Output, kind: str, item: Any) -> None:
+    """A measurement, or a check that failed, as it comes."""
+    if kind == "measured":
+        output.line(f"{item.name}: {item.value:.4g} {item.unit}")
+    elif kind == "checks" and not item.passed:
+        output.line(f"WRONG: {item.name}: {item.said}")
 
 
 def _show(output: Output, title: str, kept: dict[str, Any]) -> None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from ending_experiment import Ends
 
 from rooftile.errors import InputError
 from rooftile.lab.reproduce import catalogue, figures, line_convolutions, verdicts
 from rooftile.lab.reproduce.exam_claims import idle_warps, skipped_rows
 from rooftile.lab.reproduce.exam_tables import rounds_to
-from rooftile.lab.reproduce.experiment import Found, Measured
+from rooftile.lab.reproduce.experiment import Found, Measured, Setting
 from rooftile.lab.reproduce.figures import Figure, Table
 from rooftile.ops.conv1d import Conv1d
 
@@ -154,3 +156,17 @@ def test_a_quick_run_on_a_device_is_right(opencl_device):
     assert catalogue.judged(json.loads(json.dumps(kept))) == kept["verdicts"]
     found = {one["name"] for one in kept["measured"]}
     assert {"1e5: CPU, serial", "1e5: constant, block 256, all"} <= found
+
+
+def test_an_experiment_that_ends_its_process_keeps_what_came_before(opencl_device):
+    """On a processor that OpenCL drives, an experiment runs in a child process."""
+    description = SimpleNamespace(gpu=False, name="a processor")
+    gpu = SimpleNamespace(kind="opencl", description=description)
+    came = []
+    place = Setting("opencl", gpu)
+    kept = catalogue.record(Ends(), place, lambda kind, item: came.append((kind, item.name)))
+    assert came == [("measured", "the first")]
+    assert [one["name"] for one in kept["measured"]] == ["the first"]
+    (check,) = kept["checks"]
+    assert (check["name"], check["passed"]) == ("crashed", False)
+    assert "SIGSEGV, some time after: the first" in check["said"]

@@ -9,6 +9,7 @@ from typing import Any
 from rooftile.devices.select import open_gpu, parse_device
 from rooftile.errors import InputError
 from rooftile.lab.environment import environment
+from rooftile.lab.judge.apart import runs_apart
 from rooftile.lab.reproduce import (
     exam_tables,
     line_convolutions,
@@ -17,6 +18,7 @@ from rooftile.lab.reproduce import (
     mnist_network,
     opencl_convolution,
 )
+from rooftile.lab.reproduce.apart import Tell, measured_apart
 from rooftile.lab.reproduce.experiment import Experiment, Found, Setting
 
 _MODULES = (
@@ -48,12 +50,17 @@ def runs_on(one: Experiment, place: Setting) -> bool:
     return parse_device(place.device)[0] in one.needs
 
 
-def record(one: Experiment, place: Setting) -> dict[str, Any]:
-    """Run an experiment; a record that `judged` takes.  Raises `InputError` for a device that it
-    does not run on."""
+def record(one: Experiment, place: Setting, tell: Tell = lambda name, item: None) -> dict[str, Any]:
+    """Run an experiment; a record that `judged` takes.
+
+    ``tell`` is given each item as it comes from a processor that OpenCL drives, where the
+    experiment runs in a child process: the name of a list of `Log`, and the item.  Raises
+    `InputError` for a device that it does not run on.
+    """
     if not runs_on(one, place):
         raise InputError("device", repr(place.device), f"one of {list(one.needs)} for {one.name}")
-    found = one.measure(place)
+    apart = place.gpu is not None and runs_apart(place.gpu)
+    found = measured_apart(one, place, tell) if apart else one.measure(place)
     hardware = place.gpu.description.name if place.gpu else environment().cpu
     return {
         "experiment": one.name,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from rooftile.devices.gpu import GpuDevice
 from rooftile.lab.reproduce.figures import Figure, Table, tables
@@ -144,14 +145,42 @@ class Experiment(ABC):
         return tuple(one for one in tables().values() if one.id.startswith(self.prefixes))
 
 
+hear: ContextVar[Callable[[str, Any], None] | None] = ContextVar("hear", default=None)
+"""Is given what an experiment gathers as it comes: the name of a list of `Log`, and the item."""
+
+
+class _Told(list[Any]):
+    """A list that tells `hear` of each item."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self._name = name
+
+    def append(self, item: Any) -> None:
+        super().append(item)
+        if (told := hear.get()) is not None:
+            told(self._name, item)
+
+    def extend(self, items: Iterable[Any]) -> None:
+        if isinstance(items, _Told):  # These were told when they came.
+            super().extend(items)
+            return
+        for item in items:
+            self.append(item)
+
+    def __iadd__(self, items: Iterable[Any]) -> Self:  # type: ignore[misc]
+        self.extend(items)
+        return self
+
+
 @dataclass
 class Log:
     """What an experiment gathers while it runs."""
 
-    measured: list[Measured] = field(default_factory=list)
-    checks: list[Check] = field(default_factory=list)
-    claims: list[Claim] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    measured: list[Measured] = field(default_factory=lambda: _Told("measured"))
+    checks: list[Check] = field(default_factory=lambda: _Told("checks"))
+    claims: list[Claim] = field(default_factory=lambda: _Told("claims"))
+    notes: list[str] = field(default_factory=lambda: _Told("notes"))
 
     def number(self, name: str, value: float, unit: str, group: str = "") -> None:
         """A calculated number, or one that was taken once."""

@@ -16,6 +16,8 @@ from rooftile.errors import (
     InputError,
     OutOfMemory,
     RooftileError,
+    RooftileWarning,
+    TrainingWarning,
     UnsupportedProblem,
     VerificationFailure,
 )
@@ -86,7 +88,9 @@ __all__ = [
     "Operator",
     "OutOfMemory",
     "RooftileError",
+    "RooftileWarning",
     "Sparse",
+    "TrainingWarning",
     "UnsupportedProblem",
     "VerificationFailure",
     "__version__",

@@ -42,6 +42,14 @@ def _picklable(value: object) -> object:
     return value
 
 
+class RooftileWarning(UserWarning):
+    """Base of every warning of rooftile."""
+
+
+class TrainingWarning(RooftileWarning):
+    """A training does not learn: what is wrong, and what helps."""
+
+
 class InputError(RooftileError, ValueError):
     """An argument (or a file) is not what the function takes."""
 

@@ -70,7 +70,7 @@ def test_problems_carry_the_layers_settings():
 
 def test_initial_weights_have_the_variance_of_he():
     network = Network("wide", (8, 9, 9), (ConvLayer("conv1", 64, 9), LinearLayer("linear1", 400)))
-    parameters = network.initialise(1).parameters
+    parameters = network.initialise(1, "he").parameters
     assert parameters["conv1.weights"].std() == pytest.approx(math.sqrt(2 / 648), rel=0.02)
     assert parameters["linear1.weights"].std() == pytest.approx(math.sqrt(2 / 64), rel=0.02)
     assert not parameters["conv1.bias"].any()

@@ -7,6 +7,7 @@ import signal
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from rooftile.cli._network import percent_of
 from rooftile.cli._output import Output
-from rooftile.errors import RooftileError
+from rooftile.errors import RooftileError, TrainingWarning
 
 if TYPE_CHECKING:
     from rooftile.cli._tables import Sheet
@@ -130,6 +131,9 @@ def progress_bar(
     two steps."""
     speed, every = Speed(items, what), -(-options.epochs // _LINES)
     with contextlib.ExitStack() as stack:
+        # Reports hold its text, too.
+        stack.enter_context(warnings.catch_warnings())
+        warnings.simplefilter("ignore", TrainingWarning)
         check = stack.enter_context(stoppable())
         bars = None
         if output.on_terminal:
@@ -148,6 +152,8 @@ def progress_bar(
                 bars.update(task, completed=done, description=_line(step, speed))
             if told and step.step == step.steps:
                 epoch_line(output, _line(step, speed))
+            if step.warning is not None:
+                output.line(f"warning: {step.warning}")
             check()
 
         yield advance
@@ -175,6 +181,7 @@ def epochs_json(ends: Iterable[Progress]) -> list[dict[str, Any]]:
             "loss": end.loss,
             "holdout_loss": end.holdout_loss,
             "holdout_accuracy": end.holdout_accuracy,
+            "warning": end.warning,
         }
         for end in ends
     ]

@@ -48,6 +48,12 @@ _OPTIONS = {
     "holdout": (int, "keep the last N items out, and classify them after each epoch"),
     "patience": (int, "stop after N epochs without a smaller loss on those, keep the best weights"),
     "dropout": (float, "share of each layer's outputs that a step leaves out"),
+    "init": (
+        str,
+        "how first weights are drawn: glorot, kaiming_uniform, he or lecun; default: as the "
+        "network's layers say, or glorot",
+    ),
+    "last_scale": (float, "the first weights of the last layer are multiplied by this; default 1"),
 }
 """Options of the run by their field's name: type and meaning; defaults are the library's."""
 _SHIFT = 1
@@ -80,7 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--flip", action="store_true", help="mirror every second image, at random")
     for name, (kind, meaning) in _OPTIONS.items():
-        metavar = "N" if kind is int else "X"
+        metavar = {int: "N", float: "X", str: "NAME"}[kind]
         parser.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar=metavar, help=meaning)
     parser.add_argument("--out", type=Path, metavar="FILE", help="default MODEL.safetensors")
     parser.add_argument("--resume", action="store_true", help="go on from the checkpoint")

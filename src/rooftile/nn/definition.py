@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.nn.data.images import FASHION, prepared
 from rooftile.nn.data.pixels import Pixels
+from rooftile.nn.initialisation import DEFAULT, Init, check_init, check_scale, draw
 from rooftile.nn.layers import Layer, Shape, apart
 from rooftile.nn.tensors import read_tensors, write_tensors
 from rooftile.nn.written import ARCHITECTURE_KEY, written
@@ -166,20 +167,25 @@ class NetworkDefinition:
         the CPU's memory.  Raises `InputError` when they do not fit."""
         return replace(self, parameters=dict(parameters), metadata=dict(metadata or {}))
 
-    def initialise(self, seed: int) -> Self:
-        """The same layers with random weights: normal, variance 2 / inputs of a neuron; bias 0.
+    def initialise(self, seed: int, init: Init | None = None, *, last_scale: float = 1.0) -> Self:
+        """The same layers with random weights.
 
-        Source: He, Zhang, Ren, Sun, "Delving Deep into Rectifiers", ICCV 2015.
+        ``init`` is the rule by which those of all layers are drawn, ``glorot``,
+        ``kaiming_uniform``, ``he`` or ``lecun``, see `rooftile.nn.initialisation.RULES`; None: by
+        each layer's own ``init``, or ``glorot``.  What is drawn for the last layer is multiplied
+        by ``last_scale``.  Raises `InputError`.
         """
         check_seed(seed)
+        check_scale(last_scale)
         generator = np.random.default_rng(seed)
-        parameters: dict[str, Float32] = {}
-        for key, shape in self.parameter_shapes.items():
-            if is_bias(key):
-                parameters[key] = np.zeros(shape, np.float32)
-            else:
-                scale = np.float32(math.sqrt(2 / math.prod(shape[1:])))
-                parameters[key] = generator.standard_normal(shape, np.float32) * scale
+        shapes, parameters = self.parameter_shapes, dict[str, Float32]()
+        for layer in self.layers:
+            rule = init or layer.init or DEFAULT
+            check_init(rule)
+            keys = f"{layer.name}.weights", f"{layer.name}.bias"
+            scale = last_scale if layer is self.layers[-1] else 1.0
+            drawn = draw(generator, rule, *(shapes[key] for key in keys), scale)
+            parameters |= zip(keys, drawn, strict=True)
         return self.with_parameters(parameters)
 
     def save(self, path: str | Path, *, float16: Collection[str] = ()) -> None:

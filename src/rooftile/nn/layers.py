@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, cast, get_args
 
 from rooftile.errors import InputError
+from rooftile.nn.initialisation import Init, check_init
 from rooftile.ops import Conv2d, FusedActivation, Linear, Pool, PoolSpec
 from rooftile.ops.problem import check_positive
 
@@ -33,12 +34,18 @@ def _check_activation(activation: str, *refused: str) -> None:
         raise InputError("activation", repr(activation), f"one of {known}")
 
 
+def _check_init(init: Init | None) -> None:
+    if init is not None:
+        check_init(init)
+
+
 @dataclass(frozen=True)
 class ConvLayer:
     """A 2D convolution with bias, activation and pooling; the mask is square.
 
     ``pool`` is a `Pool`, or ``(kind, window[, stride[, activation]])`` as `rooftile.conv2d` takes
-    it.  Raises `InputError` for sizes that no image could have.
+    it; ``init`` is how its first weights are drawn, see `rooftile.nn.Network.initialise`.  Raises
+    `InputError` for sizes that no image could have.
     """
 
     name: str
@@ -48,12 +55,14 @@ class ConvLayer:
     padding: int = 0
     activation: LayerActivation = "none"
     pool: Pool | PoolSpec | None = None
+    init: Init | None = None
 
     def __post_init__(self) -> None:
         check_positive(maps=self.maps, mask=self.mask, stride=self.stride)
         if not isinstance(self.padding, int) or self.padding < 0:
             raise InputError("padding", repr(self.padding), "an integer of at least 0")
         _check_activation(self.activation, "softmax")
+        _check_init(self.init)
         object.__setattr__(self, "pool", Pool.parse(self.pool))
         if self.pool is not None and apart(self.activation) != "none":
             # The fused activations are monotone, so that a maximum may be taken before them.
@@ -96,16 +105,19 @@ class ConvLayer:
 class LinearLayer:
     """A fully connected layer with bias and activation; images are flattened in C order.
 
-    Raises `InputError` for a number of outputs below 1.
+    ``init`` is how its first weights are drawn, see `rooftile.nn.Network.initialise`.  Raises
+    `InputError` for a number of outputs below 1.
     """
 
     name: str
     outputs: int
     activation: LayerActivation = "none"
+    init: Init | None = None
 
     def __post_init__(self) -> None:
         check_positive(outputs=self.outputs)
         _check_activation(self.activation)
+        _check_init(self.init)
 
     def __str__(self) -> str:
         after = f", {self.activation}" if self.activation != "none" else ""

@@ -20,10 +20,10 @@ MODELS: dict[str, Network] = {
             "lenet5",
             (1, 86, 86),
             (
-                ConvLayer("conv1", 4, 7, activation="relu", pool=Pool.of("max", 2)),
-                ConvLayer("conv2", 16, 7, activation="relu", pool=Pool.of("max", 4)),
-                LinearLayer("linear1", 32, activation="relu"),
-                LinearLayer("linear2", 10),
+                ConvLayer("conv1", 4, 7, activation="relu", pool=Pool.of("max", 2), init="he"),
+                ConvLayer("conv2", 16, 7, activation="relu", pool=Pool.of("max", 4), init="he"),
+                LinearLayer("linear1", 32, activation="relu", init="he"),
+                LinearLayer("linear2", 10, init="he"),
             ),
             pixels=FASHION,
         ),
@@ -31,15 +31,18 @@ MODELS: dict[str, Network] = {
             "mnist8",
             (1, 28, 28),
             (
-                ConvLayer("conv1", 8, 5, padding=2, activation="relu"),
-                LinearLayer("linear1", 512, activation="relu"),
-                LinearLayer("linear2", 10),
+                ConvLayer("conv1", 8, 5, padding=2, activation="relu", init="he"),
+                LinearLayer("linear1", 512, activation="relu", init="he"),
+                LinearLayer("linear2", 10, init="he"),
             ),
             pixels=FASHION,
         ),
     )
 }
 """The architectures by name, without weights.
+
+Their layers name He's initialisation, which the weights that ship and the recorded trainings began
+with.
 
 ``lenet5`` follows LeCun, Bottou, Bengio, Haffner, "Gradient-based learning applied to
 document recognition", Proc. IEEE 86 (1998), in its two convolution-and-pool stages.

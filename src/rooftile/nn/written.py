@@ -40,12 +40,18 @@ def written(network: Described) -> str:
     names = {kind: name for name, kind in _KINDS.items()}
     found = {
         "input_shape": network.input_shape,
-        "layers": [
-            {"kind": names[type(layer)], **dataclasses.asdict(layer)} for layer in network.layers
-        ],
+        "layers": [{"kind": names[type(layer)], **_fields(layer)} for layer in network.layers],
         "pixels": dataclasses.asdict(network.pixels) if network.pixels is not None else None,
     }
     return json.dumps(found)
+
+
+def _fields(layer: Layer) -> dict[str, Any]:
+    """A layer's fields; how weights are drawn only where the layer says it, as in older files."""
+    fields = dataclasses.asdict(layer)
+    if layer.init is None:
+        del fields["init"]
+    return fields
 
 
 def read(text: str, where: str) -> tuple[Shape, tuple[Layer, ...], Pixels | None]:

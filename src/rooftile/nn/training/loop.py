@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +12,7 @@ from numpy.typing import NDArray
 
 from rooftile.devices import cpu
 from rooftile.devices.select import DeviceName, parse_device
-from rooftile.errors import InputError
+from rooftile.errors import InputError, TrainingWarning
 from rooftile.nn.network import Network
 from rooftile.nn.training import checkpoint as checkpoints
 from rooftile.nn.training import given
@@ -24,6 +26,7 @@ from rooftile.nn.training.options import Progress, TrainingOptions
 from rooftile.nn.training.passes import Array
 from rooftile.nn.training.phases import Phases
 from rooftile.nn.training.state import State
+from rooftile.nn.training.watch import Watch
 from rooftile.ops.problem import check_positive
 
 Report = Callable[[Progress], None]
@@ -52,7 +55,10 @@ def train(
     (`rooftile.nn.Network.prepare`).  ``targets`` are labels, integers[n]; or, for a squared error,
     what the outputs should be, float32 or float64[n, outputs].  All may be arrays of NumPy, or of
     PyTorch or JAX in the CPU's memory.  A network without parameters is initialised from the
-    options' seed.
+    options' seed and as their ``init`` says.
+
+    Once in a run a `TrainingWarning` says that it does not learn: that all activations of a layer
+    are dead, or that the loss stays at that of an answer which ignores the inputs.
 
     ``checkpoint`` is a file that is replaced after every epoch, but once a second at most, at the
     end, and when ``progress`` raises; with ``resume`` the run goes on from it and ends with the
@@ -78,12 +84,18 @@ def train(
     if resume and checkpoint is not None:
         checkpoints.restore(checkpoint, run, state)
     trained = network, data, targets, options, phases or Phases(), device, data_memory
-    _train(_Trainer(*trained), state, checkpoints.Keeper(checkpoint, run, state), progress)
+    keeper = checkpoints.Keeper(checkpoint, run, state)
+    watch = Watch(network, data, targets, options)
+    _train(_Trainer(*trained), state, keeper, watch, progress)
     return network.with_parameters(_chosen(state, options))
 
 
 def _train(
-    trainer: _Trainer, state: State, keeper: checkpoints.Keeper, progress: Report | None
+    trainer: _Trainer,
+    state: State,
+    keeper: checkpoints.Keeper,
+    watch: Watch,
+    progress: Report | None,
 ) -> None:
     """Do what is left of the epochs, or of those until it stops early."""
     options = trainer.options
@@ -92,6 +104,10 @@ def _train(
             for report in trainer.epoch(state):
                 if report.step == report.steps:
                     keeper.offer()
+                    if (said := watch.warning(report, state)) is not None:
+                        report = replace(report, warning=said)
+                        # It points at the line that called `train`.
+                        warnings.warn(said, TrainingWarning, stacklevel=3)
                 if progress is not None:
                     with keeper:
                         progress(report)
@@ -105,7 +121,9 @@ def _train(
 
 def _begun(network: Network, options: TrainingOptions) -> State:
     """Where a run begins: with the network's parameters, or with some of the options' seed."""
-    start = network if network.parameters else network.initialise(options.seed)
+    start = network
+    if not network.parameters:
+        start = network.initialise(options.seed, options.init, last_scale=options.last_scale)
     parameters = {key: value.astype(options.dtype) for key, value in start.parameters.items()}
     # Another stream of random numbers than the one that the initial weights are drawn from.
     generator = np.random.default_rng([options.seed, 1])
@@ -293,5 +311,9 @@ def _check(
     on_cpu = device is None or parse_device(device)[0] == "cpu"
     if on_cpu and options.precision != "ieee":
         raise InputError("precision", options.precision, "'ieee' on a CPU; 'cuda' rounds operands")
+    if network.parameters and (options.init is not None or options.last_scale != 1):
+        found = f"{options.init!r} and last_scale={options.last_scale}"
+        expected = "None and 1: training goes on from the weights that the network has"
+        raise InputError("init", found, expected)
     if resume and checkpoint is None:
         raise InputError("resume", resume, "a checkpoint to resume from")

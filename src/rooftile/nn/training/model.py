@@ -42,6 +42,7 @@ class Model:
         self._dtype = np.dtype(dtype)
         self._phases = phases or Phases()
         last = network.layers[-1].activation
+        self._activations = {layer.name: layer.activation for layer in network.layers[:-1]}
         self._loss = loss_of(loss, network.output_shape[0], last)
         self._dropouts: list[DropoutPass] = []
         self._layers = list(_passes(network, threads, self._dtype, dropout, self._dropouts))
@@ -84,6 +85,16 @@ class Model:
         """The mean loss of a batch, without dropout."""
         return self._loss(self._forward(parameters, x, self._layers), targets)[0]
 
+    def dead_layers(self, parameters: Mapping[str, Array], x: Array) -> list[str]:
+        """The layers but the last through whose activations no gradient passes for any item."""
+        found = []
+        for name, kinds, layer in self._layers:
+            x = layer.forward(x, _of(parameters, name, kinds))
+            flat = _FLAT.get(self._activations.get(name, ""))
+            if flat is not None and flat(x):
+                found.append(name)
+        return found
+
     def _forward(
         self,
         parameters: Mapping[str, Array],
@@ -98,6 +109,12 @@ class Model:
         return x
 
 
+_FLAT: dict[str, Callable[[Array], bool]] = {
+    "relu": lambda y: not (y > 0).any(),
+    "sigmoid": lambda y: not ((y > 0) & (y < 1)).any(),
+    "tanh": lambda y: not (np.abs(y) < 1).any(),
+}
+"""Whether an activation's derivative is zero everywhere, by its values."""
 _Passes = list[tuple[str, tuple[str, ...], Pass]]
 """Each pass with its layer's name and its parameters' kinds."""
 

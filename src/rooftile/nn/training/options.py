@@ -10,6 +10,7 @@ from functools import wraps
 from typing import Any, Literal, TypeVar, get_args
 
 from rooftile.errors import InputError
+from rooftile.nn.initialisation import Init, check_init, check_scale
 from rooftile.nn.training.losses import LossName, check_loss
 from rooftile.ops.problem import check_positive
 
@@ -69,6 +70,11 @@ class TrainingOptions:
     """``cosine`` falls to zero over the run; ``step`` to a tenth at one and two thirds of it."""
     seed: int = 0
     """It decides the order of the images and how they are augmented."""
+    init: Init | None = None
+    """How the first weights are drawn (`rooftile.nn.initialisation.RULES`): ``glorot``,
+    ``kaiming_uniform``, ``he`` or ``lecun``; None: as each layer says, or ``glorot``."""
+    last_scale: float = 1.0
+    """The first weights of the last layer are multiplied by this."""
     flip: bool = False
     """Of images: mirror every second one.  Off: Fashion-MNIST's shoes all point one way."""
     shift: int = 0
@@ -97,6 +103,9 @@ class TrainingOptions:
             if not self.holdout:
                 raise InputError("patience", self.patience, "None, or held-out items to judge by")
         check_loss(self.loss)
+        if self.init is not None:
+            check_init(self.init)
+        check_scale(self.last_scale)
         if self.threads is not None:
             check_positive(threads=self.threads)
         for name in ("seed", "shift", "holdout"):
@@ -158,3 +167,5 @@ class Progress:
     options hold items out."""
     holdout_loss: float | None = None
     """Their loss, likewise."""
+    warning: str | None = None
+    """In an epoch's last report, once in a run: why it does not learn."""

@@ -9,6 +9,7 @@ import sys
 
 import pytest
 
+from garbage import GARBAGE
 from rooftile.devices.cpu.native import build
 from rooftile.devices.cuda import compile as compiling
 from rooftile.devices.cuda.compile import compile_cubin
@@ -21,30 +22,6 @@ for _ in range(3):
     assert (rooftile.matmul(x, y) == x @ y).all()
     assert np.allclose(rooftile.softmax(x).sum(1), 1)
 """
-
-
-def _directory(path, _):
-    path.unlink()
-    path.mkdir()
-
-
-def _exchange(path, others):
-    """The next file of the same kind in its place, which is whole."""
-    other = others[(others.index(path) + 1) % len(others)]
-    path.write_bytes(other.read_bytes() if other != path else b"x86-64\n+64bit")
-
-
-GARBAGE = {
-    "empty": lambda path, _: path.write_bytes(b""),
-    "truncated": lambda path, _: path.write_bytes(path.read_bytes()[:-7]),
-    "random": lambda path, _: path.write_bytes(os.urandom(500)),
-    "zeros": lambda path, _: path.write_bytes(bytes(path.stat().st_size)),
-    "no text of ours": lambda path, _: path.write_bytes(b"x86-64\n-64bit,+avx512f"),
-    "exchanged": _exchange,
-    "a directory": _directory,
-    "a link to nothing": lambda path, _: (path.unlink(), path.symlink_to(path.parent / "none")),
-    "unreadable": lambda path, _: path.chmod(0),
-}
 
 
 def called(cache):

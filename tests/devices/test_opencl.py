@@ -1,15 +1,16 @@
 from __future__ import annotations
 
 import math
-import os
 import warnings
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from garbage import GARBAGE
 from rooftile.devices.gpu import Launch
 from rooftile.devices.opencl import device as module
+from rooftile.devices.opencl import quiet
 from rooftile.errors import UnsupportedProblem
 from rooftile.lab.judge.expected import Expected
 from rooftile.lab.judge.verify import random_inputs
@@ -22,15 +23,28 @@ pytestmark = pytest.mark.usefixtures("plainly_compiled")
 TEXT = "__kernel void one(__global float* out) { out[get_global_id(0)] = 1.0f; }"
 
 
-def test_a_lock_that_a_killed_process_left_is_broken(opencl_device, monkeypatch, tmp_path):
+def _built(device, folder):
+    """The files of two texts that a device has built, or found."""
+    device._built.cache_clear()
+    for number in range(2):
+        # What is not used is worth a warning.
+        text = TEXT.replace("{ out", f"{{ int unused{number}; out")
+        assert device.compile(text, {})._kernel("one")
+    return sorted((folder / "opencl").glob("*.bin"))
+
+
+@pytest.mark.parametrize("kind", GARBAGE)
+def test_garbage_among_binaries_is_built_anew(kind, opencl_device, monkeypatch, tmp_path, capfd):
     monkeypatch.setattr(module, "cache_directory", lambda: tmp_path)
-    lock = tmp_path / "opencl" / "lock"
-    lock.parent.mkdir()
-    lock.touch()
-    os.utime(lock, (1, 1))
-    # PyOpenCL would warn after ten seconds, and a warning is an error here.
-    opencl_device.compile(TEXT, {})
-    assert not lock.exists()
+    if opencl_device.description.gpu:
+        pytest.skip("the driver keeps binaries itself")
+    paths = _built(opencl_device, tmp_path)
+    assert len(paths) == 2
+    for path in paths:
+        GARBAGE[kind](path, paths)
+    for _ in range(2):
+        assert _built(opencl_device, tmp_path) == paths
+    assert capfd.readouterr() == ("", "")
 
 
 def test_a_plain_text_is_kept_nowhere_and_has_no_prelude(opencl_device, monkeypatch, tmp_path):
@@ -40,11 +54,11 @@ def test_a_plain_text_is_kept_nowhere_and_has_no_prelude(opencl_device, monkeypa
     assert not list(tmp_path.rglob("*"))
     opencl_device.compile(TEXT, {"NEVER_BUILT_BEFORE": 1})
     # NVIDIA's driver keeps binaries itself.
-    assert opencl_device.description.gpu or list(tmp_path.rglob("binary"))
+    assert opencl_device.description.gpu or list(tmp_path.rglob("*.bin"))
 
 
 def test_compilers_words_are_unheard_until_the_last_thread_has_left():
-    unheard, before = module._Unheard(), warnings.filters[:]
+    unheard, before = quiet.Unheard(), warnings.filters[:]
     one, other = unheard(UserWarning), unheard(UserWarning)
     one.__enter__()
     other.__enter__()

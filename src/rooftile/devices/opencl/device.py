@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
@@ -15,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rooftile._files import keep
+from rooftile._locks import lock
 from rooftile.devices.cache import cache_directory
 from rooftile.devices.first_use import imported, once
 from rooftile.devices.gpu import (
@@ -26,6 +26,7 @@ from rooftile.devices.gpu import (
     prelude,
 )
 from rooftile.devices.launches import Call, FillConstant, PlainLaunches
+from rooftile.devices.opencl.binaries import built
 from rooftile.devices.opencl.description import describe
 from rooftile.devices.opencl.program import OpenclProgram
 from rooftile.devices.opencl.quiet import unheard
@@ -46,13 +47,12 @@ from rooftile.errors import (
 if TYPE_CHECKING:
     import pyopencl
 
-_OPTIONS = ("-cl-std=CL1.2",)
+_OPTIONS = ("-cl-std=CL1.2", "-w")
+"""Without warnings, which PoCL's compiler counts on the terminal."""
 _BUILT = 128
 """Programs that a device keeps built: a text that is bound anew is not built anew."""
-_STALE_S = 2.0
-"""Seconds; no living process holds a lock of PyOpenCL's cache that is older."""
-_building = threading.Lock()
-"""PyOpenCL's cache and the filters of warnings take one thread at a time."""
+_building = lock()
+"""Held by a thread that builds: not every driver's compiler is made for threads."""
 
 
 def _pyopencl() -> Any:
@@ -169,7 +169,7 @@ class OpenclDevice(Described):
         *,
         plain: bool = False,
     ) -> OpenclProgram:
-        """See `GpuDevice.compile`; PyOpenCL keeps binaries in the user's cache.
+        """See `GpuDevice.compile`; binaries are kept in the user's cache.
 
         Headers are put in place here: PoCL finds none in a folder with a space in its name, and
         not every driver's own cache notices that one has changed.
@@ -181,13 +181,12 @@ class OpenclDevice(Described):
         return OpenclProgram(self, partial(build, source, *_OPTIONS))
 
     def _build(self, source: str, *options: str, keeping: bool) -> Any:
-        program = self._cl.Program(self._context, source)
         directory = cache_directory() / "opencl"
         try:
             # Some compilers talk even of success.
             with _building, unheard(self._cl.CompilerWarning):
-                place = str(_unlocked(directory)) if keeping else False
-                return program.build(list(options), cache_dir=place)
+                folder = directory if keeping else None
+                return built(self._cl, self._context, self._device, source, options, folder)
         except self._cl.RuntimeError as error:
             kept = directory / f"failed_{key_of(source)}.cl"
             keep(kept, source.encode())
@@ -279,14 +278,3 @@ class OneQueue:
 
     def wait(self, number: int) -> None:
         """See `Branch.wait`."""
-
-
-def _unlocked(directory: Path) -> Path:
-    """PyOpenCL's cache without the lock that a killed process left, for which it would wait a
-    minute; a living process has it for milliseconds."""
-    lock = directory / "lock"
-    with contextlib.suppress(OSError):
-        while time.time() - lock.stat().st_mtime < _STALE_S:
-            time.sleep(0.02)
-        lock.unlink()
-    return directory

@@ -42,9 +42,11 @@ def wrapped(text: str) -> str:
 
 
 def explanation(rung: Strategy) -> list[str]:
-    """The paragraphs at the head of a rung's module, without its title."""
+    """The paragraphs at the head of the module that is about a rung, without its title."""
     module = sys.modules[type(rung).__module__]
     text = inspect.getdoc(module) or ""
+    if not text.startswith(f"`{rung.name}`"):
+        return []
     return [" ".join(part.split()) for part in text.split("\n\n")[1:]]
 
 

@@ -9,7 +9,7 @@ from rooftile.lab.history import compare
 from rooftile.lab.judge import duel as contest
 from rooftile.lab.judge.contest import VERIFIED_ITEMS
 from rooftile.ops import Conv2d, Pool
-from rooftile.strategies.conv2d.cpu.loops import STRATEGY as LOOPS
+from rooftile.strategies.conv2d.cpu.loops import Loops
 
 pytestmark = pytest.mark.usefixtures("plainly_compiled")
 
@@ -38,19 +38,19 @@ def test_two_of_a_gpu_with_a_config(opencl_device, monkeypatch):
 
 
 def test_who_is_wrong_is_not_timed(monkeypatch):
-    monkeypatch.setattr(type(LOOPS), "prepare", lambda *_: lambda x, out: out.fill(0))
+    monkeypatch.setattr(type(Loops()), "prepare", lambda *_: lambda x, out: out.fill(0))
     with pytest.raises(VerificationFailure, match="loops"):
         contest.contest(PROBLEM, "threads", "loops", seconds=0)
 
 
 def test_who_is_wrong_in_the_whole_batch_alone_is_not_timed(monkeypatch):
-    real = type(LOOPS).prepare
+    real = type(Loops()).prepare
 
     def of_few(self, problem, *rest):
         call = real(self, problem, *rest)
         return lambda x, out: call(x[:VERIFIED_ITEMS], out[:VERIFIED_ITEMS])
 
-    monkeypatch.setattr(type(LOOPS), "prepare", of_few)
+    monkeypatch.setattr(type(Loops()), "prepare", of_few)
     many = PROBLEM.with_batch(VERIFIED_ITEMS + 4)
     with pytest.raises(VerificationFailure, match="not written"):
         contest.contest(many, "threads", "loops", seconds=0)

@@ -68,4 +68,12 @@ class Loops(ArrayStrategy):
         return ArrayKernel(FUNCTIONS[problem.activation], problem.size)
 
 
-STRATEGY = Loops()
+class Threads(Loops):
+    """Takes every problem."""
+
+    name = "threads"
+    parallel = True
+    summary = "the same loop on every core"
+
+
+STRATEGIES = (Loops(), Threads())

@@ -38,4 +38,12 @@ class Loops(ArrayStrategy):
         return ArrayKernel(blur, problem.height, sizes)
 
 
-STRATEGY = Loops()
+class Threads(Loops):
+    """Takes every problem."""
+
+    name = "threads"
+    parallel = True
+    summary = "the same loops on every core"
+
+
+STRATEGIES = (Loops(), Threads())

@@ -13,7 +13,7 @@ from functools import cache
 from rooftile.devices.cpu.native import Native, source
 from rooftile.ops.conv1d import Conv1d
 from rooftile.strategies.common.correlate import correlation, streams
-from rooftile.strategies.conv1d.cpu._textbook import LineStrategy, one_output
+from rooftile.strategies.conv1d.cpu.loops import LineStrategy, one_output
 
 
 class Vectors(LineStrategy):

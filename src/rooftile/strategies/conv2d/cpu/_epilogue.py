@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 from rooftile.devices.cpu.emit import Writer
 from rooftile.ops import Conv2d
 from rooftile.strategies.common.fused import ACTIVATION_CODES
-from rooftile.strategies.conv2d.cpu._textbook import pool_codes
+from rooftile.strategies.conv2d.cpu.loops import pool_codes
 
 
 def folds(problem: Conv2d, lanes: int) -> bool:

@@ -30,8 +30,8 @@ from rooftile._locks import lock
 from rooftile.devices import cpu
 from rooftile.ops import Conv2d, Float32
 from rooftile.ops.features import features
-from rooftile.strategies.conv2d.cpu import threads as direct
 from rooftile.strategies.conv2d.cpu._unfused import Finisher
+from rooftile.strategies.conv2d.cpu.loops import Threads
 from rooftile.strategies.cpu import HostStrategy
 
 _SPECTRUM_BYTES = 2**30
@@ -85,7 +85,7 @@ class Fft(HostStrategy):
     ) -> Callable[..., None]:
         """See `HostStrategy.prepare`."""
         weights, bias = parameters
-        fallback = direct.STRATEGY.prepare(problem, parameters, threads)
+        fallback = Threads().prepare(problem, parameters, threads)
         if not np.isfinite(weights).all():
             return fallback
         return _Bound(problem, weights, bias, threads, fallback)

@@ -21,8 +21,8 @@ from rooftile.devices.cpu.native import Native, source, vector
 from rooftile.ops import Conv2d, Float32
 from rooftile.ops.features import features
 from rooftile.strategies.common.fused import ACTIVATION_CODES, finish_row
-from rooftile.strategies.conv2d.cpu._textbook import pool_codes
 from rooftile.strategies.conv2d.cpu._unfused import copy_taps
+from rooftile.strategies.conv2d.cpu.loops import pool_codes
 from rooftile.strategies.cpu import CpuKernel, CpuStrategy
 
 _TILE_FLOATS = 6 * 1024

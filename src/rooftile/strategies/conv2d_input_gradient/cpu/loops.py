@@ -95,4 +95,12 @@ class Loops(ArrayStrategy):
         return ArrayKernel(kernel, p.batch * p.channels, sizes)
 
 
-STRATEGY = Loops()
+class Threads(Loops):
+    """Takes every problem."""
+
+    name = "threads"
+    parallel = True
+    summary = "the same loops on every core"
+
+
+STRATEGIES = (Loops(), Threads())

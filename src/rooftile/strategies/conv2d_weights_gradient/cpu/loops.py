@@ -108,4 +108,12 @@ class Loops(ArrayStrategy):
         return ArrayKernel(kernel if p.activation == "none" else of_all_behind, p.maps, sizes)
 
 
-STRATEGY = Loops()
+class Threads(Loops):
+    """Takes every problem."""
+
+    name = "threads"
+    parallel = True
+    summary = "the same loops on every core"
+
+
+STRATEGIES = (Loops(), Threads())

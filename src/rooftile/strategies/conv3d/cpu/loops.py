@@ -1,11 +1,77 @@
-"""`loops`: the textbook's loops over outputs, channels and mask, on one thread.
+"""`loops`: the textbook's loops over outputs, channels and mask.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 7.1.
 """
 
 from __future__ import annotations
 
-from rooftile.strategies.conv3d.cpu._textbook import Textbook
+import numpy as np
+
+from rooftile.devices.cpu.native import native
+from rooftile.ops.conv3d import Conv3d
+from rooftile.ops.features import features
+from rooftile.ops.volumes import before
+from rooftile.strategies import ArrayKernel, ArrayStrategy
+
+
+@native
+def one_output(x, weights, sizes, n, m, z, i, j):  # type: ignore[no-untyped-def]
+    """The sum at one position, over channels and mask.
+
+    Ghost cells take part as zeros: an infinite tap on one gives NaN, as in the reference.
+    """
+    channels, depth, height, width = sizes[0], sizes[1], sizes[2], sizes[3]
+    total = np.float32(0.0)
+    for c in range(channels):
+        for d in range(sizes[8]):
+            for p in range(sizes[9]):
+                for q in range(sizes[10]):
+                    tap = weights[
+                        (((m * channels + c) * sizes[8] + d) * sizes[9] + p) * sizes[10] + q
+                    ]
+                    plane, row, column = z + d - sizes[11], i + p - sizes[12], j + q - sizes[13]
+                    if 0 <= plane < depth and 0 <= row < height and 0 <= column < width:
+                        volume = n * channels + c
+                        total += tap * x[((volume * depth + plane) * height + row) * width + column]
+                    else:
+                        total += tap * np.float32(0.0)
+    return total
+
+
+@native
+def kernel(x, weights, out, sizes, begin, end):  # type: ignore[no-untyped-def]
+    """Units are rows of the result."""
+    maps, planes, rows, columns = sizes[4], sizes[5], sizes[6], sizes[7]
+    for unit in range(begin, end):
+        i, z, volume = unit % rows, unit // rows % planes, unit // (rows * planes)
+        n, m = volume // maps, volume % maps
+        for j in range(columns):
+            out[unit * columns + j] = one_output(x, weights, sizes, n, m, z, i, j)
+
+
+class Textbook(ArrayStrategy):
+    """Takes every problem."""
+
+    operation = "conv3d"
+    takes = features("boundary:valid form:batch")
+
+    def kernel(self, problem: Conv3d) -> ArrayKernel:
+        """See `ArrayStrategy.kernel`."""
+        planes, rows, _ = problem.output_size
+        sizes = (
+            problem.channels,
+            *problem.size,
+            problem.maps,
+            *problem.output_size,
+            *problem.mask,
+            *lead(problem),
+        )
+        return ArrayKernel(kernel, problem.batch * problem.maps * planes * rows, sizes)
+
+
+def lead(problem: Conv3d) -> tuple[int, ...]:
+    """How far before an output's own index its first tap lies, along each axis."""
+    return before(problem.mask) if problem.boundary == "zero" else (0, 0, 0)
 
 
 class Loops(Textbook):
@@ -16,4 +82,11 @@ class Loops(Textbook):
     summary = "the textbook's loops over outputs, channels and mask, one thread"
 
 
-STRATEGY = Loops()
+class Threads(Textbook):
+    """Removes idle cores, nothing else."""
+
+    name = "threads"
+    summary = "the same loops, rows of the result shared out over the cores"
+
+
+STRATEGIES = (Loops(), Threads())

@@ -12,7 +12,7 @@ from rooftile.ops.conv3d import Conv3d
 from rooftile.ops.features import features
 from rooftile.strategies import CpuKernel, HostStrategy
 from rooftile.strategies.common.volume_rows import Pattern, VolumeKernel, kernel, units
-from rooftile.strategies.conv3d.cpu._textbook import lead
+from rooftile.strategies.conv3d.cpu.loops import lead
 from rooftile.strategies.cpu_kernel import aligned_copy
 
 

@@ -61,4 +61,12 @@ class Loops(ArrayStrategy):
         return ArrayKernel(function, problem.count, calculates=True)
 
 
-STRATEGY = Loops()
+class Threads(Loops):
+    """Takes every problem."""
+
+    name = "threads"
+    parallel = True
+    summary = "the same loop on every core"
+
+
+STRATEGIES = (Loops(), Threads())

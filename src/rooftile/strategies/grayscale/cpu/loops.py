@@ -32,4 +32,12 @@ class Loops(ArrayStrategy):
         return ArrayKernel(weigh, problem.count, problem.weights)
 
 
-STRATEGY = Loops()
+class Threads(Loops):
+    """Takes every problem."""
+
+    name = "threads"
+    parallel = True
+    summary = "the same loop on every core"
+
+
+STRATEGIES = (Loops(), Threads())

@@ -1,12 +1,43 @@
-"""`loops`: one dot product for each output, on one thread.
+"""`loops`: one dot product for each output.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
 section 3.4, with a bias and an activation.
+
+A unit is one output of one batch item.
 """
 
 from __future__ import annotations
 
-from rooftile.strategies.linear.cpu._textbook import Textbook
+from rooftile.devices.cpu.native import native
+from rooftile.ops import Linear
+from rooftile.ops.features import features
+from rooftile.strategies.common.fused import ACTIVATION_CODES, activate
+from rooftile.strategies.cpu import CpuKernel, CpuStrategy
+
+
+@native
+def kernel(x, weights, bias, out, scratch, sizes, begin, end):  # type: ignore[no-untyped-def]
+    """Multiply and add one input after the other, starting from the bias; then activate."""
+    inputs, outputs, activation = sizes[0], sizes[1], sizes[2]
+    for unit in range(begin, end):
+        n, o = unit // outputs, unit % outputs
+        total = bias[o]
+        for i in range(inputs):
+            total += weights[o * inputs + i] * x[n * inputs + i]
+        out[unit] = activate(total, activation)
+
+
+class Textbook(CpuStrategy):
+    """Takes every problem."""
+
+    operation = "linear"
+    takes = features("activation:*")
+
+    def kernel(self, problem: Linear) -> CpuKernel:
+        """See `CpuStrategy.kernel`."""
+        outputs = problem.outputs
+        sizes = (problem.inputs, outputs, ACTIVATION_CODES[problem.activation])
+        return CpuKernel(kernel, units=lambda images: images * outputs, sizes=sizes)
 
 
 class Loops(Textbook):
@@ -17,4 +48,11 @@ class Loops(Textbook):
     parallel = False
 
 
-STRATEGY = Loops()
+class Threads(Textbook):
+    """The same loops as `loops`; the work is shared by all cores."""
+
+    name = "threads"
+    summary = "the same loops over a pool of threads"
+
+
+STRATEGIES = (Loops(), Threads())

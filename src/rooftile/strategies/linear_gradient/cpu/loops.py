@@ -60,4 +60,12 @@ class Loops(ArrayStrategy):
         return ArrayKernel(each_row, p.images + p.outputs, (p.images, p.inputs, p.outputs, *codes))
 
 
-STRATEGY = Loops()
+class Threads(Loops):
+    """Takes every problem."""
+
+    name = "threads"
+    parallel = True
+    summary = "the same loops on every core"
+
+
+STRATEGIES = (Loops(), Threads())

@@ -112,4 +112,12 @@ class Loops(ArrayStrategy):
         return ArrayKernel(functions.get(problem.loss, squares), problem.rows, sizes)
 
 
-STRATEGY = Loops()
+class Threads(Loops):
+    """Takes every problem."""
+
+    name = "threads"
+    parallel = True
+    summary = "the same loops on every core"
+
+
+STRATEGIES = (Loops(), Threads())

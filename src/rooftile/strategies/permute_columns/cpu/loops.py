@@ -32,4 +32,12 @@ class Loops(ArrayStrategy):
         return ArrayKernel(select, problem.rows, (problem.columns, problem.width))
 
 
-STRATEGY = Loops()
+class Threads(Loops):
+    """Takes every problem."""
+
+    name = "threads"
+    parallel = True
+    summary = "the same loops on every core"
+
+
+STRATEGIES = (Loops(), Threads())

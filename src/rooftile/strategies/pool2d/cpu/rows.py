@@ -18,7 +18,7 @@ from rooftile.ops.features import features
 from rooftile.ops.pooling import PoolKind
 from rooftile.strategies.common.fused import POOL_CODES, larger, norm, pool_row
 from rooftile.strategies.cpu import CpuKernel, CpuStrategy
-from rooftile.strategies.pool2d.cpu._textbook import finish, sizes_of
+from rooftile.strategies.pool2d.cpu.loops import finish, sizes_of
 
 _UNROLL = 16
 """Widest window that is written out."""

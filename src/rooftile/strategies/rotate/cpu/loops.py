@@ -41,4 +41,12 @@ class Loops(ArrayStrategy):
         return ArrayKernel(move, problem.rows * segments, sizes)
 
 
-STRATEGY = Loops()
+class Threads(Loops):
+    """Takes every problem."""
+
+    name = "threads"
+    parallel = True
+    summary = "the same loops on every core"
+
+
+STRATEGIES = (Loops(), Threads())

@@ -80,4 +80,12 @@ class Loops(ArrayStrategy):
         return ArrayKernel(function, problem.batch, sizes)
 
 
-STRATEGY = Loops()
+class Threads(Loops):
+    """Takes every problem."""
+
+    name = "threads"
+    parallel = True
+    summary = "the same loops on every core"
+
+
+STRATEGIES = (Loops(), Threads())

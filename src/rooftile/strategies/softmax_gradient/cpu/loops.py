@@ -37,4 +37,12 @@ class Loops(ArrayStrategy):
         return ArrayKernel(each_row, problem.batch, (problem.classes,))
 
 
-STRATEGY = Loops()
+class Threads(Loops):
+    """Takes every problem."""
+
+    name = "threads"
+    parallel = True
+    summary = "the same loops on every core"
+
+
+STRATEGIES = (Loops(), Threads())

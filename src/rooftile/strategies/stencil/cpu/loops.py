@@ -1,8 +1,83 @@
-"""`loops`: cells, and the points of each, one after the other, on one thread."""
+"""`loops`: cells, and the points of each, one after the other."""
 
 from __future__ import annotations
 
-from rooftile.strategies.stencil.cpu._textbook import Textbook
+import numpy as np
+
+from rooftile.devices import cpu
+from rooftile.devices.cpu.native import Native, native
+from rooftile.ops import AnyArray, Float32
+from rooftile.ops.features import features
+from rooftile.ops.stencil import Stencil
+from rooftile.strategies import HostStrategy
+from rooftile.strategies.stencil.cpu._steps import Step, Steps, between_steps, lead
+
+_DTYPES = ("float32", "float32", "int64", "float32")
+
+
+@native
+def kernel(x, coefficients, offsets, out, sizes, begin, end):  # type: ignore[no-untyped-def]
+    """Units are rows of the result; ``offsets`` are planes, rows and columns of each point.
+
+    Ghost cells take part as zeros: an infinite coefficient on one gives NaN, as in the reference.
+    """
+    depth, height, width = sizes[0], sizes[1], sizes[2]
+    rows, columns = sizes[4], sizes[5]
+    for unit in range(begin, end):
+        for column in range(columns):
+            total = np.float32(0.0)
+            for k in range(coefficients.size):
+                z = unit // rows + offsets[3 * k]
+                i = unit % rows + offsets[3 * k + 1]
+                j = column + offsets[3 * k + 2]
+                cell = np.float32(0.0)
+                if 0 <= z < depth and 0 <= i < height and 0 <= j < width:
+                    cell = x[(z * height + i) * width + j]
+                total += coefficients[k] * cell
+            out[unit * columns + column] = total
+
+
+class Textbook(HostStrategy):
+    """Takes every problem."""
+
+    operation = "stencil"
+    takes = features("boundary:valid")
+
+    def units(self, problem: Stencil) -> int:
+        """Rows of the last step."""
+        planes, rows, _ = problem.output_size
+        return planes * rows
+
+    def native(self, problem: Stencil) -> tuple[Native, tuple[str, ...], bool]:
+        """See `HostStrategy.native`."""
+        return kernel, _DTYPES, False
+
+    def round_trips(self, problem: Stencil) -> dict[str, int]:
+        """See `HostStrategy.round_trips`."""
+        return between_steps(problem)
+
+    def prepare(self, problem: Stencil, parameters: tuple[AnyArray, ...], threads: int) -> Steps:
+        """See `HostStrategy.prepare`."""
+        run = cpu.Spread(kernel, _DTYPES)
+        count = threads if self.parallel else 1
+
+        def make(one: Stencil, coefficients: Float32) -> Step:
+            size = one.output_size
+            offsets = first_offsets(one)
+            sizes = np.array((*one.size, *size), np.int64)
+
+            def step(x: Float32, out: Float32) -> None:
+                run((x, coefficients, offsets, out), sizes, size[0] * size[1], count)
+
+            return step
+
+        return Steps(problem, parameters[0], make)
+
+
+def first_offsets(problem: Stencil) -> AnyArray:
+    """Where each point lies, seen from the cell with the result's index: int64[points, 3], flat."""
+    places: AnyArray = np.array(problem.places, np.int64) - np.array(lead(problem))
+    return places.ravel()
 
 
 class Loops(Textbook):
@@ -13,4 +88,11 @@ class Loops(Textbook):
     summary = "cells, and the points of each, one after the other, one thread"
 
 
-STRATEGY = Loops()
+class Threads(Textbook):
+    """Removes idle cores, nothing else."""
+
+    name = "threads"
+    summary = "the same loops, rows of the result shared out over the cores"
+
+
+STRATEGIES = (Loops(), Threads())

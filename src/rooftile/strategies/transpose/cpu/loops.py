@@ -40,4 +40,12 @@ class Loops(ArrayStrategy):
         return ArrayKernel(move, problem.count // shape[-1], (*shape[1:], *strides))
 
 
-STRATEGY = Loops()
+class Threads(Loops):
+    """Takes every permutation of up to four axes."""
+
+    name = "threads"
+    parallel = True
+    summary = "the same loops on every core"
+
+
+STRATEGIES = (Loops(), Threads())

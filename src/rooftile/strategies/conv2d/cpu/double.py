@@ -7,7 +7,7 @@ from rooftile.ops.features import features
 from rooftile.strategies import ArrayKernel
 from rooftile.strategies.common import double
 from rooftile.strategies.common.fused import ACTIVATION_CODES
-from rooftile.strategies.conv2d.cpu._textbook import Textbook, pool_codes
+from rooftile.strategies.conv2d.cpu.loops import Textbook, pool_codes
 from rooftile.strategies.conv2d.ends import BOUNDARY_CODES
 
 

@@ -6,7 +6,7 @@ from rooftile.ops.conv3d import Conv3d
 from rooftile.ops.features import features
 from rooftile.strategies import ArrayKernel
 from rooftile.strategies.common import double
-from rooftile.strategies.conv3d.cpu._textbook import lead
+from rooftile.strategies.conv3d.cpu.loops import lead
 
 
 class Double(double.Double):

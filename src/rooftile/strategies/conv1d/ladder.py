@@ -10,7 +10,7 @@ LADDER = {
 """Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {
-    "cpu": ("vectors", "threads", "loops", "double"),
+    "cpu": ("double", "vectors", "threads", "loops"),
     "gpu": ("coarsened", "constant", "naive"),
 }
 """The fastest first; each says itself which problems it takes, and which it pays for."""

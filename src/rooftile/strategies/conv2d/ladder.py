@@ -22,8 +22,8 @@ LADDER = {
 
 PREFERENCE = {
     "cpu": (
-        "winograd", "fft", "pointwise", "map_vectors", "register_tile", "unrolled", "im2col_fused",
-        "im2col", "threads", "loops", "double",
+        "double", "winograd", "fft", "pointwise", "map_vectors", "register_tile", "unrolled",
+        "im2col_fused", "im2col", "threads", "loops",
     ),
     "gpu": (
         "pool_folded_wgmma_fp16", "pool_folded_fp16", "pool_folded_wgmma_bf16", "pool_folded_bf16",

@@ -7,7 +7,7 @@ LADDER = {
 """Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {
-    "cpu": ("vectors", "threads", "loops", "double"),
+    "cpu": ("double", "vectors", "threads", "loops"),
     "gpu": ("march", "coarsened", "prism", "constant", "naive"),
 }
 """The fastest first; the CPU's by measurements, the GPU's by what each moves and multiplies."""

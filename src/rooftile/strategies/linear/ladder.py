@@ -10,7 +10,7 @@ LADDER = {
 """Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {
-    "cpu": ("blocked", "blas", "threads", "loops", "double"),
+    "cpu": ("double", "blocked", "blas", "threads", "loops"),
     "gpu": (
         "warpgroups_fp16", "mma_fp16", "warpgroups_bf16", "mma_bf16", "warpgroups_tf32", "mma_tf32",
         "warpgroups_ieee", "mma_ieee", "warp_rows", "register_tile", "tiled", "naive",

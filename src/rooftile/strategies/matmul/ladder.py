@@ -14,7 +14,7 @@ LADDER = {
 """Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {
-    "cpu": ("vectors", "blocked", "blas", "orders", "loops", "double"),
+    "cpu": ("double", "vectors", "blocked", "blas", "orders", "loops"),
     "gpu": (
         "few_rows_fp16", "few_rows_bf16", "own_terms_tf32", "bulk_tf32", "few_rows",
         "own_terms_fp16", "bulk_fp16", "warpgroups_fp16", "mma_fp16",

@@ -7,7 +7,7 @@ LADDER = {
 """Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {
-    "cpu": ("vectors", "loops", "double"),
+    "cpu": ("double", "vectors", "loops"),
     "gpu": ("warp_rows", "strips", "shared_x", "row_threads"),
 }
 """The fastest first; each says itself which problems it pays for."""

@@ -6,5 +6,5 @@ LADDER = {
 }
 """Every strategy, in the order in which a reader should meet them."""
 
-PREFERENCE = {"cpu": ("vectors", "loops", "double"), "gpu": ("coarsened", "shared", "naive")}
+PREFERENCE = {"cpu": ("double", "vectors", "loops"), "gpu": ("coarsened", "shared", "naive")}
 """The fastest first; each says itself which problems it takes, and which it pays for."""

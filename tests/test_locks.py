@@ -8,7 +8,7 @@ import threading
 import numpy as np
 
 import rooftile
-from rooftile import _locks
+from rooftile import _blas, _locks
 
 
 def _forked(holding, do) -> int:
@@ -38,6 +38,11 @@ def test_a_childs_locks_are_free():
     # An ordinary one stays taken, for ever.
     other = threading.Lock()
     assert _forked(other, lambda: not other.acquire(timeout=0.01)) == 0
+
+
+def test_a_child_multiplies_while_another_thread_was_multiplying():
+    # Not by a thread of its own, which may be given the number of the thread that had the lock.
+    assert _forked(_blas._turn, lambda: _blas._turn.acquire(timeout=2)) == 0
 
 
 def test_a_child_calls_what_another_thread_was_calling():

@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_turn = threading.RLock()
+from rooftile._locks import recursive_lock
+
+_turn = recursive_lock()
 """Held while BLAS is serial: the number of its threads is one for the whole process."""
 
 

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import math
+import sys
+import threading
 import warnings
 from types import SimpleNamespace
 
@@ -45,6 +47,36 @@ def test_garbage_among_binaries_is_built_anew(kind, opencl_device, monkeypatch, 
     for _ in range(2):
         assert _built(opencl_device, tmp_path) == paths
     assert capfd.readouterr() == ("", "")
+
+
+def test_threads_that_launch_the_same_kernel_have_arguments_of_their_own(opencl_device):
+    text = """__kernel void fill(__global float* out, int value, int other) {
+        out[get_global_id(0)] = value + other;
+    }"""
+    program = opencl_device.compile(text, {})
+    launch = Launch("fill", (16, 1, 1), (16, 1, 1))
+    start, wrong = threading.Barrier(4), []
+
+    def work(number):
+        memory, out = opencl_device.allocate(4 * 256), np.empty(256, np.float32)
+        start.wait()
+        for k in range(200):
+            program.launch(launch, memory, np.int32(1000 * number), np.int32(k))
+            opencl_device.copy_out(memory, out)
+            if not (out == 1000 * number + k).all():
+                wrong.append((number, k))
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert not wrong
 
 
 def test_a_plain_text_is_kept_nowhere_and_has_no_prelude(opencl_device, monkeypatch, tmp_path):

@@ -8,6 +8,7 @@ from rooftile.devices.cuda.device import CudaDevice
 from rooftile.devices.cuda.driver import kept_context
 from rooftile.devices.cuda.library import answer, call
 from rooftile.devices.cuda.waking import waking
+from rooftile.devices.first_use import once
 from rooftile.errors import DeviceMissing, InputError
 
 
@@ -43,15 +44,17 @@ def lent_device(index: int = 0) -> CudaDevice:
 
     Raises `DeviceMissing`, `InputError`.
     """
+    # Most calls ask, and a GPU that is open is found without a look at the thread's context.
     if (device := _opened.get(index)) is None:
         with kept_context():
-            device = _opened.setdefault(index, _open(index))
+            device = _opened[index] = _open(index)
     return device
 
 
 _opened: dict[int, CudaDevice] = {}
 
 
+@once
 def _open(index: int) -> CudaDevice:
     waking(index).join()
     numbers = find()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
@@ -210,7 +209,7 @@ class OpenclDevice(Described):
 
     def turns(self) -> contextlib.AbstractContextManager[object]:
         """See `GpuDevice.turns`: there is one queue."""
-        return threading.Lock()
+        return lock()
 
     def branch(self) -> OneQueue:
         """See `GpuDevice.branch`: there is one queue."""

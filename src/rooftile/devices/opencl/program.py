@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rooftile._locks import lock
 from rooftile.devices.gpu import Argument, Launch, Resources, check_launch
 from rooftile.errors import UnsupportedProblem
 
@@ -21,6 +22,8 @@ class OpenclProgram:
         self._kernels: dict[tuple[str, tuple[int, ...]], Any] = {}
         """Kernels by name, and by the block where they are built for one."""
         self._most: dict[str, int] = {}
+        self._turn = lock()
+        """Held from a kernel's first argument to its start: a kernel has one set of arguments."""
 
     def set_constant(self, name: str, values: NDArray[np.float32]) -> None:
         """See `Program.set_constant`."""
@@ -38,14 +41,15 @@ class OpenclProgram:
     def launch(self, launch: Launch, *arguments: Argument) -> None:
         """See `Program.launch`."""
         check_launch(launch, self._device.description)
-        kernel = self._kernel_for(launch)
+        cl = self._device._cl
         given = [*arguments, *(self._constants[name] for name in launch.constants)]
         if launch.shared_bytes:
-            given.append(self._device._cl.LocalMemory(launch.shared_bytes))
-        kernel.set_args(*given)
-        cl = self._device._cl
+            given.append(cl.LocalMemory(launch.shared_bytes))
         try:
-            self._device.enqueue(kernel, launch)
+            with self._turn:
+                kernel = self._kernel_for(launch)
+                kernel.set_args(*given)
+                self._device.enqueue(kernel, launch)
         except cl.Error as error:
             if error.code != cl.status_code.INVALID_WORK_GROUP_SIZE:
                 raise

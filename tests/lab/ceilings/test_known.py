@@ -19,12 +19,12 @@ def test_the_cpus_roof_is_that_of_all_cores_and_trusted_where_nothing_disturbed_
     assert here.trusted is undisturbed
 
 
-def test_a_device_that_is_no_gpu_has_no_roof(opencl_device, monkeypatch):
+def test_a_device_that_is_no_gpu_has_the_processors_roof(opencl_device, known_roof, monkeypatch):
     measured = []
     monkeypatch.setattr(known, "gpu_ceilings", lambda *_, **__: measured.append(1) or "roof")
     here = known.known_roof(opencl_device)
     gpu = opencl_device.description.gpu
     assert here.description == opencl_device.description
-    assert (here.roof, here.trusted, len(measured)) == (
-        ("roof", True, 1) if gpu else (None, False, 0)
+    assert (here.roof, here.ceilings, here.trusted, len(measured)) == (
+        ("roof", "roof", True, 1) if gpu else (known_roof.all_cores, known_roof, False, 0)
     )

@@ -14,6 +14,7 @@ from copy import copy
 from typing import Any, ClassVar
 
 import pytest
+from caught import check_caught
 from compiling import check_compiles
 from hypothesis import HealthCheck, Phase, settings
 
@@ -22,6 +23,7 @@ from rooftile.lab.judge.verify import computing, verify
 from rooftile.ops import Problem
 from rooftile.strategies import ladder, strategy
 from rooftile.strategies.gpu import GpuStrategy
+from rooftile.strategies.machine import Machine
 
 few = settings(
     max_examples=10,
@@ -50,6 +52,11 @@ def changed(operation: str, name: str, before: str, after: str, count: int = -1)
 
 NOT_HERE = "this processor has no AVX-512"
 """Why a rung of the CPU takes nothing on a processor without its instructions."""
+
+
+def on(rung: GpuStrategy, device: Any) -> GpuStrategy:
+    """A rung with a device's limits, of which shared memory may be less than its text's default."""
+    return rung.on(Machine.of(device.description))
 
 
 def taken(rung: Any, problems: Sequence[Problem]) -> list[Problem]:
@@ -130,14 +137,14 @@ class EveryRung:
             reason := gpu_rung.why_not_on(device.description.architecture)
         ):
             pytest.skip(reason)
-        problems = taken(gpu_rung, self.problems)
+        problems = taken(on(gpu_rung, device), self.problems)
         # OpenCL has the last one in the next test.
         for problem in problems[:-1] if device.kind == "opencl" else problems:
             found = verify(problem, gpu_rung, device=device, hard=True, neighbours=False)
             assert found.passed, (problem, found)
 
     def test_right_as_opencls_drivers_optimise(self, opencl_rung, opencl_device, optimised):
-        problem = taken(opencl_rung, self.problems)[-1]
+        problem = taken(on(opencl_rung, opencl_device), self.problems)[-1]
         found = verify(problem, opencl_rung, device=opencl_device, hard=True, neighbours=False)
         assert found.passed, (problem, found)
 
@@ -147,11 +154,12 @@ class EveryRung:
             assert found.passed, (problem, found)
 
     def test_neighbours_are_judged_too_on_opencl(self, opencl_rung, opencl_device):
-        for problem in taken(opencl_rung, self.near):
+        for problem in taken(on(opencl_rung, opencl_device), self.near):
             found = verify(problem, opencl_rung, device=opencl_device)
             assert found.passed, (problem, found)
 
     def test_first_and_last_values_of_tunables(self, opencl_rung, opencl_device):
+        opencl_rung = on(opencl_rung, opencl_device)
         problems = taken(opencl_rung, self.configured or self.problems)
         for problem in problems if self.configured else problems[-1:]:
             exam = Exam(problem)
@@ -162,9 +170,9 @@ class EveryRung:
                 found = exam.examine(computing(bound), bound.errors, repeatable=repeatable)
                 assert found.passed, (problem, config, found)
 
-    def test_wrong_texts_are_caught(self, change, opencl_device):
+    def test_wrong_texts_are_caught(self, change, opencl_device, tmp_path):
         wrong = changed(self.problems[0].operation, *change)
-        assert not verify(self.wrong.problem, wrong, device=opencl_device).passed
+        check_caught(wrong, self.wrong.problem, opencl_device, tmp_path)
 
     def test_compiles_without_spills(self, gpu_rung):
         check_compiles(gpu_rung, self.compiled or self.problems)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from caught import check_caught
 
 from rooftile.errors import CompileFailure
 from rooftile.lab.judge.verify import verify
@@ -10,19 +11,13 @@ from rooftile.lab.reproduce.code_errors import CODE_ERRORS
 
 
 @pytest.mark.parametrize("error", CODE_ERRORS, ids=lambda error: error.name)
-def test_it_is_caught(error, opencl_device):
-    def judged():
-        config = error.config or None
-        return verify(
-            error.problem, error.wrong("opencl"), device=opencl_device, config=config,
-            neighbours=False,
-        )  # fmt: skip
-
+def test_it_is_caught(error, opencl_device, tmp_path):
+    wrong, config = error.wrong("opencl"), error.config or None
     if error.compiles:
-        assert not judged().passed
+        check_caught(wrong, error.problem, opencl_device, tmp_path, config=config, neighbours=False)
     else:
         with pytest.raises(CompileFailure):
-            judged()
+            verify(error.problem, wrong, device=opencl_device, config=config, neighbours=False)
 
 
 def test_each_has_a_name_and_a_place():

@@ -8,6 +8,7 @@ import sys
 
 import llvmlite.binding as llvm
 import pytest
+from caught import check_caught
 from compiling import MEASURED, compiled
 from every_rung import EveryRung, Wrong, changed
 from filter_checks import (
@@ -146,10 +147,9 @@ def test_quads_that_lie_side_by_side_are_caught(opencl_device):
 
 
 @pytest.mark.parametrize("name", ["tile_three_loads", "tile_two_loads", "tile_input", "tile_core"])
-def test_a_missing_barrier_is_caught(name, opencl_device):
-    """PoCL runs a thread from barrier to barrier before the next one."""
+def test_a_missing_barrier_is_caught(name, opencl_device, tmp_path):
     wrong = changed("conv1d", name, "__syncthreads();", "", 1)
-    assert not verify(Conv1d(3001, 21), wrong, device=opencl_device).passed
+    check_caught(wrong, Conv1d(3001, 21), opencl_device, tmp_path, small=Conv1d(301, 21))
 
 
 def test_interior_outputs_are_told_from_those_at_the_ends(opencl_device):

@@ -6,6 +6,7 @@ from copy import copy
 
 import numpy as np
 import pytest
+from every_rung import on
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -40,7 +41,7 @@ def test_right_on_the_cpu(problem):
 @pytest.mark.parametrize("problem", PROBLEMS, ids=str)
 def test_right_on_a_gpu(problem, device):
     for rung in GPU:
-        if rung.why_not(problem) is None:
+        if on(rung, device).why_not(problem) is None:
             verify(problem, rung, device=device, hard=True, neighbours=False).raise_if_wrong()
 
 

@@ -6,6 +6,7 @@ from copy import copy
 
 import numpy as np
 import pytest
+from caught import check_caught
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from labs import cases_of
@@ -99,9 +100,9 @@ def changed(name, before, after):
         ("partial[thread + stride]", "partial[thread + 1]"),
     ],
 )
-def test_wrong_texts_are_caught(before, after, opencl_device):
+def test_wrong_texts_are_caught(before, after, opencl_device, tmp_path):
     wrong = changed("tree", before, after)
-    assert not verify(Reduce((5, 768), -1), wrong, device=opencl_device).passed
+    check_caught(wrong, Reduce((5, 768), -1), opencl_device, tmp_path)
 
 
 def test_what_is_left_behind_the_vectors_is_caught(opencl_device):

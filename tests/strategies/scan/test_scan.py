@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from caught import check_caught
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from labs import cases_of
@@ -205,14 +206,14 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_wrong_texts_are_caught(name, opencl_device):
+def test_wrong_texts_are_caught(name, opencl_device, tmp_path):
     rung, before, after = WRONG[name]
     wrong = copy(strategy("scan", rung, "opencl"))
     text = wrong.whole_text
     assert before in text
     wrong.__dict__["text"] = text.replace(before, after)
     problem = Scan((2000, 8), 0) if rung == "columns" else Scan((3, 5001))
-    assert not verify(problem, wrong, device=opencl_device, neighbours=False).passed
+    check_caught(wrong, problem, opencl_device, tmp_path, neighbours=False)
 
 
 def test_waves_are_launched_as_a_whole():

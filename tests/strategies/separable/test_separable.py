@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from caught import check_caught
 from compiling import MEASURED, compiled
 from every_rung import EveryRung, Wrong, changed
 from filter_checks import (
@@ -121,10 +122,10 @@ def test_nothing_computes_on_memory_that_nobody_wrote(rung):
 
 
 @pytest.mark.parametrize("name", ["shared", "coarsened"])
-def test_a_missing_barrier_is_caught(name, opencl_device):
-    """A CPU's OpenCL runs a thread from barrier to barrier before the next one."""
+def test_a_missing_barrier_is_caught(name, opencl_device, tmp_path):
     wrong = changed("separable", name, "__syncthreads();", "", 1)
-    assert not verify(Separable(150, 300, (21, 9)), wrong, device=opencl_device).passed
+    large, small = Separable(150, 300, (21, 9)), Separable(40, 70, (21, 9))
+    check_caught(wrong, large, opencl_device, tmp_path, small=small)
 
 
 def test_what_each_rung_refuses():

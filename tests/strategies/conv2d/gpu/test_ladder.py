@@ -1,4 +1,4 @@
-"""Every GPU rung of conv2d, its very text, on each device: PoCL on a CPU, and a GPU both ways."""
+"""Every GPU rung of conv2d, its very text, on each device: OpenCL on a CPU, and a GPU both ways."""
 
 import pytest
 from hypothesis import given, settings

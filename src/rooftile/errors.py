@@ -7,7 +7,7 @@ to do instead.  A wrong result is never returned in place of an error.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 
@@ -104,3 +104,24 @@ class OutOfMemory(RooftileError, MemoryError):
         super().__init__(
             f"out of memory: {what} needs {asked / 2**20:.0f} MiB, {free / 2**20:.0f} MiB are free"
         )
+
+
+def check_word(argument: str, value: object, among: Iterable[str]) -> None:
+    """Raise `InputError` unless a value is one of some words; anything else may be given."""
+    words = list(among)
+    if not isinstance(value, str) or value not in words:
+        raise InputError(argument, _shown(value), f"one of {words}")
+
+
+def check_flag(argument: str, value: object) -> None:
+    """Raise `InputError` unless a value is True or False, of Python or NumPy, or 1 or 0."""
+    if type(value).__name__ not in ("bool", "bool_") and not (
+        isinstance(value, int) and value in (0, 1)
+    ):
+        raise InputError(argument, _shown(value), "True or False")
+
+
+def _shown(value: object) -> str:
+    """How a value is shown in a message: an array by its shape."""
+    shape = getattr(value, "shape", None)
+    return repr(value) if shape is None else f"a {type(value).__name__} of shape {tuple(shape)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from rooftile.devices.select import DeviceName, parse_device
-from rooftile.errors import InputError
+from rooftile.errors import InputError, check_flag
 from rooftile.functional._call import remembered, run
 from rooftile.functional.padding import Around, around_images, is_padded
 from rooftile.ops import Conv2d, FusedActivation, Linear, Pool, Pool2d, PoolSpec, Precision
@@ -14,6 +14,7 @@ from rooftile.ops.conv2d import BOUNDARIES
 from rooftile.ops.matmul import Matmul
 from rooftile.ops.matvec import Matvec
 from rooftile.ops.pooling import PoolKind
+from rooftile.ops.precision import check_precision
 from rooftile.ops.problem import pair
 from rooftile.runtime.arguments import Arguments, Array, computed_in
 from rooftile.runtime.choice import decide
@@ -270,6 +271,9 @@ def matmul(
     chapters 3, 5 and 6.
     """
     given = Arguments(a, "a", forms=True, double=True)
+    check_precision(precision)
+    check_flag("transpose_a", transpose_a)
+    check_flag("transpose_b", transpose_b)
     axes_a = "inner, rows" if transpose_a else "rows, inner"
     axes_b = "columns, inner" if transpose_b else "inner, columns"
     left, turned_a = given.take_matrix("a", a, axes_a, bool(transpose_a), empty=True)
@@ -332,6 +336,7 @@ def matvec(
     exercise 2.
     """
     given = Arguments(a, "a", double=True)
+    check_flag("transpose", transpose)
     axes = "columns, rows" if transpose else "rows, columns"
     matrix, turned = given.take_matrix("a", a, axes, bool(transpose), empty=True)
     vector = given.take("x", x, "columns", empty=True)

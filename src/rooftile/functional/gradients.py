@@ -13,6 +13,7 @@ from rooftile.errors import InputError
 from rooftile.functional._call import run, run_several
 from rooftile.functional._integers import taken_places
 from rooftile.ops import FusedActivation, Pool, PoolSpec
+from rooftile.ops.activation import check_fused
 from rooftile.ops.activation_gradient import ActivationGradient
 from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
@@ -110,6 +111,7 @@ def conv2d_weights_gradient(
     given = Arguments(x)
     images = given.take("x", x, "batch, channels, height, width")
     inputs = [images, *_gradients(given, dy, where, pool)]
+    check_fused(activation)
     if (y is None) != (activation == "none"):
         expected = "y and activation, or neither"
         raise InputError("y", "None" if y is None else "an array", expected)
@@ -155,6 +157,7 @@ def conv2d_input_gradient(
     masks = given.take("weights", weights, "maps, channels, mask height, mask width")
     maps, channels, *mask = masks.shape
     height, width = pair("size", size, 1)
+    check_fused(before)
     if (x is None) != (before == "none"):
         expected = "x and before, or neither"
         raise InputError("x", "None" if x is None else "an array", expected)

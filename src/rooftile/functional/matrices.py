@@ -6,11 +6,13 @@ from typing import Any, Literal
 
 from rooftile.analysis.spmv import fastest
 from rooftile.devices.select import DeviceName
+from rooftile.errors import check_word
 from rooftile.functional.sparse_held import Held
 from rooftile.functional.sparse_input import rows_from
 from rooftile.functional.sparse_products import spmm, spmv
 from rooftile.functional.sparse_structure import machine_of
 from rooftile.ops.sparse_layouts import laid_out
+from rooftile.ops.sparse_rows import FORMS
 
 
 class Sparse(Held):
@@ -69,6 +71,8 @@ def sparse(
         held = Sparse(rows.shape, "csr", laid_out(rows, "csr"), rows.entries)
     if format is None and device is None:
         return held
+    if format is not None and not isinstance(format, str):
+        check_word("format", format, (*FORMS, "auto"))
     if format == "auto":
         format = fastest(held.structure, machine_of(device or "cpu"))
     return held.to(format or held.format, device=device)

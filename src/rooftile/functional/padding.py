@@ -15,7 +15,7 @@ import numpy as np
 
 from rooftile.devices import cuda
 from rooftile.devices.cuda import CudaArray
-from rooftile.errors import InputError
+from rooftile.errors import InputError, check_word
 from rooftile.functional._call import remembered, run
 from rooftile.ops.boundary import Boundary
 from rooftile.ops.permute_columns import PermuteColumns
@@ -38,8 +38,7 @@ Widths = tuple[tuple[int, int], ...]
 
 def is_padded(boundary: str, known: Sequence[str], padded: Sequence[str] = PADDED) -> bool:
     """Whether the input is to be extended.  Raises `InputError` for an unknown boundary."""
-    if boundary not in (*known, *padded):
-        raise InputError("boundary", repr(boundary), f"one of {[*known, *padded]}")
+    check_word("boundary", boundary, (*known, *padded))
     return boundary in padded
 
 

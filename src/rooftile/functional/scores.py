@@ -9,7 +9,7 @@ import numpy as np
 
 from rooftile.devices.cuda import CudaArray
 from rooftile.devices.select import DeviceName
-from rooftile.errors import InputError
+from rooftile.errors import InputError, check_word
 from rooftile.functional._call import remembered, run, run_several
 from rooftile.functional._integers import check_ignored, on_the_gpu, on_the_host, taken_labels
 from rooftile.functional.layout import transpose
@@ -122,8 +122,7 @@ def softmax_cross_entropy(
 
     Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 6.2.2.3.
     """
-    if reduction not in ("none", "sum", "mean"):
-        raise InputError("reduction", repr(reduction), "'none', 'sum' or 'mean'")
+    check_word("reduction", reduction, ("none", "sum", "mean"))
     if reduction != "none" and divisor != 1:
         raise InputError("divisor", divisor, f"1: the reduction is {reduction!r}")
     check_ignored(ignore_index)

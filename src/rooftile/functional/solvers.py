@@ -13,7 +13,7 @@ from rooftile.devices import cpu, cuda
 from rooftile.devices.cpu.native import source
 from rooftile.devices.cuda import CudaArray
 from rooftile.devices.select import DeviceName, lent_gpu
-from rooftile.errors import InputError
+from rooftile.errors import InputError, check_word
 from rooftile.functional.conjugate import MOST_DIAGONALS, Conjugate, Diagonals
 from rooftile.functional.matrices import Sparse
 from rooftile.functional.sparse_products import spmv
@@ -247,8 +247,8 @@ def _check(A: Any, tolerance: Any, preconditioner: Any, limit: Any) -> np.dtype[
         raise InputError("A", found, "a square matrix of rooftile.sparse")
     if not number("tolerance", tolerance) > 0:
         raise InputError("tolerance", repr(tolerance), "a number above 0")
-    if preconditioner not in ("jacobi", None):
-        raise InputError("preconditioner", repr(preconditioner), "'jacobi' or None")
+    if preconditioner is not None:
+        check_word("preconditioner", preconditioner, ("jacobi",))
     if limit is not None and (not is_whole(limit) or limit < 0):
         raise InputError("limit", repr(limit), "a whole number of at least 0, or None")
     return np.dtype(np.float64 if A.dtype == np.float64 else np.float32)

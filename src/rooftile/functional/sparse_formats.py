@@ -21,7 +21,10 @@ def identify(matrix: Sparse, values: Any) -> list[str]:
     all padding is not among them.  Raises `InputError` for a matrix that is none of `sparse`.
     """
     _check(matrix)
-    given = np.asarray(values).reshape(-1)
+    try:
+        given = np.asarray(values).reshape(-1)
+    except ValueError as error:
+        raise InputError("values", f"a {type(values).__name__}: {error}", "numbers") from None
     found: list[str] = []
     for form in FORMS:
         if form == "coo":

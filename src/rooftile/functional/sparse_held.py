@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 
 from rooftile.analysis.spmv import Estimate, Structure, described, estimates
-from rooftile.devices.select import DeviceName
-from rooftile.errors import InputError
+from rooftile.devices.select import DeviceName, parse_device
+from rooftile.errors import check_word
 from rooftile.functional.conversion import converted
 from rooftile.functional.device_arrays import DeviceArrays, kept
 from rooftile.functional.sparse_operands import Operands
@@ -112,6 +112,8 @@ class Held:
         padding, `DeviceMissing`, `OutOfMemory`.
         """
         form = _form(format)
+        if device is not None:
+            parse_device(device)
         if form == self.format and form not in ("hybrid", "bsr") and device in (None, "cpu"):
             return self
         check_sizes(width, block)
@@ -231,7 +233,6 @@ class Held:
 
 
 def _form(format: Any) -> Form:
-    if format not in FORMS:
-        raise InputError("format", repr(format), f"one of {list(FORMS)}")
+    check_word("format", format, FORMS)
     form: Form = format
     return form

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from rooftile.errors import InputError
+from rooftile.errors import InputError, check_word
 from rooftile.ops.problem import AnyArray
 from rooftile.ops.sparse_rows import Rows, of_triplets, summed
 from rooftile.ops.spmv import DTYPES
@@ -163,13 +163,19 @@ def _on_host(array: Any) -> Any:
         return array.detach().cpu().numpy()
     if hasattr(array, "get") and hasattr(array, "__cuda_array_interface__"):
         return array.get()
-    return array if isinstance(array, np.ndarray) else np.asarray(array)
+    if isinstance(array, np.ndarray):
+        return array
+    try:
+        return np.asarray(array)
+    except ValueError as error:
+        # Rows of different lengths, or what only looks like an array.
+        raise InputError("matrix", f"a {type(array).__name__}: {error}", "numbers") from None
 
 
 def _values(given: Any, dtype: str | None) -> AnyArray:
     values = _on_host(given)
-    if dtype is not None and dtype not in DTYPES:
-        raise InputError("dtype", repr(dtype), f"one of {list(DTYPES)}")
+    if dtype is not None:
+        check_word("dtype", dtype, DTYPES)
     if values.ndim != 1:
         raise InputError("values", f"{values.ndim} axes", "1: [entries]")
     if values.dtype.kind == "c" or (dtype is None and values.dtype.name not in DTYPES):
@@ -197,7 +203,8 @@ def _index(asked: str | None, shape: tuple[int, int], entries: int) -> str:
     fits = max(*shape, entries) < _REACH
     if asked is None:
         return "int32" if fits else "int64"
-    if asked not in ("int32", "int64") or (asked == "int32" and not fits):
+    check_word("index", asked, ("int32", "int64"))
+    if asked == "int32" and not fits:
         raise InputError("index", repr(asked), "int64, or int32 below 2^31 elements")
     return asked
 

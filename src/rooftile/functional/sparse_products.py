@@ -8,7 +8,7 @@ import numpy as np
 
 from rooftile.devices.cuda import CudaArray
 from rooftile.devices.select import DeviceName
-from rooftile.errors import InputError
+from rooftile.errors import InputError, check_flag
 from rooftile.functional._call import remembered, run
 from rooftile.functional.elementwise import scale
 from rooftile.functional.sparse_held import Held
@@ -100,6 +100,7 @@ def spmm(
 def _matrix(A: Any, transposed: bool) -> Held:
     if not isinstance(A, Held):
         raise InputError("A", f"a {type(A).__name__}", "a matrix of rooftile.sparse")
+    check_flag("transposed", transposed)
     return A.transpose() if transposed else A
 
 

@@ -16,7 +16,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from rooftile.errors import InputError
+from rooftile.errors import InputError, check_word
 
 Array = NDArray[np.floating]
 
@@ -69,8 +69,7 @@ def activation(name: str) -> Activation:
 
 def check_fused(name: str) -> None:
     """Raise `InputError` unless ``name`` is an activation that operations fuse."""
-    if name not in get_args(FusedActivation):
-        raise InputError("activation", repr(name), f"one of {list(get_args(FusedActivation))}")
+    check_word("activation", name, get_args(FusedActivation))
 
 
 def roundings(name: str) -> float:
@@ -84,11 +83,12 @@ def derivative(name: str, y: Array) -> Array:
     Every activation here rises where it is not flat, so the value tells.  Raises `InputError` for
     sign, which has none that anything could be learnt from.
     """
+    found = activation(name)
     if name == "sign":
         raise InputError("activation", "'sign'", "one with a derivative: sign has none")
     if name == "softplus":
         return -np.expm1(-y)
-    return activation(name).derivative(y, y)
+    return found.derivative(y, y)
 
 
 def derivative_terms(name: str, y: Array) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from rooftile.errors import InputError
+from rooftile.errors import check_word
 from rooftile.ops.problem import AnyArray
 
 Boundary = Literal["zero", "replicate", "valid", "interior"]
@@ -26,8 +26,7 @@ BOUNDARIES: tuple[Boundary, ...] = ("zero", "replicate", "valid", "interior")
 
 def check_boundary(boundary: str, among: Sequence[str] = BOUNDARIES) -> None:
     """Raise `InputError` for a boundary that is not one of those."""
-    if boundary not in among:
-        raise InputError("boundary", repr(boundary), f"one of {list(among)}")
+    check_word("boundary", boundary, among)
 
 
 def before(size: int, boundary: Boundary) -> int:

@@ -18,7 +18,7 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
-from rooftile.errors import InputError
+from rooftile.errors import InputError, check_word
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.judgement import Budget, Judgement
 from rooftile.ops.precision import ErrorModel
@@ -49,8 +49,7 @@ class LossGradient(Problem):
 
     def __post_init__(self) -> None:
         check_positive(rows=self.rows, outputs=self.outputs)
-        if self.loss not in get_args(RowLoss):
-            raise InputError("loss", repr(self.loss), f"one of {list(get_args(RowLoss))}")
+        check_word("loss", self.loss, get_args(RowLoss))
         if self.numbers and self.loss not in _SQUARES:
             raise InputError("targets", f"numbers for {self.loss}", "integer labels")
         if self.loss == "sigmoid_cross_entropy" and self.outputs != 1:

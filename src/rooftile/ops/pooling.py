@@ -7,7 +7,7 @@ from typing import Any, Literal, cast, get_args
 
 import numpy as np
 
-from rooftile.errors import InputError
+from rooftile.errors import InputError, check_word
 from rooftile.ops.activation import FusedActivation, activation, check_fused
 from rooftile.ops.fields import LATER
 from rooftile.ops.problem import Float64, pair, pair_from_text
@@ -42,8 +42,7 @@ class Pool:
         cls, kind: str, window: Sizes, stride: Sizes | None = None, activation: str = "none"
     ) -> Pool:
         """Build a pool; ``stride`` defaults to the window.  Raises `InputError`."""
-        if kind not in get_args(PoolKind):
-            raise InputError("pool", repr(kind), f"one of {list(get_args(PoolKind))}")
+        check_word("pool", kind, get_args(PoolKind))
         w = pair("pool window", window, 1)
         s = w if stride is None else pair("pool stride", stride, 1)
         check_fused(activation)

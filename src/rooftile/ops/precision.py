@@ -14,7 +14,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from rooftile.errors import InputError
+from rooftile.errors import check_word
 from rooftile.ops.formats import FLOAT32, FORMATS, format_of
 
 Precision = Literal["ieee", "fast", "tf32", "fp16", "bf16"]
@@ -84,8 +84,7 @@ def rounded(values: NDArray[np.float32], precision: str) -> NDArray[np.float32]:
 
 def check_precision(precision: str) -> None:
     """Raise `InputError` unless ``precision`` is one that rooftile knows."""
-    if precision not in get_args(Precision):
-        raise InputError("precision", repr(precision), f"one of {list(get_args(Precision))}")
+    check_word("precision", precision, get_args(Precision))
 
 
 def admits(asked: str, strategy: str) -> bool:

@@ -232,6 +232,18 @@ def is_whole(value: Any) -> TypeGuard[int]:
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
+REACH = 2**31
+"""Steps, strides and divisors are below it: kernels have integers of 32 bits for them."""
+
+
+def check_reach(**numbers: int) -> None:
+    """Raise `InputError` for the first number that is not an integer from 1 to 2^31 - 1."""
+    check_positive(**numbers)
+    for name, number in numbers.items():
+        if number >= REACH:
+            raise InputError(name, repr(number), "an integer below 2^31")
+
+
 def check_positive(**sizes: int) -> None:
     """Raise `InputError` for the first size that is not an integer of at least one."""
     for name, size in sizes.items():
@@ -266,6 +278,8 @@ def pair(name: str, value: int | tuple[int, int], least: int) -> tuple[int, int]
         or any(not is_whole(v) or v < least for v in both)
     ):
         raise InputError(name, repr(value), f"an integer of at least {least}, or a pair of them")
+    if max(both) >= REACH:
+        raise InputError(name, repr(value), "integers below 2^31")
     return int(both[0]), int(both[1])
 
 

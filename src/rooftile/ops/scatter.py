@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from rooftile.errors import InputError
+from rooftile.errors import check_word
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.judgement import Budget, Exact, Judgement, Properties
 from rooftile.ops.precision import ErrorModel
@@ -78,8 +78,7 @@ class Scatter(Problem):
             ("dtype", DTYPES),
             ("index", ("int32", "int64")),
         ):
-            if getattr(self, name) not in allowed:
-                raise InputError(name, getattr(self, name), f"one of {list(allowed)}")
+            check_word(name, getattr(self, name), allowed)
 
     @property
     def has_values(self) -> bool:

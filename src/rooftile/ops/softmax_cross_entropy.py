@@ -24,7 +24,15 @@ from rooftile.ops.features import SIZE
 from rooftile.ops.fields import LATER
 from rooftile.ops.judgement import Budget, Judgement
 from rooftile.ops.precision import ErrorModel
-from rooftile.ops.problem import AnyArray, Array, Float32, Float64, Problem, check_positive
+from rooftile.ops.problem import (
+    AnyArray,
+    Array,
+    Float32,
+    Float64,
+    Problem,
+    check_positive,
+    check_reach,
+)
 
 IGNORED = -100
 """The label that is ignored unless another one is chosen, as in PyTorch."""
@@ -49,7 +57,8 @@ class SoftmaxCrossEntropy(Problem):
     ignored: int = field(default=IGNORED, metadata=LATER)
 
     def __post_init__(self) -> None:
-        check_positive(batch=self.batch, classes=self.classes, divisor=self.divisor)
+        check_positive(batch=self.batch, classes=self.classes)
+        check_reach(divisor=self.divisor)
 
     @cached_property
     def arrays(self) -> tuple[Array, ...]:

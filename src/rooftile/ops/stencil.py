@@ -23,7 +23,15 @@ import numpy as np
 from rooftile.errors import InputError
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.features import SIZE
-from rooftile.ops.problem import AnyArray, Array, Float32, Float64, Problem, check_positive
+from rooftile.ops.problem import (
+    AnyArray,
+    Array,
+    Float32,
+    Float64,
+    Problem,
+    check_positive,
+    check_reach,
+)
 from rooftile.ops.volumes import (
     Boundary,
     Size3,
@@ -72,7 +80,7 @@ class Stencil(Problem):
             raise InputError(
                 "coefficients", f"{self.points} numbers", f"one of {possible} in {self.rank}D"
             )
-        check_positive(steps=self.steps)
+        check_reach(steps=self.steps)
         check_boundary(self.boundary)
         if min(self.output_shape) < 1:
             lost = 2 * self.radius * self.steps

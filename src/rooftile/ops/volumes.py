@@ -75,7 +75,7 @@ class VolumeProblem(Protocol):
 
 def check_boundary(boundary: str) -> None:
     """Raise `InputError` for a boundary that is not one of `Boundary`."""
-    if boundary not in get_args(Boundary):
+    if not isinstance(boundary, str) or boundary not in get_args(Boundary):
         raise InputError("boundary", repr(boundary), f"one of {list(get_args(Boundary))}")
 
 

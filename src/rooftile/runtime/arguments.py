@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar, get_args
 
 import numpy as np
 
 from rooftile.devices import cpu
 from rooftile.devices.cuda import CudaArray
 from rooftile.devices.select import parse_device
-from rooftile.errors import InputError
-from rooftile.ops import AnyArray
+from rooftile.errors import InputError, check_word
+from rooftile.ops import AnyArray, Precision
 from rooftile.ops.problem import Array as ArrayOf
 from rooftile.ops.problem import numpy_dtype
 from rooftile.runtime import layouts
@@ -60,10 +60,12 @@ class Arguments(Generic[Array]):
     def device(self, asked: str | None) -> str:
         """Where the call runs: where the caller asks, else where x is.  Raises `InputError`."""
         if self.gpu is None:
+            if asked is not None and not isinstance(asked, str):
+                parse_device(asked)
             return "cpu" if asked is None else asked
         own = f"cuda:{self.gpu}"
         # Without a number `cuda` is the GPU that the arrays are on.
-        if asked not in (None, "cuda") and parse_device(asked) != ("cuda", self.gpu):
+        if asked is not None and asked != "cuda" and parse_device(asked) != ("cuda", self.gpu):
             raise InputError("device", repr(asked), f"None or {own!r}, where {self.first} is")
         return own
 
@@ -75,6 +77,7 @@ class Arguments(Generic[Array]):
         """
         if self.dtype == "float32":
             return asked
+        check_word("precision", asked, get_args(Precision))
         if self.dtype == "float64":
             if asked != "ieee":
                 raise InputError("precision", repr(asked), f"'ieee': {self.first} is float64")

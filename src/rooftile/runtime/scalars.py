@@ -17,7 +17,12 @@ def number(name: str, value: Any) -> float:
     """A real number of Python or NumPy.  Raises `InputError` naming the argument."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise InputError(name, repr(value), "a number")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        raise InputError(
+            name, f"an integer of {int(value).bit_length()} bits", "a number"
+        ) from None
 
 
 def beside(given: Arguments[Any], x: Taken, value: float, dtype: str) -> Taken:

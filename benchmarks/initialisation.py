@@ -163,13 +163,13 @@ TASKS = (
         "table, three classes, eight layers of 64",
         Network(connected((64,) * 8, 3, "relu"), 20),
         lambda: rows("classes"),
-        {"epochs": 15, **SGD},
+        {"epochs": 30, **SGD},
     ),
     Task(
         "table, parity of two signs by one sigmoid, Adam",
         Network(connected((64, 32), 1, "tanh", "sigmoid"), 20),
         lambda: rows("parity"),
-        {"epochs": 30},
+        {"epochs": 100},
     ),
     Task(
         "table, two numbers by squared error",

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
+import resource
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+import rooftile
 from rooftile._files import keep, write_atomically
 
 
@@ -41,3 +47,73 @@ def test_a_file_is_as_readable_as_any_new_one(tmp_path):
     keep(written, b"")
     other.touch()
     assert written.stat().st_mode == other.stat().st_mode
+
+
+@contextlib.contextmanager
+def little_room(nbytes):
+    """No file can become larger than this, as on a full disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (nbytes, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def network(maps):
+    layer = rooftile.nn.ConvLayer("conv", maps, 3)
+    return rooftile.nn.Network("small", (1, 9, 9), (layer,)).initialise(0)
+
+
+WRITERS = {
+    "weights": lambda path, size: network(maps=size).save(path),
+    "a file": lambda path, size: write_atomically(path, bytes(9000 * size)),
+}
+
+
+@pytest.mark.parametrize("write", WRITERS.values(), ids=WRITERS)
+def test_a_full_disk_names_the_file_and_leaves_the_old_one(write, tmp_path):
+    path = tmp_path / "written"
+    write(path, 1)
+    before = path.read_bytes()
+    with little_room(100), pytest.raises(OSError, match="File too large") as raised:
+        write(path, 50)
+    assert (raised.value.errno, raised.value.filename) == (errno.EFBIG, str(path))
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_devices_and_pipes_are_written_to():
+    with pytest.raises(OSError, match="No space left on device") as raised:
+        write_atomically(Path("/dev/full"), b"one")
+    assert raised.value.filename == "/dev/full"
+    write_atomically(Path("/dev/null"), b"one")
+    assert not Path("/dev/null").is_file()
+    reader, writer = os.pipe()
+    write_atomically(Path(f"/dev/fd/{writer}"), b"one")
+    assert os.read(reader, 9) == b"one"
+    os.close(reader)
+    os.close(writer)
+
+
+def test_a_link_stays_and_so_do_permissions(tmp_path):
+    path, link = tmp_path / "file", tmp_path / "link"
+    path.write_bytes(b"old")
+    path.chmod(0o640)
+    link.symlink_to(path)
+    write_atomically(link, b"new")
+    assert link.is_symlink()
+    assert path.read_bytes() == b"new"
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_standard_output_without_room_is_one_message():
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "rooftile", "list", "models", "--json"],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        "rooftile: [Errno 28] No space left on device: 'standard output'"
+    ]

@@ -3,17 +3,42 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
+import stat
 from pathlib import Path
 
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Replace a file in one step: whoever reads it sees the old one or the whole new one.
 
-    Its directory is made where it is missing.
+    Its directory is made where it is missing.  A link stays, and the file that it leads to is
+    replaced; a pipe or a device is written to.  Raises `OSError` with the file's name and the
+    cause, a full disk for example; what was there is then as it was.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        if path.exists() and not path.is_file():
+            with path.open("wb") as device:
+                device.write(content)
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _replace(path.resolve(), content)
+    except OSError as error:
+        if error.errno is None:
+            raise
+        # What fails while it writes names no file, or the draft.
+        raise OSError(
+            error.errno, f"{error.strerror}, so nothing was written", str(path)
+        ) from error
+
+
+def is_full(error: BaseException) -> bool:
+    """Whether a disk, a quota or a limit of the process left no room for what was written."""
+    return getattr(error, "errno", None) in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
+
+
+def _replace(path: Path, content: bytes) -> None:
     draft = path.with_name(f"{path.name}.{os.urandom(16).hex()}")
     try:
         # As readable as any new file, which one of `tempfile` is not.
@@ -21,6 +46,8 @@ def write_atomically(path: Path, content: bytes) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
+        if path.exists():
+            draft.chmod(stat.S_IMODE(path.stat().st_mode))
         draft.replace(path)
     except BaseException:
         draft.unlink(missing_ok=True)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 import rooftile
 from rooftile.cli import _main, _options, _output, main
 from rooftile.cli._help import COMMANDS, GROUPS
+from rooftile.lab.history import store as lab
 from rooftile.ops import Precision
 
 
@@ -163,6 +165,51 @@ def test_a_history_that_cannot_be_written_costs_the_record_alone(call, known_roo
     assert code == 0
     assert "loops" in out
     assert err.count("nothing is recorded") == 1
+
+
+SMALL = ("conv2d", "--shape", "channels=1,height=9,width=9,maps=1,mask=3x3", "--strategy", "loops")
+
+
+def test_a_damaged_history_costs_the_record_alone(call, known_roof, history_path):
+    history_path.write_bytes(b"no database\n" * 400)
+    code, out, err = call("climb", *SMALL)
+    assert code == 0
+    assert "loops" in out
+    assert err.count("nothing is recorded: history: got") == 1
+    assert history_path.read_bytes() == b"no database\n" * 400
+
+
+def test_a_history_on_a_full_disk_costs_the_record_alone(call, known_roof, history_path):
+    assert call("climb", *SMALL)[0] == 0
+    before = len(lab.records())
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    # What is there can be read, and nothing be added.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
+    try:
+        code, out, err = call("climb", *SMALL)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert code == 0
+    assert "loops" in out
+    assert len(re.findall("nothing (more )?is recorded", err)) == 1
+    assert "make room" in err
+    assert "move it away" not in err
+    assert len(lab.records()) == before
+
+
+def test_a_report_on_a_full_disk_leaves_the_old_one(call, known_roof, tmp_path):
+    climbed, page = tmp_path / "climb.json", tmp_path / "report.html"
+    climbed.write_text(call("climb", *SMALL, "--json")[1])
+    page.write_text("what was there")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
+    try:
+        answer = call("report", climbed, "--out", page)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    refused(answer, 1, f"File too large, so nothing was written: '{page}'")
+    assert page.read_text() == "what was there"
+    assert not list(tmp_path.glob("report.html.*"))
 
 
 def test_a_reader_that_leaves_is_no_error():

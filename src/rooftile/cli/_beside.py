@@ -62,17 +62,14 @@ def _recorded(found: Audit) -> list[Timed]:
     from rooftile.lab.history.store import records
     from rooftile.lab.records import peer_precision
     from rooftile.ops import admits
-    from rooftile.runtime.database import cannot_write
 
     ladder = found.ladder()
     hardware = ladder.gpu.name if ladder.gpu else ladder.environment.cpu
     asked = {"problem": found.problem, "hardware": hardware, "device": ladder.device}
     try:
         climbed = records(**asked, command="climb", status="passed")
-    except InputError as error:
-        if not cannot_write(error):
-            raise
-        return []  # Where nothing can be written, nothing was recorded, and that was said.
+    except InputError:
+        return []  # A history that cannot be read was told of when it was opened.
     newest = {(one.kind, one.strategy, one.precision): one for one in climbed}
     return [
         Timed(one.to_row().kind, one.strategy, one.median_ms)

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 
 import rooftile
+from rooftile._files import is_full
 from rooftile.cli._help import COMMANDS, grouped, where_to_begin
 from rooftile.cli._options import count
 from rooftile.errors import InputError, RooftileError
@@ -45,6 +46,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (RooftileError, OSError, MemoryError) as error:
+        if isinstance(error, OSError) and is_full(error) and error.filename is None:
+            error = OSError(error.errno, error.strerror, "standard output")
+            # The interpreter would complain of what it could not write at its end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if parsed.debug:
             import traceback
 

@@ -119,7 +119,9 @@ def check_writable(option: str, path: Path) -> None:
 
     if not path.parent.is_dir() or path.is_dir():
         raise InputError(option, str(path), "a file in a directory that exists")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
+    # A file is written beside and renamed; a pipe or a device is written to.
+    into = path if path.exists() and not path.is_file() else path.resolve().parent
+    if not os.access(into, os.W_OK):
         raise InputError(option, f"{path}, which you may not write", "a file that you may write")
 
 

@@ -17,20 +17,21 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def recording(output: Output, wanted: bool) -> Iterator[History | None]:
-    """The open history; None where none is ``wanted``, or nothing can be written there.
+    """The open history; None where none is ``wanted``, or none can be recorded in, of which it
+    warns: what is measured is told all the same.
 
     It is opened before anything is measured, so that whoever cannot record knows at once.
     """
     from rooftile.errors import InputError
     from rooftile.lab.history.store import History
-    from rooftile.runtime.database import cannot_write
+
+    def refused(error: InputError) -> None:
+        output.warn(f"nothing more is recorded: {error}")
 
     history = None
     try:
-        history = History() if wanted else None
+        history = History(refused=refused) if wanted else None
     except InputError as error:
-        if not cannot_write(error):
-            raise
         output.warn(f"nothing is recorded: {error}")
     with history or contextlib.nullcontext():
         yield history

@@ -36,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def command(arguments: argparse.Namespace) -> int:
     """Write the page.  Exit code 0."""
+    from rooftile._files import write_atomically
     from rooftile.errors import InputError
     from rooftile.lab.report import page
 
@@ -46,7 +47,7 @@ def command(arguments: argparse.Namespace) -> int:
         only = (f" of {operation}" if operation else "") + (f" on {device}" if device else "")
         expected = "FILES of climb --json, or a history, which climb writes"
         raise InputError("records", f"none{only}", expected)
-    arguments.out.write_text(page(content), encoding="utf-8")
+    write_atomically(arguments.out, page(content).encode())
     ladders, networks = len(content.sections), len(content.networks)
     experiments, trainings = len(content.experiments), len(content.trainings)
     output = Output(arguments)

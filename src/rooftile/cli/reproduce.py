@@ -15,6 +15,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from rooftile._files import write_atomically
 from rooftile.cli._experiments import listed
 from rooftile.cli._output import Output
 from rooftile.cli._tables import Sheet
@@ -61,7 +62,7 @@ def command(arguments: argparse.Namespace) -> int:
         if arguments.record:
             # After each experiment: what ends this process loses none that is done.
             text = json.dumps({"records": records}, indent=1, allow_nan=False)
-            arguments.record.write_text(f"{text}\n", encoding="utf-8")
+            write_atomically(arguments.record, f"{text}\n".encode())
     output.result({"records": records})
     wrong = [check for kept in records for check in kept["checks"] if not check["passed"]]
     return 1 if wrong else 0

@@ -16,6 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from rooftile._files import is_full
 from rooftile.errors import InputError
 from rooftile.ops import Problem
 from rooftile.ops.fields import fields_of
@@ -64,23 +65,18 @@ def connect(path: Path) -> sqlite3.Connection:
         return database
 
 
-def cannot_write(error: InputError) -> bool:
-    """Whether a database was refused because nothing can be written where it lies."""
-    cause = error.__cause__
-    code = getattr(cause, "sqlite_errorcode", None)
-    return isinstance(cause, OSError) or code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
-
-
 @contextlib.contextmanager
 def transaction(database: sqlite3.Connection) -> Iterator[None]:
     """An immediate transaction: waits for other writers, and is all or nothing."""
     database.execute("BEGIN IMMEDIATE")
     try:
         yield
+        database.execute("COMMIT")
     except BaseException:
-        database.execute("ROLLBACK")
+        # A full disk has rolled it back already.
+        if database.in_transaction:
+            database.execute("ROLLBACK")
         raise
-    database.execute("COMMIT")
 
 
 @contextlib.contextmanager
@@ -89,12 +85,19 @@ def clear(path: Path) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, OSError) as error:
-        raise InputError(
-            "history",
-            f"{path} ({error})",
-            "a database that rooftile made and this user can write; move it away to begin anew, "
-            "or name another with ROOFTILE_HISTORY",
-        ) from error
+        # Some bits of the code tell in which call it was that a write failed.
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if is_full(error) or code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+            expected = (
+                "a disk with space that works; what was recorded before is still there; make room, "
+                "or name another file with ROOFTILE_HISTORY"
+            )
+        else:
+            expected = (
+                "a database that rooftile made and this user can write; move it away to begin "
+                "anew, or name another with ROOFTILE_HISTORY"
+            )
+        raise InputError("history", f"{path} ({error})", expected) from error
 
 
 @lru_cache(maxsize=1024)

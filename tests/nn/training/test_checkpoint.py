@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import threading
 
 import numpy as np
 import pytest
 
+import rooftile
 from rooftile.nn import LinearLayer, Network
 from rooftile.nn.tensors import read_tensors
 from rooftile.nn.training import checkpoint
@@ -84,6 +86,23 @@ def test_what_fails_there_is_told_by_the_next_call(keeper, state, monkeypatch):
     keeper.offer()
     with pytest.raises(OSError, match="no space"):
         keeper.keep()
+
+
+def test_a_full_disk_ends_no_run(keeper, state, monkeypatch, tmp_path):
+    write, full = checkpoint.write_tensors, [OSError(errno.ENOSPC, "no space left")]
+
+    def sometimes(*given):
+        if full:
+            raise full.pop()
+        write(*given)
+
+    monkeypatch.setattr(checkpoint, "write_tensors", sometimes)
+    state.epoch = 3
+    keeper.offer()
+    with pytest.warns(rooftile.RooftileWarning, match="no checkpoint: .*no space left"):
+        keeper.keep()
+    # There was room again.
+    assert '"epoch": 3' in read_tensors(tmp_path / "c")[1]["state"]
 
 
 def test_data_tell_runs_apart():

@@ -16,12 +16,13 @@ import dataclasses
 import datetime
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 from rooftile.devices.cache import history_file
+from rooftile.errors import InputError
 from rooftile.lab.formed import formed
 from rooftile.lab.records import Ladder, Row, plain, row_from
 from rooftile.ops import Problem
@@ -109,12 +110,16 @@ class Run:
 class History:
     """An open database; for one thread.  Close it, or use it in a ``with``."""
 
-    def __init__(self, path: Path | None = None) -> None:
+    def __init__(
+        self, path: Path | None = None, *, refused: Callable[[InputError], object] | None = None
+    ) -> None:
         """Open ``path``, or the user's own (`history_file`); made where it is missing.
 
-        Raises `InputError` for a file that is not rooftile's, damaged or of a newer version.
+        ``refused`` is called once with the error where a row cannot be written, a full disk for
+        example, and then nothing more is written; without it the error is raised.  Raises
+        `InputError` for a file that is not rooftile's, damaged or of a newer version.
         """
-        self.path = path or history_file()
+        self.path, self._refused, self._gave_up = path or history_file(), refused, False
         self._database = connect(self.path)
 
     def __enter__(self) -> Self:
@@ -236,9 +241,18 @@ class History:
             return self._database.execute(statement, values).fetchall()
 
     def write(self, statement: str, values: tuple[Any, ...]) -> int:
-        """Insert a row, in a transaction of its own, and return its number."""
-        with clear(self.path), transaction(self._database):
-            return int(self._database.execute(statement, values).lastrowid or 0)
+        """Insert a row, in a transaction of its own, and return its number; 0 where none was."""
+        if self._gave_up:
+            return 0
+        try:
+            with clear(self.path), transaction(self._database):
+                return int(self._database.execute(statement, values).lastrowid or 0)
+        except InputError as error:
+            if self._refused is None:
+                raise
+            self._gave_up = True
+            self._refused(error)
+            return 0
 
 
 def records(**filters: Any) -> list[Record]:

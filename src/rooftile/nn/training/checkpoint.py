@@ -7,6 +7,7 @@ import hashlib
 import json
 import math
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -16,7 +17,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rooftile.errors import InputError
+from rooftile._files import is_full
+from rooftile.errors import InputError, RooftileWarning
 from rooftile.nn.definition import MODEL_KEY
 from rooftile.nn.network import Network
 from rooftile.nn.tensors import read_tensors, write_tensors
@@ -88,7 +90,11 @@ def _written(run: Run, state: State) -> Callable[[Path], None]:
 
 class Keeper:
     """Writes the checkpoints of a run, where it has a file for them; also when what is done inside
-    of it, between two steps, raises."""
+    of it, between two steps, raises.
+
+    A full disk is a warning: the run goes on, the checkpoint before stays, and the next one is
+    tried.
+    """
 
     def __init__(self, path: Path | None, run: Run, state: State) -> None:
         self._path, self._run, self._state = path, run, state
@@ -100,11 +106,12 @@ class Keeper:
     def keep(self) -> None:
         """Write where the run stands, between two steps; but no weights that are not finite, with
         which nothing can go on."""
+        self._finish()
         self._begin()
         self._finish()
 
     def offer(self) -> None:
-        """The same, by another thread, unless it was just done; the next call tells what failed."""
+        """The same, by another thread, unless it was just done."""
         if time.perf_counter() - self._last >= _SECONDS:
             self._begin()
 
@@ -125,8 +132,15 @@ class Keeper:
     def _finish(self) -> None:
         """Wait for the file that is being written."""
         writing, self._writing = self._writing, None
-        if writing is not None:
+        if writing is None:
+            return
+        try:
             writing.result()
+        except OSError as error:
+            if not is_full(error):
+                raise
+            self._written_at = -1, -1
+            warnings.warn(f"no checkpoint: {error}", RooftileWarning, stacklevel=2)
 
     def __enter__(self) -> None:
         pass

@@ -56,7 +56,16 @@ class Training:
         folder.mkdir()
         self.out, self._environ = folder / "weights.safetensors", environ
         self.checkpoint = folder / "weights.safetensors.checkpoint"
-        self._words = [sys.executable, "-m", "rooftile", "train", *words, "--out", str(self.out)]
+        self._words = [
+            sys.executable,
+            "-m",
+            "rooftile",
+            "train",
+            *words,
+            "--overwrite",
+            "--out",
+            str(self.out),
+        ]
 
     def start(self, *more: str) -> subprocess.Popen[str]:
         """Begin, or go on."""

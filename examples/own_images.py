@@ -2,7 +2,7 @@
 
 The same from a shell:
 
-    rooftile train signs.safetensors --data signs --epochs 20 --out signs.safetensors
+    rooftile train signs.safetensors --data signs --epochs 20 --overwrite
     rooftile predict signs.safetensors photo.png
 """
 

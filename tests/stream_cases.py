@@ -12,7 +12,6 @@ import pytest
 from rooftile.nn import ConvLayer, LinearLayer, Network, image_stream
 from rooftile.nn.data import FASHION
 from rooftile.nn.gpu_plan import GpuPlan
-from rooftile.nn.image_stream import ImageStream
 from rooftile.ops import Pool
 
 SMALL = Network(
@@ -63,8 +62,7 @@ def streamed(network: Network, batch: int, device: Any):
     if kind == "cuda":
         yield plan, plan.stream
         return
-    shapes = (network.input_shape, network.output_shape)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(image_stream, "is_pinned", lambda images: False)
         device = InOrder(plan._gpu)
-        yield plan, ImageStream(device, plan.starter, shapes, batch, plan._turn)
+        yield plan, plan.stream_on(device)

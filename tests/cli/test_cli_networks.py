@@ -21,7 +21,7 @@ from rooftile.runtime.timing.host import Timing
 
 RUN_KEYS = {
     "model", "device", "precision", "batch", "images", "accuracy", "op_times_ms", "total_ms",
-    "images_per_s", "strategies", "environment",
+    "images_per_s", "strategies", "environment", "confusion", "class_precision", "class_recall",
 }  # fmt: skip
 LAYERS = ["conv1", "linear1", "linear2"]
 
@@ -264,7 +264,7 @@ def test_a_network_of_ones_own_learns_runs_and_looks_at_pictures(call_json, call
     file = colour / "colour.safetensors"
     trained = call_json(
         "train", file, "--data", colour, "--epochs", 20, "--batch", 20, "--shift", 0,
-        "--learning-rate", 0.01, "--out", file,
+        "--learning-rate", 0.01, "--overwrite",
     )  # fmt: skip
     assert trained["model"] == "colour"
     code, out, _ = call("run", file, "--data", colour)

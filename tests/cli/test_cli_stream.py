@@ -11,13 +11,14 @@ from rooftile.analysis.transfers import Pipeline
 from rooftile.cli import _stream
 from rooftile.lab.networks import streams
 from rooftile.lab.networks.streams import StreamTiming
-from rooftile.nn import Network, Pixels, load
+from rooftile.nn import LinearLayer, Network, Pixels, Standardisation, load
 from rooftile.nn.data import load_images
 from rooftile.runtime.timing.host import timing_of
 
 KEYS = {
     "model", "device", "precision", "batch", "images", "dtype", "accuracy", "segments",
     "total_ms", "images_per_s", "model_segments", "stream", "strategies", "environment",
+    "confusion", "class_precision", "class_recall",
 }  # fmt: skip
 
 
@@ -41,7 +42,7 @@ class Stream:
         if images.dtype == np.uint8:
             assert self.plan.network.pixels is not None, "a real one refuses them"
             x = self.plan.network.prepare(images)
-        labels = self.plan(x).argmax(axis=1)
+        labels = self.plan.network.interface.labels(self.plan(x))
         if segments == self.wrong:
             labels[3] += 1
         return labels
@@ -71,8 +72,8 @@ def streaming(monkeypatch):
     plan, environment = Network.plan, _stream.environment_of
     faults: dict[str, object] = {}
 
-    def planned(network, *, batch, precision, device):
-        made = plan(network, batch=batch, precision=precision)
+    def planned(network, *, batch, precision, device, prepared=False):
+        made = plan(network, batch=batch, precision=precision, prepared=prepared)
         made.stream, made.device = Stream(made, **faults), "cuda:0"
         return made
 
@@ -112,6 +113,20 @@ def test_without_pixels_of_its_own_a_network_streams_numbers(call_json, weights,
     found = call_json(*arguments)
     assert found["dtype"] == "float32"
     assert found["accuracy"] == call_json("run", weights, "--data", data)["accuracy"]
+
+
+@pytest.mark.parametrize(("outputs", "last"), [(1, "sigmoid"), (3, "softmax"), (3, "sigmoid")])
+def test_rows_stream_and_classify_as_everywhere(outputs, last, call_json, tmp_path, streaming):
+    x, labels = np.random.default_rng(0).standard_normal((40, 4)) * 90 + 7, np.arange(40) % 2
+    np.savetxt(tmp_path / "x.csv", np.column_stack([x, labels]), delimiter=",")
+    layers, both = [LinearLayer("last", outputs, last)], Standardisation.of(x)
+    network = Network(layers, 4, standardisation=both).initialise(0)
+    network.save(tmp_path / "net")
+    words = ("run", tmp_path / "net", "--data", tmp_path / "x.csv")
+    plain, found = call_json(*words), call_json(*words, "--device", "cuda", "--stream")
+    assert found["dtype"] == "float32"
+    assert found["accuracy"] == plain["accuracy"] == (network.predict(x) == labels).mean()
+    assert found["confusion"] == plain["confusion"]
 
 
 def test_a_sweep_tries_what_batch_and_images_admit(call_json, weights, data, streaming):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
@@ -39,7 +37,7 @@ def test_the_decks_command(call_json, tables, tmp_path, dtype):
     assert all(share > 0.9 for share in (*found["precision"], *found["recall"]))
     network = load(out)
     assert [layer.activation for layer in network.layers] == ["softmax", "relu", "tanh", "sigmoid"]
-    assert len(json.loads(network.metadata["standardisation"])["mean"]) == 4
+    assert len(network.standardisation.mean) == 4
 
 
 def test_what_is_printed(call, tables, tmp_path):
@@ -61,7 +59,7 @@ def test_a_profile_tells_phases_and_layers(call_json, call, tables, tmp_path):
         assert 0 < row["least_ms"] <= row["average_ms"] <= row["most_ms"]
     starts = [span["start_ms"] for span in found["timeline"]]
     assert starts == sorted(starts)
-    _, out, _ = call(*words(tables, tmp_path / "m", *more))
+    _, out, _ = call(*words(tables, tmp_path / "m", *more, "--overwrite"))
     assert "backward" in out
     assert "average ms" in out
 

@@ -9,6 +9,7 @@ import argparse
 import math
 import os
 from pathlib import Path
+from typing import Any
 
 PRECISIONS = ("ieee", "fast", "tf32", "fp16", "bf16")
 """As `rooftile.ops.Precision`, which loads NumPy: the command line gives help without it."""
@@ -111,6 +112,22 @@ def shapes_of(arguments: argparse.Namespace, operation: str) -> tuple[str, ...]:
     if arguments.batch is None:
         arguments.batch = found.batch
     return found.shapes
+
+
+def add_table_arguments(parser: argparse._ActionsContainer) -> None:
+    """How a table's file is read."""
+    parser.add_argument("--delimiter", default=",", metavar="C", help="between columns of a CSV")
+    parser.add_argument("--header", action="store_true", help="the first line has names")
+    parser.add_argument(
+        "--label", default="-1", metavar="N|NAME", help="the label's column (default: the last)"
+    )
+
+
+def table_words(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The same as `rooftile.nn.data.read_table` takes them."""
+    text = arguments.label
+    label = int(text) if text.removeprefix("-").isdigit() else text
+    return {"delimiter": arguments.delimiter, "header": arguments.header, "label": label}
 
 
 def check_writable(option: str, path: Path) -> None:

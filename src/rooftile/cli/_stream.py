@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from rooftile.cli._judged import judge, judged_json
 from rooftile.cli._network import environment_of, loaded, peak_memory
 from rooftile.cli._output import Output, milliseconds, percent
 from rooftile.cli._tables import Sheet
@@ -33,16 +34,18 @@ def command(arguments: argparse.Namespace) -> int:
     wanted = _wanted(arguments)
     output = Output(arguments)
     with output.working(f"loading {arguments.model}") as say:
-        network, images = loaded(arguments, say)
+        network, samples = loaded(arguments, say)
+        dtype = _dtype(network, arguments.stream)
         say(f"compiling {network.name}")
         plan: Any = network.plan(
-            batch=arguments.batch or len(images),
+            batch=arguments.batch or len(samples),
             precision=arguments.precision,
             device=arguments.device,
+            prepared=dtype == "float32",
         )
-        say(f"classifying {len(images)} images")
-        dtype = _dtype(network, arguments.stream)
-        x, expected = _given(plan, images.images, dtype)
+        say(f"classifying {len(samples)} {samples.what}")
+        x, outputs = _given(plan, samples.inputs, dtype)
+        expected = network.interface.labels(outputs)
         if wanted is None:
             wanted = [plan.stream.segments(x)]
         elif not wanted:
@@ -58,9 +61,9 @@ def command(arguments: argparse.Namespace) -> int:
             "device": plan.device,
             "precision": plan.precision,
             "batch": plan.batch,
-            "images": len(images),
+            "images": len(samples),
             "dtype": dtype,
-            "accuracy": float((expected == images.labels).mean()),
+            **judged_json(judge(network.interface, samples.labels, outputs)),
             **_best(timings),
             "model_segments": best_segments(model, len(x), plan.batch),
             "stream": [
@@ -68,7 +71,7 @@ def command(arguments: argparse.Namespace) -> int:
                 for timing in timings
             ],
             "strategies": plan.strategies,
-            "environment": environment_of(plan, images, peak_memory()),
+            "environment": environment_of(plan, samples.source, peak_memory()),
         }
     output.result(result)
     _show(output, result)
@@ -110,26 +113,32 @@ def _wanted(arguments: argparse.Namespace) -> list[int] | None:
 def _dtype(network: Network, asked: str | bool) -> str:
     """What images are streamed as: if nobody says so, uint8 where the network knows how pixels
     become numbers."""
+    from rooftile.errors import InputError
+
+    if network.interface.regression:
+        expected = "a classification: a stream gives labels"
+        raise InputError("--stream", f"{network.name}, a regression", expected)
+    if asked == "uint8" and not network.interface.images:
+        raise InputError("--stream", "uint8", f"float32: {network.name} reads rows of features")
     if isinstance(asked, str):
         return asked
     return "float32" if network.pixels is None else "uint8"
 
 
-def _given(
-    plan: GpuPlan, images: NDArray[np.uint8], dtype: str
-) -> tuple[Images, NDArray[np.int64]]:
-    """Page-locked images of the network's size, and the plan's labels of them.
+def _given(plan: GpuPlan, images: NDArray[Any], dtype: str) -> tuple[Images, NDArray[Any]]:
+    """Page-locked images of the network's size, or rows, and the plan's outputs of them.
 
     uint8 images are rounded after they are resized.
     """
     from rooftile.nn.data import resize
 
-    prepare, shape = plan.network.prepare, plan.network.input_shape
-    height, width = shape[1:]
-    made = resize(images, (height, width)) if dtype == "uint8" else prepare(images)
+    prepare, size = plan.network.prepare, plan.network.input_shape[1:]
+    made = resize(images, (size[0], size[1])) if dtype == "uint8" else prepare(images)
     x = plan.stream.pinned(made.shape, made.dtype)
     x[...] = made
-    return x, plan(prepare(x) if dtype == "uint8" else x).argmax(axis=1)
+    # Pixels that the host made numbers of are a check on the device's.
+    pixels = dtype == "uint8" and plan.standardisation is None
+    return x, plan(prepare(x) if pixels else x)
 
 
 def _numbers(plan: GpuPlan, x: Images) -> list[int]:

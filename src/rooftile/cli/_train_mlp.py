@@ -7,11 +7,14 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rooftile.cli._network import percent_of
+from rooftile.cli._judged import judge, judged_json, judged_line, judged_sheet
+from rooftile.cli._options import add_table_arguments, table_words
 from rooftile.cli._output import Output
 from rooftile.cli._tables import Sheet
 from rooftile.cli._training import (
+    checkpoint_of,
     epochs_json,
+    out_of,
     profile_json,
     profile_of,
     profile_sheet,
@@ -20,9 +23,9 @@ from rooftile.cli._training import (
 
 if TYPE_CHECKING:
     from rooftile.nn import Network
-    from rooftile.nn.data import Standardisation, Table
+    from rooftile.nn.data import Table
     from rooftile.nn.training import Progress, TrainingOptions
-    from rooftile.nn.training.scores import Scores
+    from rooftile.nn.training.scores import Fit, Scores
 
 _DEFAULTS: dict[str, Any] = {
     "batch": 1,
@@ -45,36 +48,37 @@ def add_mlp_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--activations", metavar="NAME,NAME", help="of the hidden layers (default: tanh of each)"
     )
-    group.add_argument(
-        "--output", default="sigmoid", metavar="NAME", help="the last layer's (default sigmoid)"
-    )
+    group.add_argument("--output", metavar="NAME", help="the last layer's (default sigmoid)")
     group.add_argument("--test", type=Path, metavar="FILE", help="the table that is judged on")
     group.add_argument("--loss", metavar="NAME", help="default half_squared_error")
     group.add_argument("--dtype", choices=("float32", "float64"), default="float32")
-    group.add_argument("--delimiter", default=",", metavar="C", help="between columns of a CSV")
-    group.add_argument("--header", action="store_true", help="the first line has names")
-    group.add_argument(
-        "--label", default="-1", metavar="N|NAME", help="the label's column (default: the last)"
-    )
+    add_table_arguments(group)
     group.add_argument("--raw", action="store_true", help="do not standardise the features")
+    group.add_argument(
+        "--regression",
+        action="store_true",
+        help="the label is a number to come near to (default of --output then: none)",
+    )
 
 
 def train_mlp(arguments: argparse.Namespace, output: Output, given: dict[str, Any]) -> int:
     """Train, judge, save, print.  Exit code 0."""
+    import dataclasses
+
     from rooftile.nn.data import Standardisation
-    from rooftile.nn.training import TrainingOptions, predict, train
-    from rooftile.nn.training.scores import Scores
+    from rooftile.nn.training import TrainingOptions, outputs, train
 
     tables = _tables(arguments)
     table, test = tables[0], tables[-1]
-    classes = max(part.classes for part in tables)
+    classes = 1 if arguments.regression else max(part.classes for part in tables)
     network = _network(arguments, table.features.shape[1], classes)
     chosen = {**_DEFAULTS, **given, "dtype": arguments.dtype}
     chosen |= {"loss": arguments.loss} if arguments.loss else {}
     options = TrainingOptions(seed=arguments.seed, **chosen)
     trained_on = table.features[: len(table) - options.holdout]
-    standardise = None if arguments.raw else Standardisation.of(trained_on)
-    out: Path = arguments.out or Path("mlp.safetensors")
+    if not arguments.raw and len(trained_on):
+        network = dataclasses.replace(network, standardisation=Standardisation.of(trained_on))
+    out = out_of(arguments, network.name)
     losses: list[Progress] = []
     output.show(f"training {network.name} on {table.source}, {len(table):,} rows")
     profile, start = profile_of(arguments.profile), time.perf_counter()
@@ -87,10 +91,10 @@ def train_mlp(arguments: argparse.Namespace, output: Output, given: dict[str, An
 
         trained = train(
             network,
-            _features(table, standardise),
+            table.features,
             table.labels,
             options,
-            checkpoint=out.with_name(f"{out.name}.checkpoint"),
+            checkpoint=checkpoint_of(out),
             resume=arguments.resume,
             progress=each_step,
             phases=profile,
@@ -98,9 +102,8 @@ def train_mlp(arguments: argparse.Namespace, output: Output, given: dict[str, An
             data_memory=arguments.data_memory and arguments.data_memory * 10**6,
         )
     seconds = time.perf_counter() - start
-    predicted = predict(trained, _features(test, standardise))
-    scores = Scores.of(test.labels, predicted, classes)
-    trained = _recorded(trained, options, standardise, scores)
+    scores = judge(trained.interface, test.labels, outputs(trained, test.features))
+    trained = _recorded(trained, options, scores, f"{table.source}, {len(table)} rows")
     trained.save(out)
     _show(output, losses, scores, test, seconds, out)
     extra: dict[str, Any] = {} if profile is None else {"profile": profile_json(profile)}
@@ -118,13 +121,11 @@ def _tables(arguments: argparse.Namespace) -> list[Table]:
 
     if arguments.data is None:
         raise InputError("--data", "nothing", "a table: a CSV or an NPZ file")
-    text = arguments.label
-    label = int(text) if text.removeprefix("-").isdigit() else text
     paths = [path for path in (arguments.data, arguments.test) if path is not None]
-    words = {"delimiter": arguments.delimiter, "header": arguments.header, "label": label}
+    words = table_words(arguments) | {"targets": 1 if arguments.regression else None}
     tables = [read_table(path, **words) for path in paths]
     labels = tables[0].labels
-    if (labels == labels[0]).all():
+    if not arguments.regression and (labels == labels[0]).all():
         raise InputError("--data", f"labels that are all {labels[0]}", "two classes at least")
     widths = [table.features.shape[1] for table in tables]
     if widths[0] != widths[-1]:
@@ -148,20 +149,14 @@ def _network(arguments: argparse.Namespace, features: int, classes: int) -> Netw
         LinearLayer(f"hidden{number}", int(word), name)
         for number, (word, name) in enumerate(zip(words, names, strict=True), 1)
     ]
-    outputs = 1 if classes <= 2 and arguments.output != "softmax" else classes
-    layers.append(LinearLayer("output", outputs, arguments.output))
+    last: Any = arguments.output or ("none" if arguments.regression else "sigmoid")
+    outputs = 1 if classes <= 2 and last != "softmax" else classes
+    layers.append(LinearLayer("output", outputs, last))
     return Network("mlp", features, layers)
 
 
-def _features(table: Table, standardise: Standardisation | None) -> Any:
-    return table.features if standardise is None else standardise(table.features)
-
-
 def _recorded(
-    network: Network,
-    options: TrainingOptions,
-    standardise: Standardisation | None,
-    scores: Scores,
+    network: Network, options: TrainingOptions, scores: Scores | Fit, trained_on: str
 ) -> Network:
     """The network with metadata on its making."""
     import json
@@ -169,21 +164,18 @@ def _recorded(
     metadata = {
         "seed": str(options.seed),
         "options": json.dumps(options.to_json(), sort_keys=True),
-        "accuracy": f"{scores.accuracy:.6f}",
+        "trained_on": trained_on,
     }
-    if standardise is not None:
-        numbers = {
-            "mean": standardise.mean.tolist(),
-            "deviation": standardise.deviation.tolist(),
-        }
-        metadata["standardisation"] = json.dumps(numbers)
-    return network.with_parameters(network.parameters, metadata)
+    for name in ("accuracy", "mean_squared_error"):
+        if (value := judged_json(scores).get(name)) is not None:
+            metadata[name] = f"{value:.6f}"
+    return network.with_parameters(network.parameters, {**network.metadata, **metadata})
 
 
 def _show(
     output: Output,
     losses: list[Progress],
-    scores: Scores,
+    scores: Scores | Fit,
     test: Table,
     seconds: float,
     out: Path,
@@ -194,18 +186,12 @@ def _show(
         if progress.epoch % every == 0 or progress.epoch in (1, len(losses)):
             held = "" if progress.holdout_loss is None else f"{progress.holdout_loss:.6g}"
             epochs.add_row(str(progress.epoch), f"{progress.loss:.6g}", held)
-    labels = range(len(scores.confusion))
-    headings = [f"predicted {label}" for label in labels]
-    table = Sheet(
-        "actual", *headings, "precision", "recall", numbers=(*headings, "precision", "recall")
-    )
-    for label in labels:
-        shares = (scores.precision(label), scores.recall(label))
-        counts = map(str, scores.confusion[label])
-        table.add_row(str(label), *counts, *("-" if s is None else percent_of(s) for s in shares))
-    output.show(epochs, f"{test.source}, {scores.total:,} rows:", table)
+    table = judged_sheet(scores, str)
+    shown: list[Any] = [] if table is None else [f"{test.source}, {scores.total:,} rows:", table]
     output.show(
-        f"accuracy {percent_of(scores.accuracy)}: {scores.right} of {scores.total} right",
+        epochs,
+        *shown,
+        judged_line(scores, f"rows of {test.source}"),
         f"trained in {seconds:.2f} s; wrote {out}",
     )
 
@@ -215,7 +201,7 @@ def _result(
     network: Network,
     options: TrainingOptions,
     losses: list[Progress],
-    scores: Scores,
+    scores: Scores | Fit,
     seconds: float,
     out: Path,
     extra: dict[str, Any],
@@ -225,7 +211,7 @@ def _result(
     from rooftile.lab.environment import environment
     from rooftile.lab.records import plain
 
-    labels = range(len(scores.confusion))
+    judged = judged_json(scores)
     output.result(
         plain(
             {
@@ -233,10 +219,9 @@ def _result(
                 "layers": [dataclasses.asdict(layer) for layer in network.layers],
                 "options": options.to_json(),
                 "losses": [progress.loss for progress in losses],
-                "accuracy": scores.accuracy,
-                "confusion": scores.confusion.tolist(),
-                "precision": [scores.precision(label) for label in labels],
-                "recall": [scores.recall(label) for label in labels],
+                **judged,
+                "precision": judged.get("class_precision"),
+                "recall": judged.get("class_recall"),
                 "seconds": seconds,
                 "out": str(out),
                 **extra,

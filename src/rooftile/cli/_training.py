@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import signal
 import sys
@@ -11,11 +12,13 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rooftile.cli._network import percent_of
+from rooftile.cli._options import check_writable
 from rooftile.cli._output import Output
-from rooftile.errors import RooftileError, TrainingWarning
+from rooftile.errors import InputError, RooftileError, TrainingWarning
 
 if TYPE_CHECKING:
     from rooftile.cli._tables import Sheet
@@ -26,6 +29,38 @@ _TURN_S = 1e-4
 imports: an epoch starts hundreds of graphs."""
 _LINES = 50
 """At most so many lines tell of epochs where standard error is no terminal."""
+
+
+def out_of(arguments: argparse.Namespace, name: str) -> Path:
+    """Where the weights go: what was asked for, else the model's own file, else its name.
+
+    Raises `InputError` before the work where they cannot be written there, and where a file is
+    there, or a checkpoint, that this run did not make.
+    """
+    own = Path(arguments.model)
+    out: Path = arguments.out or (own if own.is_file() else Path(f"{name}.safetensors"))
+    check_writable("--out", out)
+    checkpoint = checkpoint_of(out)
+    if arguments.overwrite:
+        return out
+    if not arguments.resume and checkpoint.exists():
+        expected = "--resume to go on from it, --overwrite to replace it, or --out another file"
+        raise InputError("--out", f"{out}, beside which {checkpoint.name} is", expected)
+    if out.exists() and not (arguments.resume and _is_of_the_run(out, checkpoint)):
+        expected = "--overwrite to replace it, or --out another file"
+        raise InputError("--out", f"{out}, which exists and this run did not make", expected)
+    return out
+
+
+def _is_of_the_run(out: Path, checkpoint: Path) -> bool:
+    from rooftile.nn.training.checkpoint import is_of_the_run
+
+    return is_of_the_run(out, checkpoint)
+
+
+def checkpoint_of(out: Path) -> Path:
+    """The checkpoint beside the weights."""
+    return out.with_name(f"{out.name}.checkpoint")
 
 
 @contextlib.contextmanager

@@ -13,19 +13,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rooftile.cli import _stream
-from rooftile.cli._network import environment_of, loaded, peak_memory, percent_of
-from rooftile.cli._options import add_precision, positive
+from rooftile.cli._judged import judge, judged_json, judged_line, judged_sheet
+from rooftile.cli._network import Samples, environment_of, loaded, peak_memory
+from rooftile.cli._options import add_precision, add_table_arguments, positive
 from rooftile.cli._output import Output, Say, milliseconds
 from rooftile.cli._records import warn_if_busy
 from rooftile.cli._tables import Sheet
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from rooftile.lab.records import Row
     from rooftile.nn import Plan
-    from rooftile.nn.data import ImageSet
     from rooftile.ops import Float32
 
 _BATCH = 256
@@ -36,13 +33,16 @@ _SHOWN = 8
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own arguments."""
     parser.add_argument("model", metavar="MODEL", help="lenet5, mnist8, or a safetensors file")
-    parser.add_argument("--data", type=Path, metavar="DIR", help="where the image files are")
+    where = "where the image files are; of a network over rows the table, CSV or NPZ"
+    parser.add_argument("--data", type=Path, metavar="DIR|FILE", help=where)
     parser.add_argument(
         "--download",
         action="store_true",
         help="fetch the whole test set if it is not found (else: the sample of 1,000)",
     )
-    parser.add_argument("--limit", type=positive, metavar="N", help="only the first N images")
+    parser.add_argument(
+        "--limit", type=positive, metavar="N", help="only the first N images or rows"
+    )
     parser.add_argument(
         "--batch",
         type=positive,
@@ -71,6 +71,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="of a stream: how many, or a range of numbers (default: the fastest of some around "
         "what a measured model says)",
     )
+    group = parser.add_argument_group("of a network over rows")
+    add_table_arguments(group)
+    group.add_argument("--prepared", action="store_true", help="rows are standardised already")
 
 
 def command(arguments: argparse.Namespace) -> int:
@@ -84,15 +87,19 @@ def command(arguments: argparse.Namespace) -> int:
         return _stream.command(arguments)
     output = Output(arguments)
     with output.working(f"loading {arguments.model}") as say:
-        network, images = loaded(arguments, say)
+        network, samples = loaded(arguments, say)
         say(f"compiling {network.name}")
         plan = network.plan(
-            batch=arguments.batch or _BATCH, precision=arguments.precision, device=arguments.device
+            batch=arguments.batch or _BATCH,
+            precision=arguments.precision,
+            device=arguments.device,
+            prepared=True,
         )
-        say(f"classifying {len(images)} images")
-        labels = _classify(plan, images)
+        say(f"classifying {len(samples)} {samples.what}")
+        outputs = _outputs(plan, samples)
+        found_right = judge(network.interface, samples.labels, outputs)
         say("timing")
-        x = network.prepare(images.images[: plan.batch])
+        x = network.prepare(samples.inputs[: plan.batch])
         each = profile(plan, x)
         layers = {name: timing.median for name, timing in each.items()}
         whole = measure(lambda: plan(x))
@@ -100,7 +107,7 @@ def command(arguments: argparse.Namespace) -> int:
         on_device = device_time(plan, x).median if isinstance(plan, GpuPlan) else None
         peak = peak_memory()
         found = _peers(plan, x, say) if arguments.peers else ()
-    result = _result(plan, images, labels, layers, total, peak)
+    result = _result(plan, samples, judged_json(found_right), layers, total, peak)
     ours = next((row for row in found if row.kind == "strategy"), None)
     if on_device is not None:
         result["device_ms"] = ours.time_ms.median if ours and ours.time_ms else on_device
@@ -110,7 +117,12 @@ def command(arguments: argparse.Namespace) -> int:
         result["peers"] = [row_json(row) for row in found if row.kind == "peer"]
         result |= {"plan": row_json(ours)} if ours else {}
     output.result(result)
-    _show(output, result, _named(labels, images), len(x))
+    _show(output, result, samples.what, len(x))
+    sheet = judged_sheet(found_right, samples.name)
+    lines: list[Any] = [judged_line(found_right, samples.what)]
+    if sheet is not None:
+        lines += [f"first predictions: {_named(plan, outputs, samples)}", "", sheet, ""]
+    output.show(*lines, f"peak memory {result['environment']['peak_memory_mib']:.0f} MiB")
     _show_peers(output, found, result.get("device_ms", total), len(x))
     others = {row.strategy: row.time_ms for row in found}
     warn_if_busy(output, {**each, "the whole network": whole, **others})
@@ -125,14 +137,15 @@ def _check_peers(arguments: argparse.Namespace) -> None:
         raise InputError("--peers", f"--device {arguments.device}", "the CPU or CUDA")
 
 
-def _classify(plan: Plan, images: ImageSet) -> NDArray[np.int64]:
-    """Each image's class; images are resized a batch at a time, so memory follows the batch."""
+def _outputs(plan: Plan, samples: Samples) -> Float32:
+    """What the network makes of each image or row; images are resized a batch at a time, so memory
+    follows the batch."""
     import numpy as np
 
     prepare = plan.network.prepare
-    starts = range(0, len(images), plan.batch)
-    parts = (images.images[first : first + plan.batch] for first in starts)
-    return np.concatenate([plan(prepare(part)).argmax(axis=1) for part in parts])
+    starts = range(0, len(samples), plan.batch)
+    parts = (samples.inputs[first : first + plan.batch] for first in starts)
+    return np.concatenate([plan(prepare(part)) for part in parts])
 
 
 def _peers(plan: Plan, x: Float32, say: Say) -> tuple[Row, ...]:
@@ -158,39 +171,39 @@ def _peers(plan: Plan, x: Float32, say: Say) -> tuple[Row, ...]:
 
 def _result(
     plan: Plan,
-    images: ImageSet,
-    labels: NDArray[np.int64],
+    samples: Samples,
+    judged: dict[str, Any],
     layers: dict[str, float],
     total: float,
     peak: float,
 ) -> dict[str, Any]:
     """The JSON object."""
-    batch = min(plan.batch, len(images))
+    batch = min(plan.batch, len(samples))
     return {
         "model": plan.network.name,
         "device": plan.device,
         "precision": plan.precision,
         "batch": plan.batch,
-        "images": len(images),
-        "accuracy": float((labels == images.labels).mean()),
+        "images": len(samples),
+        **judged,
         "op_times_ms": layers,
         "total_ms": total,
         "images_per_s": 1e3 * batch / total,
         "strategies": plan.strategies,
-        "environment": environment_of(plan, images, peak),
+        "environment": environment_of(plan, samples.source, peak),
     }
 
 
-def _named(labels: NDArray[np.int64], images: ImageSet) -> str:
+def _named(plan: Plan, outputs: Float32, samples: Samples) -> str:
     """The first predictions by class name; a wrong one with what it should have been."""
-    pairs = zip(labels[:_SHOWN], images.labels[:_SHOWN], strict=True)
+    labels, name = plan.network.interface.labels(outputs[:_SHOWN]), samples.name
     return ", ".join(
-        images.name(said) if said == true else f"{images.name(said)} (wrong: {images.name(true)})"
-        for said, true in pairs
+        name(said) if said == true else f"{name(said)} (wrong: {name(true)})"
+        for said, true in zip(labels, samples.labels[:_SHOWN], strict=True)
     )
 
 
-def _show(output: Output, result: dict[str, Any], predictions: str, batch: int) -> None:
+def _show(output: Output, result: dict[str, Any], what: str, batch: int) -> None:
     where = result["environment"]
     gpu = where.get("device")
     name = f"{result['device']} ({gpu['name']})" if gpu else "the cpu"
@@ -199,9 +212,8 @@ def _show(output: Output, result: dict[str, Any], predictions: str, batch: int) 
         f"data: {where['data']}",
         "",
     )
-    made = Sheet(
-        "operation", "strategy", f"ms for {batch} images", numbers=[f"ms for {batch} images"]
-    )
+    time = f"ms for {batch} {what}"
+    made = Sheet("operation", "strategy", time, numbers=[time])
     for name, median in result["op_times_ms"].items():
         made.add_row(name, result["strategies"][name], milliseconds(median))
     if gpu:
@@ -211,10 +223,7 @@ def _show(output: Output, result: dict[str, Any], predictions: str, batch: int) 
     output.show(
         made,
         "",
-        f"{result['images_per_s']:,.0f} images/s" + ("" if gpu else f" on {where['cores']} cores"),
-        f"accuracy {percent_of(result['accuracy'])} of {result['images']:,} images",
-        f"first predictions: {predictions}",
-        f"peak memory {where['peak_memory_mib']:.0f} MiB",
+        f"{result['images_per_s']:,.0f} {what}/s" + ("" if gpu else f" on {where['cores']} cores"),
     )
 
 

@@ -1,7 +1,8 @@
 r"""Train a network and write its weights.
 
 A checkpoint beside the result is replaced after every epoch and when Ctrl-C stops the run; --resume
-goes on from it and ends with the weights of a run that never stopped.
+goes on from it and ends with the weights of a run that never stopped.  No file is replaced that
+this run did not make, unless --overwrite says so.
 
 MODEL mlp is fully connected layers over a table of numbers with a label in each row:
 
@@ -21,12 +22,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rooftile.cli._network import check_channels, download_report, percent_of
-from rooftile.cli._options import check_writable, positive
+from rooftile.cli._options import positive
 from rooftile.cli._output import Output, Say
 from rooftile.cli._train_mlp import add_mlp_arguments, train_mlp
 from rooftile.cli._training import (
+    checkpoint_of,
     epochs_json,
     opened_meanwhile,
+    out_of,
     profile_json,
     profile_of,
     profile_sheet,
@@ -88,8 +91,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for name, (kind, meaning) in _OPTIONS.items():
         metavar = {int: "N", float: "X", str: "NAME"}[kind]
         parser.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar=metavar, help=meaning)
-    parser.add_argument("--out", type=Path, metavar="FILE", help="default MODEL.safetensors")
-    parser.add_argument("--resume", action="store_true", help="go on from the checkpoint")
+    out = "default: MODEL, where it is a file, else MODEL.safetensors"
+    parser.add_argument("--out", type=Path, metavar="FILE", help=out)
+    parser.add_argument(
+        "--overwrite", action="store_true", help="replace a file that this run did not make"
+    )
+    parser.add_argument(
+        "--resume", action="store_true", help="go on from the checkpoint, also to more epochs"
+    )
     parser.add_argument("--profile", action="store_true", help="tell where the time goes")
     add_mlp_arguments(parser)
 
@@ -109,8 +118,7 @@ def command(arguments: argparse.Namespace) -> int:
 
             model = arguments.model
             network = MODELS[model] if model in MODELS else load(model)
-            out: Path = arguments.out or Path(f"{network.name}.safetensors")
-            check_writable("--out", out)
+            out = out_of(arguments, network.name)
             options = _options(arguments.seed, _given(arguments))
             behind(partial(_compile_ahead, arguments, network, options, begun))
             images, test = (one.result() for one in begun or reading())
@@ -208,7 +216,7 @@ def _train(
             images.images,
             images.labels,
             options,
-            checkpoint=out.with_name(f"{out.name}.checkpoint"),
+            checkpoint=checkpoint_of(out),
             resume=arguments.resume,
             progress=each_step,
             phases=profile,

@@ -59,11 +59,12 @@ class CpuPlan(Plan):
         *,
         threads: int | None = None,
         strategies: Mapping[str, str] | None = None,
+        prepared: bool = False,
     ) -> None:
         """See `Plan`; ``threads`` is by default the number of cores."""
         if threads is not None:
             check_positive(threads=threads)
-        super().__init__(network, batch, precision, "cpu", strategies)
+        super().__init__(network, batch, precision, "cpu", strategies, prepared)
         self._asked_threads = threads
         self.threads = threads or cpu.cores()
         self._steps = _steps(self.layers, batch, self.threads)

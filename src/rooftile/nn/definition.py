@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rooftile.errors import InputError, UnsupportedProblem
-from rooftile.nn.data.images import FASHION, prepared
 from rooftile.nn.data.pixels import Pixels
+from rooftile.nn.data.standardisation import Standardisation
 from rooftile.nn.initialisation import DEFAULT, Init, check_init, check_scale, draw
+from rooftile.nn.interface import Interface, Task
 from rooftile.nn.layers import Layer, Shape, apart
 from rooftile.nn.tensors import read_tensors, write_tensors
-from rooftile.nn.written import ARCHITECTURE_KEY, written
+from rooftile.nn.written import ARCHITECTURE_KEY, STANDARDISATION_KEY, said_of, written
 from rooftile.ops import Float32, Softmax
 from rooftile.ops import Layer as LayerProblem
 from rooftile.ops.problem import check_positive, check_seed
@@ -37,9 +39,11 @@ class NetworkDefinition:
     ``parameters`` holds float32 arrays under ``<layer>.weights`` and ``<layer>.bias``
     in the shapes of the layers' problems; empty, it is an architecture without
     weights yet.  ``metadata`` is what a weight file says of itself (command, seed,
-    accuracy, version).  ``pixels`` says how images of uint8 become the layers' input; without it
-    plans take none.  Raises `InputError` when the layers do not fit each other or
-    the parameters do not fit the layers.
+    accuracy, version).  ``pixels`` says how images of uint8 become the layers' input, without which
+    plans take none; ``standardisation`` says how rows of features, or images of floating-point
+    numbers, do; ``task`` whether the outputs stand for classes, as they do where it is None, or are
+    the numbers of a regression.  All three are saved with the weights.  Raises `InputError` when
+    the layers do not fit each other or the parameters do not fit the layers.
     """
 
     name: str
@@ -48,6 +52,8 @@ class NetworkDefinition:
     parameters: Mapping[str, Float32] = field(default_factory=dict, repr=False)
     metadata: Mapping[str, str] = field(default_factory=dict, repr=False)
     pixels: Pixels | None = None
+    standardisation: Standardisation | None = None
+    task: Task | None = None
 
     def __post_init__(self) -> None:
         for layer in self.layers:
@@ -57,8 +63,7 @@ class NetworkDefinition:
         if not names or len(set(names)) != len(names):
             raise InputError("layers", names, "at least one layer, each with its own name")
         self._check_input_shape()
-        if self.pixels is not None:
-            self.pixels.check(self.input_shape[0])
+        _ = self.interface
         shapes, where = self.parameter_shapes, f"parameters of {self.name}"
         if self.parameters:
             held = _checked_parameters(self.parameters, shapes, where)
@@ -92,20 +97,22 @@ class NetworkDefinition:
         """The numbers that are learned."""
         return sum(map(math.prod, self.parameter_shapes.values()))
 
-    def prepare(self, images: NDArray[np.uint8]) -> Float32:
-        """float32[n, *input_shape] of uint8[n, height, width] or [n, channels, height, width].
+    @cached_property
+    def interface(self) -> Interface:
+        """How inputs are prepared, and what outputs stand for."""
+        return Interface(
+            self.name,
+            self.input_shape,
+            self.output_shape,
+            self.layers[-1].activation,
+            self.pixels,
+            self.standardisation,
+            self.task,
+        )
 
-        Each image is resized to the network's input and standardised by its ``pixels``; those of
-        one channel as Fashion-MNIST's, where the network has none.  Raises `InputError`, also for
-        a network of colour images without ``pixels``.
-        """
-        if len(self.input_shape) != 3:
-            raise InputError("network", f"{self.name} over rows of features", "one over images")
-        if self.pixels is None and self.input_shape[0] > 1:
-            expected = "Network(..., pixels=rooftile.nn.Pixels(mean, deviation)) for colour images"
-            raise InputError("network", f"{self.name} without pixels", expected)
-        channels, height, width = self.input_shape
-        return prepared(images, (channels, height, width), self.pixels or FASHION)
+    def prepare(self, raw: NDArray[Any]) -> Float32:
+        """What the layers read of raw images or rows: see `Interface.prepare`."""
+        return self.interface.prepare(raw)
 
     def problems(self, batch: int) -> tuple[tuple[str, LayerProblem], ...]:
         """Each operation's name and problem for a batch, in order: those of `weighted`, and behind
@@ -204,19 +211,22 @@ class NetworkDefinition:
         write_tensors(Path(path), kept, {**self.metadata, **own})
 
     def load(self, path: str | Path) -> Self:
-        """The same layers with the parameters of a safetensors file.
+        """The same layers with the parameters of a safetensors file, and with the ``pixels``, the
+        ``standardisation`` and the ``task`` with which these were trained, where the file says so.
 
         Parameters of float16 become float32, which changes none.  Raises `InputError`, which
         names the file and the tensor, for a missing or surplus tensor, a wrong shape or dtype,
         and values that are not finite.
         """
         tensors, metadata = read_tensors(Path(path))
+        said = said_of(metadata, str(path))
         for key, tensor in tensors.items():
             if tensor.dtype == np.float16:
                 tensors[key] = tensor.astype(np.float32)
         _checked_parameters(tensors, self.parameter_shapes, str(path))
-        metadata.pop(ARCHITECTURE_KEY, None)  # It is what the layers say.
-        return replace(self, parameters=tensors, metadata=metadata)
+        for key in (ARCHITECTURE_KEY, STANDARDISATION_KEY):
+            metadata.pop(key, None)  # The network says it.
+        return replace(self, parameters=tensors, metadata=metadata, **said)
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> str:

@@ -62,13 +62,14 @@ class GpuPlan(Plan):
         *,
         device: str,
         strategies: Mapping[str, str] | None = None,
+        prepared: bool = False,
     ) -> None:
         """See `Plan`; ``device`` is ``cuda[:N]`` or ``opencl[:N]``.
 
         Raises `DeviceMissing`, `CompileFailure` and `OutOfMemory` besides.
         """
         kind, index = parse_device(device)
-        super().__init__(network, batch, precision, f"{kind}:{index}", strategies)
+        super().__init__(network, batch, precision, f"{kind}:{index}", strategies, prepared)
         if not strategies:
             self.layers = _together(self.layers, precision, self.device)
         self._gpu = lent_gpu(device)
@@ -113,9 +114,20 @@ class GpuPlan(Plan):
         """
         if self._gpu.description.kind != "cuda":
             raise InputError("device", self.device, "cuda: images stream by CUDA's copies")
-        shapes = (self.network.input_shape, self.network.output_shape)
-        pixels = self.network.pixels is not None
-        return ImageStream(self._cuda, self.starter, shapes, self.batch, self._turn, pixels=pixels)
+        return self.stream_on(self._cuda)
+
+    def stream_on(self, device: cuda.CudaDevice) -> ImageStream:
+        """`stream` with the copies and streams of a device."""
+        return ImageStream(
+            device,
+            self.starter,
+            (self.network.input_shape, self._scores_shape),
+            self.batch,
+            self._turn,
+            pixels="uint8" in self.dtypes,
+            prepare=None if self.standardisation is None else self.standardised,
+            regression=self.network.interface.regression,
+        )
 
     @property
     def _cuda(self) -> cuda.CudaDevice:
@@ -126,6 +138,13 @@ class GpuPlan(Plan):
             found = f"{given.library.title} on cuda:{given.gpu}"
             there = f", or on {self.device}, where the plan is" if "cuda" in self.device else ""
             raise InputError("images", found, f"one in the CPU's memory{there}")
+        if self.standardisation is not None:
+            found = f"raw features as {given.library.title} on {self.device}"
+            expected = (
+                "rows in the CPU's memory, which the plan standardises; or plan(prepared=True) and "
+                "rows that are standardised already"
+            )
+            raise InputError("images", found, expected)
         library = given.library
         x = given.take("images", images, ANY, dtypes=self.dtypes, empty=True)
         self._check_shape(x.shape, x.dtype)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
@@ -16,7 +16,7 @@ from rooftile.errors import InputError
 from rooftile.nn.plan import checked_out
 from rooftile.nn.segments import best_segments, fastest_segments, for_images, measured_model
 from rooftile.nn.streaming import Images, Starter, Streamer
-from rooftile.ops import Float32
+from rooftile.ops import AnyArray, Float32
 from rooftile.ops.problem import check_positive
 
 
@@ -42,12 +42,15 @@ class ImageStream:
         turn: AbstractContextManager[Any],
         *,
         pixels: bool = True,
+        prepare: Callable[[AnyArray], AnyArray] | None = None,
+        regression: bool = False,
     ) -> None:
-        """``shapes`` are of an image and of its scores; the rest is as for `Streamer`."""
+        """``shapes`` are of an image and of its scores; ``prepare`` makes of raw numbers what the
+        layers read; outputs of a ``regression`` are no scores.  The rest is as for `Streamer`."""
         (shape, scores), self._batch, self._turn = shapes, batch, turn
         if len(scores) != 1:
             raise InputError("network", f"results {list(scores)}", "one score for each class")
-        self._classes = scores[0]
+        self._classes, self._prepare, self._regression = scores[0], prepare, regression
         with turn:
             self._streamer = Streamer(device, layers, shape, self._classes, pixels=pixels)
         self._models: dict[tuple[object, ...], Pipeline] = {}
@@ -61,11 +64,18 @@ class ImageStream:
     def classify(
         self, images: Images, *, segments: int | None = None, scores: Float32 | None = None
     ) -> NDArray[np.int64]:
-        """The most likely class of each image, int64[N].
+        """The class of each image, int64[N]: 1 where the only score is above one half, else that of
+        the largest score.  Images of numbers are standardised on the host first, where the network
+        has a ``standardisation``.
 
         ``scores`` takes float32[N, classes] where it is given.  More segments than images are as
-        many as images.  Raises `InputError`, `OutOfMemory`.
+        many as images.  Raises `InputError`, also for a network of a regression, and `OutOfMemory`.
         """
+        if self._regression:
+            expected = "a classification; plan(images) gives the outputs of a regression"
+            raise InputError("network", "a regression, whose outputs are no classes", expected)
+        if self._prepare is not None and isinstance(images, np.ndarray):
+            images = self._prepare(images)
         images = self._streamer.checked(images)
         if scores is not None:
             checked_out(scores, (len(images), self._classes), name="scores")

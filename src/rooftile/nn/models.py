@@ -82,8 +82,7 @@ def load(name_or_file: str | Path) -> Network:
     _, metadata = read_tensors(path)
     name, text = metadata.get(MODEL_KEY), metadata.get(ARCHITECTURE_KEY)
     if text is not None:
-        shape, layers, pixels = read(text, str(path))
-        return Network(name or path.stem, shape, layers, pixels=pixels).load(path)
+        return Network(name or path.stem, *read(text, str(path))).load(path)
     if name not in MODELS:
         raise InputError(
             str(path),

@@ -56,17 +56,23 @@ class Plan(ABC):
         precision: Precision,
         device: str,
         strategies: Mapping[str, str] | None,
+        prepared: bool = False,
     ) -> None:
         """Pick the strategies.  Raises `InputError`, `UnsupportedProblem`.
 
-        ``strategies`` names the strategy of some layers; the others are chosen.
+        ``strategies`` names the strategy of some layers; the others are chosen.  ``prepared``:
+        inputs come as the layers read them, so that neither pixels nor raw features are taken.
         """
         check_positive(batch=batch)
         check_precision(precision)
         self.network, self.batch, self.precision, self.device = network, batch, precision, device
-        self._asked = dict(strategies or {})
+        self._asked, self._prepared = dict(strategies or {}), prepared
         self.layers = _pick(network, batch, precision, device, self._asked)
-        self.dtypes = (*FLOATS, *(("uint8",) if network.pixels is not None else ()))
+        self.standardisation = None if prepared else network.standardisation
+        """What raw rows go through before the layers read them."""
+        floats = FLOATS if self.standardisation is None else ("float32", "float64")
+        takes_pixels = network.pixels is not None and not prepared
+        self.dtypes = (*floats, *(("uint8",) if takes_pixels else ()))
         """What its images may be."""
         self._turn = lock()
         self._repeats: Kept = {}
@@ -80,7 +86,8 @@ class Plan(ABC):
         return f"<{type(self).__name__} of {self.network.name}: {where}; {ways}>"
 
     def __reduce__(self) -> tuple[Callable[..., Plan], tuple[Any, ...]]:
-        return _made_again, (type(self), self.network, self.batch, self.precision, self._options())
+        options = {**self._options(), "prepared": self._prepared}
+        return _made_again, (type(self), self.network, self.batch, self.precision, options)
 
     @abstractmethod
     def _options(self) -> dict[str, Any]:
@@ -103,10 +110,12 @@ class Plan(ABC):
     def __call__(self, images: AnyKind, *, out: AnyKind | None = None) -> AnyKind:
         """Scores [N, classes] of images [N, channels, height, width], N >= 1, as their kind.
 
-        Images of float32, float16 or bfloat16, whose scores have the same dtype; and of uint8
-        where the network's ``pixels`` say how they become numbers, whose scores are float32; of
-        one channel, its axis may be missing then.  The layers compute as the plan's precision says:
-        16-bit images become float32, and scores are rounded at the end.
+        Images of float32, float16 or bfloat16, whose scores have the same dtype; of uint8 where the
+        network's ``pixels`` say how they become numbers, whose scores are float32; of one channel,
+        its axis may be missing then.  Where the network has a ``standardisation``, rows of float32
+        or float64 go through it first, unless the plan was made with ``prepared=True``, and their
+        scores are float32.  The layers compute as the plan's precision says: 16-bit images become
+        float32, and scores are rounded at the end.
 
         Arrays of NumPy, PyTorch or JAX in the CPU's memory, on whichever device the plan is; the
         scores are there when the call returns.  A plan on a CUDA GPU also takes arrays that lie
@@ -131,7 +140,7 @@ class Plan(ABC):
         library = given.library
         x = self._accepted(library, images)
         shape = (len(x), *self._scores_shape)
-        dtype = np.dtype(np.float32) if x.dtype == np.uint8 else x.dtype
+        dtype = np.dtype(np.float32) if x.dtype in (np.uint8, np.float64) else x.dtype
         if out is None:
             scores = np.empty(shape, dtype)
         else:
@@ -140,7 +149,7 @@ class Plan(ABC):
             if np.may_share_memory(scores, x):
                 raise InputError("out", "an array that overlaps images", "memory of its own")
         with self._turn:
-            self._compute(x, scores)
+            self._compute(self.standardised(x), scores)
         returned: AnyKind = library.from_host(scores) if out is None else out
         return returned
 
@@ -158,6 +167,13 @@ class Plan(ABC):
         """The call with arrays on a GPU.  Raises `InputError` where the plan is elsewhere."""
         found = f"{given.library.title} on cuda:{given.gpu}"
         raise InputError("images", found, f"one in the CPU's memory: the plan is on {self.device}")
+
+    def standardised(self, x: AnyArray) -> AnyArray:
+        """Rows or images of numbers as the layers read them, float32; pixels as they are."""
+        if self.standardisation is None or x.dtype == np.uint8:
+            return x
+        self._check_shape(x.shape, x.dtype.name)
+        return self.standardisation(x).astype(np.float32, copy=False)
 
     def checked(self, images: Float32) -> Float32:
         """Contiguous float32 images of the network's input shape.  Raises `InputError`."""

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import json
 from pathlib import Path
 
 import numpy as np
@@ -136,6 +138,31 @@ def test_a_resumed_run_ends_with_the_bits_of_one_that_never_stopped(tmp_path, op
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.parametrize("stopped", [False, True])
+def test_a_run_goes_on_to_more_epochs(tmp_path, stopped):
+    path, options = tmp_path / "run.checkpoint", dataclasses.replace(OPTIONS, schedule="constant")
+    whole, short = train(NETWORK, IMAGES, LABELS, options), dataclasses.replace(options, epochs=2)
+    with pytest.raises(Stopped) if stopped else contextlib.nullcontext():
+        stop = stop_after(1) if stopped else None
+        train(NETWORK, IMAGES, LABELS, short, checkpoint=path, progress=stop)
+    assert same(whole, train(NETWORK, IMAGES, LABELS, options, checkpoint=path, resume=True))
+    with pytest.raises(InputError, match=rf"{path}.*2 epochs.*at least 4"):
+        train(NETWORK, IMAGES, LABELS, short, checkpoint=path, resume=True)
+
+
+def test_a_checkpoint_of_an_older_version_is_resumed(tmp_path):
+    path = tmp_path / "run.checkpoint"
+    whole = train(NETWORK, IMAGES, LABELS, OPTIONS)
+    with pytest.raises(Stopped):
+        train(NETWORK, IMAGES, LABELS, OPTIONS, checkpoint=path, progress=stop_after(2))
+    tensors, metadata = read_tensors(path)
+    older = json.loads(metadata["options"])
+    older["optimiser"] = older.pop("optimizer")
+    del older["dropout"]
+    write_tensors(path, tensors, metadata | {"options": json.dumps(older)})
+    assert same(whole, train(NETWORK, IMAGES, LABELS, OPTIONS, checkpoint=path, resume=True))
+
+
 def test_a_finished_run_resumes_to_its_end(tmp_path):
     path = tmp_path / "run.checkpoint"
     whole = train(NETWORK, IMAGES, LABELS, OPTIONS, checkpoint=path)
@@ -145,7 +172,6 @@ def test_a_finished_run_resumes_to_its_end(tmp_path):
 @pytest.mark.parametrize(
     ("network", "images", "change", "message"),
     [
-        (NETWORK, IMAGES, {"epochs": 5}, "options"),
         (NETWORK, IMAGES, {"seed": 5}, "options"),
         (NETWORK, IMAGES[::-1], {}, "data"),
         (dataclasses.replace(NETWORK, name="other"), IMAGES, {}, "model tiny"),

@@ -126,10 +126,12 @@ class NetworkContest(Contest):
     def notes(self, outs: tuple[AnyArray, ...]) -> list[str]:
         """See `Contest.notes`; for images that were given it also compares the classes."""
         found = super().notes(outs)
-        if not self._given or self._plan_scores is None:
+        interface = self.network.interface
+        if not self._given or self._plan_scores is None or interface.regression:
             return found
-        others = int((outs[0].argmax(1) != self._plan_scores.argmax(1)).sum())
+        scores = np.asarray(outs[0])
+        others = int((interface.labels(scores) != interface.labels(self._plan_scores)).sum())
         if others:
-            batch = len(np.asarray(outs[0]))
+            batch = len(scores)
             found.append(f"another class than the plan's for {others:,} of {batch:,} images")
         return found

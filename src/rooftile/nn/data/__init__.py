@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     from rooftile.nn.data.image_set import ImageSet, read_archive
     from rooftile.nn.data.images import DEVIATION, FASHION, MEAN, prepare, resize
     from rooftile.nn.data.pixels import Pixels
+    from rooftile.nn.data.standardisation import Standardisation
     from rooftile.nn.data.tables import (
-        Standardisation,
         Table,
         from_arrays,
         read_csv,
+        read_features,
         read_idx_pair,
         read_npz,
         read_table,
@@ -26,17 +27,18 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CLASSES", "DEVIATION", "FASHION", "MEAN", "ImageSet", "Pixels", "Split", "Standardisation",
-    "Table", "from_arrays", "load_images", "prepare", "read_archive", "read_csv", "read_idx_pair",
-    "read_npz", "read_table", "resize",
+    "Table", "from_arrays", "load_images", "prepare", "read_archive", "read_csv",
+    "read_features", "read_idx_pair", "read_npz", "read_table", "resize",
 ]  # fmt: skip
 _PLACES = {
     **dict.fromkeys(("CLASSES", "Split", "load_images"), f"{__name__}.fashion"),
     **dict.fromkeys(("ImageSet", "read_archive"), f"{__name__}.image_set"),
     **dict.fromkeys(("DEVIATION", "FASHION", "MEAN", "prepare", "resize"), f"{__name__}.images"),
     "Pixels": f"{__name__}.pixels",
+    "Standardisation": f"{__name__}.standardisation",
     **dict.fromkeys(
         (
-            "Standardisation", "Table", "from_arrays", "read_csv", "read_idx_pair", "read_npz",
+            "Table", "from_arrays", "read_csv", "read_features", "read_idx_pair", "read_npz",
             "read_table",
         ),
         f"{__name__}.tables",

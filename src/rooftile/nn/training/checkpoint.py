@@ -8,7 +8,7 @@ import json
 import math
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +30,10 @@ from rooftile.nn.written import ARCHITECTURE_KEY, written
 _PARAMETERS, _MEMORY, _BEST = "parameters.", "optimiser.", "best."
 _SECONDS = 1.0
 """Between two checkpoints: an epoch may take less than a millisecond, and a file some more."""
+DATA_KEY = "data"
+"""Key of the metadata, of weights too, that has a hash of what was trained on."""
+_TELLING = (MODEL_KEY, ARCHITECTURE_KEY, DATA_KEY, "options")
+"""Keys of the metadata that tell one run from another."""
 _STATE = "state"
 """Key of the metadata that says where the run stands."""
 
@@ -59,7 +63,7 @@ class Run:
             MODEL_KEY: self.network.name,
             ARCHITECTURE_KEY: written(self.network),
             "options": json.dumps(options, sort_keys=True),
-            "data": self.data.result(),
+            DATA_KEY: self.data.result(),
         }
 
 
@@ -164,11 +168,10 @@ def restore(path: Path, run: Run, state: State) -> None:
     Raises `InputError`, which names the file, when it is damaged or of another run.
     """
     tensors, metadata = read_tensors(path)
-    for key, value in run.identity().items():
-        if metadata.get(key) != value:
-            raise InputError(
-                str(path), f"a checkpoint of {key} {metadata.get(key)}", f"{key} {value}"
-            )
+    for key, value in _compared(run.identity()).items():
+        found = _compared(metadata).get(key)
+        if found != value:
+            raise InputError(str(path), f"a checkpoint of {key} {found}", f"{key} {value}")
     _fill(path, tensors, _PARAMETERS, state.parameters)
     _fill(path, tensors, _MEMORY, state.optimiser.state)
     try:
@@ -179,11 +182,42 @@ def restore(path: Path, run: Run, state: State) -> None:
         state.best = Best(float(where["best_loss"]), int(where["best_epoch"]))
     except (KeyError, ValueError, TypeError) as error:
         raise InputError(str(path), f"metadata with {error!r}", "a checkpoint") from error
+    if state.epoch > run.options.epochs or (state.epoch == run.options.epochs and state.step):
+        expected = f"epochs of at least {state.epoch + bool(state.step)}, which are begun"
+        raise InputError(str(path), f"a run to {run.options.epochs} epochs", expected)
     if state.best.epoch:
         best = {key: np.empty_like(value) for key, value in state.parameters.items()}
         _fill(path, tensors, _BEST, best)
         state.best.parameters = best
     state.begin_epoch()
+
+
+def is_of_the_run(weights: Path, checkpoint: Path) -> bool:
+    """Whether a file of weights was made by the run that a checkpoint is of, on its way to as many
+    epochs or to others.  Raises `InputError` for a checkpoint that cannot be read."""
+    try:
+        made = _compared(read_tensors(weights)[1])
+    except InputError:
+        return False
+    held = _compared(read_tensors(checkpoint)[1])
+    return all(held.get(key) == made.get(key) for key in _TELLING) and "data" in made
+
+
+def _compared(metadata: Mapping[str, str]) -> dict[str, Any]:
+    """What two runs are compared by: all that is the same of a run that goes on to more epochs.
+
+    Options that an older version had not are as they are by default.
+    """
+    made: dict[str, Any] = {key: metadata[key] for key in _TELLING if key in metadata}
+    try:
+        given = json.loads(metadata["options"])
+        given["optimizer"] = given.get("optimizer", given.get("optimiser"))
+    except (KeyError, ValueError, TypeError):
+        return made
+    ignored = {"optimiser", "threads", "epochs"}
+    defaults = dataclasses.asdict(TrainingOptions())
+    made["options"] = {k: v for k, v in {**defaults, **given}.items() if k not in ignored}
+    return made
 
 
 def _fill(path: Path, tensors: dict[str, NDArray[Any]], prefix: str, into: Arrays) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rooftile.errors import InputError
+from rooftile.nn.data.images import FASHION
 from rooftile.nn.network import Network
 from rooftile.nn.training.losses import LossName, Targets
 from rooftile.nn.training.passes import Array
@@ -37,6 +39,28 @@ def data(network: Network, values: Any) -> Data:
         raise InputError("data", f"{array.dtype}{list(array.shape)}", expected)
     _check_finite("data", array)
     return array
+
+
+def standardised(network: Network, array: Data, *, prepared: bool) -> Data:
+    """Numbers as the network's standardisation makes them, unless they are ``prepared`` already;
+    images of uint8, which are prepared batch by batch, as they are.
+
+    Raises `InputError` for images of uint8 that are called prepared.
+    """
+    if array.dtype != np.uint8:
+        return array if prepared else network.interface.standardised(array)
+    if prepared:
+        raise InputError("data", "uint8 images, with prepared=True", "float32 as the layers read")
+    return array
+
+
+def told(network: Network, data: Data, targets: Targets) -> Network:
+    """The network with what training on these data and targets says of its inputs and outputs."""
+    if data.dtype == np.uint8 and network.pixels is None:
+        network = replace(network, pixels=FASHION)
+    if targets.dtype.kind == "f" and network.task is None:
+        network = replace(network, task="regression")
+    return network
 
 
 def _check_finite(name: str, array: Any) -> None:

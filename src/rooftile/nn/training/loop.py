@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from rooftile.nn.training import given
 from rooftile.nn.training.augment import augment
 from rooftile.nn.training.each_sample import EachSample, applies
 from rooftile.nn.training.gpu.trainer import DeviceTrainer
-from rooftile.nn.training.losses import Targets, check_finite, check_weights, classes_of
+from rooftile.nn.training.losses import Targets, check_finite, check_weights
 from rooftile.nn.training.model import Model
 from rooftile.nn.training.optimisers import Arrays, optimiser
 from rooftile.nn.training.options import Progress, TrainingOptions
@@ -46,16 +47,21 @@ def train(
     phases: Phases | None = None,
     device: DeviceName | None = None,
     data_memory: int | None = None,
+    prepared: bool = False,
 ) -> Network:
     """Train a network; return it with its new parameters, as float32.
 
     ``data`` are rows of features or images of the network's input shape, float32 or float64, which
-    are taken as they are; or images uint8[n, height, width] or [n, channels, height, width],
+    go through the network's ``standardisation`` where it has one and they are not ``prepared``
+    already; or images uint8[n, height, width] or [n, channels, height, width],
     which are resized to the network's input and standardised by its ``pixels`` batch by batch
     (`rooftile.nn.Network.prepare`).  ``targets`` are labels, integers[n]; or, for a squared error,
     what the outputs should be, float32 or float64[n, outputs].  All may be arrays of NumPy, or of
     PyTorch or JAX in the CPU's memory.  A network without parameters is initialised from the
-    options' seed and as their ``init`` says.
+    options' seed and as their ``init`` says.  Trained with numbers as targets, a network whose
+    ``task`` is None becomes one of a regression; trained with uint8 images, a network without
+    ``pixels`` keeps those that its images were prepared with.  Where there is a ``checkpoint``, the
+    returned network's metadata has a hash of the data.
 
     Once in a run a `TrainingWarning` says that it does not learn: that all activations of a layer
     are dead, or that the loss stays at that of an answer which ignores the inputs.
@@ -78,6 +84,8 @@ def train(
     `UnsupportedProblem` for what a device does not train, and what opening it raises.
     """
     data, targets = given.data(network, data), given.targets(network, targets, options.loss)
+    network = given.told(network, data, targets)
+    data = given.standardised(network, data, prepared=prepared)
     _check(network, data, targets, options, checkpoint, resume, device)
     state = _begun(network, options)
     run = checkpoints.Run.of(network, options, data, targets)
@@ -87,7 +95,8 @@ def train(
     keeper = checkpoints.Keeper(checkpoint, run, state)
     watch = Watch(network, data, targets, options)
     _train(_Trainer(*trained), state, keeper, watch, progress)
-    return network.with_parameters(_chosen(state, options))
+    made = {} if checkpoint is None else {checkpoints.DATA_KEY: run.data.result()}
+    return network.with_parameters(_chosen(state, options), made)
 
 
 def _train(
@@ -145,16 +154,26 @@ def _chosen(state: State, options: TrainingOptions) -> Arrays:
     return chosen
 
 
-def predict(network: Network, data: given.Data, *, threads: int | None = None) -> NDArray[np.int64]:
-    """The class of each row or image by the training pass: the check on a network's plans."""
-    return classes_of(outputs(network, data, threads=threads))
+def predict(
+    network: Network, data: given.Data, *, threads: int | None = None, prepared: bool = False
+) -> NDArray[Any]:
+    """The class of each row or image by the training pass, int64[n], or a regression's outputs,
+    float32[n, outputs]: the check on a network's plans.  ``data`` are as `train` takes them."""
+    found = outputs(network, data, threads=threads, prepared=prepared)
+    predictions: NDArray[Any] = network.interface.predictions(found)
+    return predictions
 
 
-def outputs(network: Network, data: given.Data, *, threads: int | None = None) -> Array:
-    """What the network makes of rows or images by the training pass, float32[n, outputs]."""
+def outputs(
+    network: Network, data: given.Data, *, threads: int | None = None, prepared: bool = False
+) -> Array:
+    """What the network makes of rows or images by the training pass, float32[n, outputs].
+
+    ``data`` are as `train` takes them.
+    """
     if threads is not None:
         check_positive(threads=threads)
-    data = given.data(network, data)
+    data = given.standardised(network, given.data(network, data), prepared=prepared)
     if not network.parameters:
         raise InputError("network", f"{network.name} without parameters", "a network with weights")
     model = Model(network, threads or cpu.cores(), "squared_error")
@@ -277,7 +296,9 @@ class _Trainer:
             y = _outputs(self._model, state.parameters, self._held_data, self._network, dtype)
             loss = self._held_loss(state)
         state.best.offer(loss, state.epoch + 1, state.parameters)
-        accuracy = float(np.mean(classes_of(y) == labels)) if labels.ndim == 1 else None
+        interface = self._network.interface
+        classified = labels.dtype.kind != "f" and not interface.regression
+        accuracy = float(np.mean(interface.labels(y) == labels)) if classified else None
         return accuracy, loss
 
     def _held_loss(self, state: State) -> float:

@@ -151,12 +151,3 @@ def check_weights(parameters: Mapping[str, Array], rate: float, epoch: int) -> N
         if not np.isfinite(value).all():
             expected = f"a smaller one: {key} is not finite after epoch {epoch}"
             raise InputError("learning_rate", rate, expected)
-
-
-def classes_of(y: Array) -> NDArray[np.int64]:
-    """The class that outputs y[n, outputs] stand for: of the largest; of one, whether it is above
-    one half."""
-    found: NDArray[np.int64] = (
-        (y[:, 0] > 0.5).astype(np.int64) if y.shape[1] == 1 else y.argmax(axis=1)
-    )
-    return found

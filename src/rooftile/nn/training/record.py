@@ -11,9 +11,9 @@ from rooftile._version import __version__
 from rooftile.devices.select import DeviceName, parse_device
 from rooftile.nn.data import ImageSet
 from rooftile.nn.network import Network
+from rooftile.nn.training.checkpoint import DATA_KEY
 from rooftile.nn.training.gpu.forward import Outputs
 from rooftile.nn.training.loop import predict
-from rooftile.nn.training.losses import classes_of
 from rooftile.nn.training.options import TrainingOptions
 
 _FIRST = (100, 1000, 10000)
@@ -39,7 +39,7 @@ def with_record(
     if device is None or parse_device(device)[0] == "cpu":
         found = predict(network, test.images, threads=options.threads)
     else:
-        found = classes_of(Outputs(network, test.images, options, device)())
+        found = network.interface.labels(Outputs(network, test.images, options, device)())
     right = found == test.labels
     counts = [count for count in _FIRST if count <= len(right)] or [len(right)]
     accuracies = {f"accuracy_{count}": f"{np.mean(right[:count]):.4f}" for count in counts}
@@ -52,6 +52,8 @@ def with_record(
         "options": json.dumps(settings, sort_keys=True),
         "version": __version__,
     }
+    if DATA_KEY in network.metadata:
+        metadata[DATA_KEY] = network.metadata[DATA_KEY]
     if test.classes:
         metadata["classes"] = json.dumps(test.classes)
     return network.with_parameters(network.parameters, metadata | accuracies)

@@ -1,4 +1,4 @@
-"""How right a classifier is: confusion matrix, precision and recall.
+"""How right a classifier is: confusion matrix, precision and recall; and how near a regression is.
 
 Source: Murphy, "Probabilistic Machine Learning: An Introduction" (2022), section 5.1.3.
 """
@@ -49,6 +49,29 @@ class Scores:
     def recall(self, label: int) -> float | None:
         """Share of a class's rows that were predicted as it; None where there are none."""
         return _share(self.confusion[label, label], self.confusion[label].sum())
+
+
+@dataclass(frozen=True)
+class Fit:
+    """How near the outputs of a regression come to their targets.
+
+    Source: Murphy, section 11.2.4.
+    """
+
+    total: int
+    """Rows."""
+    mean_squared_error: float
+    """The mean of all rows and outputs."""
+    r2: float | None
+    """The share of the targets' variance that the outputs explain; None where there is none."""
+
+    @classmethod
+    def of(cls, targets: NDArray[Any], outputs: NDArray[Any]) -> Fit:
+        """Of targets[n, outputs] and outputs of the same shape."""
+        off = outputs.astype(np.float64) - targets
+        spread = float(((targets - targets.mean(axis=0)) ** 2).sum())
+        r2 = None if spread == 0 else 1 - float((off**2).sum()) / spread
+        return cls(len(targets), float((off**2).mean()), r2)
 
 
 def _share(part: np.int64, whole: np.int64) -> float | None:

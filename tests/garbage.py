@@ -10,6 +10,11 @@ def _directory(path, _):
     path.mkdir()
 
 
+def _link(path, _):
+    path.unlink()
+    path.symlink_to(path.parent / "none")
+
+
 def _exchange(path, others):
     """The next file of the same kind in its place, which is whole."""
     other = others[(others.index(path) + 1) % len(others)]
@@ -24,6 +29,6 @@ GARBAGE = {
     "no text of ours": lambda path, _: path.write_bytes(b"x86-64\n-64bit,+avx512f"),
     "exchanged": _exchange,
     "a directory": _directory,
-    "a link to nothing": lambda path, _: (path.unlink(), path.symlink_to(path.parent / "none")),
+    "a link to nothing": _link,
     "unreadable": lambda path, _: path.chmod(0),
 }

@@ -35,7 +35,7 @@ def test_they_are_measured_once(measured):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", '{"one_core": {}}', '{"one_core": {"threads": 2}}', "[]"]
+    "text", ["", "{", '{"one_core": {}}', '{"one_core": {"threads": 2}}', "[]", "3", "null"]
 )
 def test_an_unreadable_cache_is_measured_anew(measured, text):
     path = lab.cache_file()

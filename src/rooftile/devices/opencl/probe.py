@@ -7,12 +7,11 @@ array has room for what a wrong compiler stores.
 
 from __future__ import annotations
 
-import contextlib
 from typing import Any
 
 import numpy as np
 
-from rooftile._files import keep
+from rooftile._files import keep_sealed, sealed
 from rooftile._locks import lock
 from rooftile.devices.cache import cache_directory
 from rooftile.devices.gpu import key_of
@@ -53,11 +52,10 @@ def compiles_right(cl: Any, device: Any) -> bool:
 
 def _kept(cl: Any, device: Any, key: str) -> bool:
     file = cache_directory() / "opencl" / f"probe-{key}.txt"
-    with contextlib.suppress(OSError):
-        if (found := file.read_bytes()) in _VERDICTS:
-            return found == b"right"
+    if (found := sealed(file)) is not None:
+        return found == b"right"
     right = _runs_right(cl, device)
-    keep(file, _VERDICTS[not right])
+    keep_sealed(file, _VERDICTS[not right])
     return right
 
 

@@ -9,6 +9,7 @@ a release that compiles a known kernel wrong (3.0 does, see `probe`) corrupts th
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 from typing import Any
@@ -38,12 +39,18 @@ def announce_wheels() -> None:
     folder = cache_directory() / "opencl" / "vendors"
     texts = {file.name: file.read_text() for file in _SYSTEM.glob("*.icd")}
     for name, text in {**texts, "intel-wheel.icd": f"{library}\n"}.items():
-        if not (folder / name).exists() or (folder / name).read_text() != text:
-            try:
+        try:
+            if not _holds(folder / name, text.encode()):
                 write_atomically(folder / name, text.encode())
-            except OSError:
-                return  # With a read-only home there are the system's drivers.
+        except OSError:
+            return  # With a read-only home there are the system's drivers.
     os.environ["OCL_ICD_VENDORS"] = str(folder)
+
+
+def _holds(path: Path, content: bytes) -> bool:
+    with contextlib.suppress(OSError):
+        return path.read_bytes() == content
+    return False
 
 
 def unfit(cl: Any, device: Any) -> DeviceMissing | None:

@@ -18,6 +18,8 @@ def sealed(record: Mapping[str, Any]) -> bytes:
 def unsealed(text: str) -> dict[str, Any]:
     """The record of such a text.  Raises `ValueError`, `KeyError` where it is none."""
     record: dict[str, Any] = json.loads(text)
+    if not isinstance(record, dict):
+        raise ValueError(f"a record was expected, not {type(record).__name__}")
     if record.pop(_KEY) != _checksum(record):
         raise ValueError("the checksum is another record's")
     return record

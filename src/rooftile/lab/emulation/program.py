@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
@@ -14,6 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from rooftile._files import keep_sealed, sealed
 from rooftile.devices.cache import cache_directory
 from rooftile.devices.gpu import Launch, TensorMap
 from rooftile.lab.emulation.translation import from_opencl, translated
@@ -150,14 +152,30 @@ def _made(
     limit_s: float,
     given: str | None = None,
 ) -> Path:
-    """A file that the compiler makes, unless somebody has made it before."""
-    if not path.exists():
+    """A file that the compiler makes, unless it lies there as it was made; its hash lies beside it,
+    for a header must end where the compiler ended it."""
+    seal = path.with_name(f"{path.name}.sha256")
+    made = _seal(path)
+    if made is None or sealed(seal) != made:
         with tempfile.TemporaryDirectory(dir=path.parent) as folder:
             draft = Path(folder) / path.name
             command = [_COMPILER, *_OPTIONS, *_SANITIZED[sanitizer], *options, "-o", draft]
             _done(command, limit_s, given)
+            made = _seal(draft)
+            with contextlib.suppress(OSError):
+                path.rmdir()  # An empty folder could not be replaced.
             draft.replace(path)
+        keep_sealed(seal, made or b"")
+    elif not os.access(path, os.X_OK):
+        path.chmod(0o755)
     return path
+
+
+def _seal(path: Path) -> bytes | None:
+    """A file's hash; None where it cannot be read."""
+    with contextlib.suppress(OSError), path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").digest()
+    return None
 
 
 def _preprocessed(text: str, folders: Sequence[Path], limit_s: float) -> str:

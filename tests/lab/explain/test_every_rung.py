@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from xml.etree import ElementTree
 
 import pytest
 
 from rooftile.analysis.bounds import working_share
-from rooftile.cli._explained import bound_lines, kernel_lines
+from rooftile.cli._explained import bound_lines, cpu_lines, kernel_lines
 from rooftile.cli.explain import _drawings
 from rooftile.devices.cuda.cubin import Taken
 from rooftile.errors import InputError
-from rooftile.lab.explain import explain
+from rooftile.lab.ceilings.cpu import Ceilings, Rates
+from rooftile.lab.explain import explain, processor
 from rooftile.lab.explain import kernels as kernels_module
 from rooftile.lab.explain.advice import advice
+from rooftile.lab.explain.cpu_drawing import cpu_picture
 from rooftile.lab.explain.explanation import ARITHMETIC, CACHES, MEMORY, STEPS
 from rooftile.lab.explain.measured import Measured
 from rooftile.lab.explain.target import find_target
-from rooftile.ops import default_shape, named, operations
+from rooftile.ops import climbed_shapes, default_shape, named, names, operations, parse
 from rooftile.strategies import ladder, strategy
 from rooftile.strategies.gpu import of_launches
 
@@ -50,11 +53,18 @@ def not_compiled(monkeypatch):
 
 @pytest.mark.parametrize("operation", WITH_RUNGS)
 def test_every_rung_at_its_default_shape(operation):
-    problem = named(operation, default_shape(operation))
+    """At the first named problem, else at the one that is climbed; formats each at their own."""
+    climbed = climbed_shapes(operation)
+    forms = [parse(operation, shape, climbed.batch) for shape in climbed.shapes]
+    # A rung for other problems than these is explained at the first named one that it takes.
+    more = (named(operation, shape) for shape in names(operation))
+    problems = [named(operation, default_shape(operation)), *forms, *more]
     target = find_target("cuda", "sm_90")
     explained = 0
     for rung, kind in rungs(operation):
-        if of_launches(rung).why_not(problem) is not None:
+        takes = of_launches(rung).why_not
+        problem = next((one for one in problems if takes(one) is None), None)
+        if problem is None:
             continue
         explained += 1
         found = explain(rung, problem, kind, target)
@@ -88,6 +98,7 @@ def _check_words(found):
         assert "Device memory bounds it" not in said, found.strategy
     assert "% of the bound" not in said
     assert "% of its bound" not in said
+    assert all(0 <= float(share) <= 100 for share in re.findall(r"([\d.]+) ?%", said))
 
 
 def test_the_bound_of_a_block_is_that_of_its_multiprocessor():
@@ -149,3 +160,31 @@ def test_a_page_of_a_large_tile_is_drawn():
     tile, _ = _drawings(of_launches(rung), found)
     assert "the first" in tile
     assert len(tile) < 1_000_000
+
+
+@pytest.mark.parametrize("operation", operations())
+def test_every_rung_of_a_cpu_at_the_problem_that_is_climbed(operation, monkeypatch):
+    rates = Rates(2, 200.0, 30.0, 30.0, 40.0)
+    monkeypatch.setattr(processor, "ceilings", lambda **_: Ceilings(rates, rates, True))
+    # Machine code is read in tests/lab/explain/test_processor.py.
+    monkeypatch.setattr(processor, "busiest_loop", lambda *_: None)
+    climbed = climbed_shapes(operation)
+    problems = [parse(operation, shape, climbed.batch) for shape in climbed.shapes]
+    taken = 0
+    for rung in ladder(operation):
+        problem = next((one for one in problems if rung.why_not(one) is None), None)
+        if problem is None:
+            continue
+        taken += 1
+        for slower in (None, 0.8, 1.2, 300.0):
+            time = None
+            if slower is not None:
+                floor = rates.floor_ms(problem)
+                time = Measured(floor * slower, None, "a CPU", "a test", {})
+            found = processor.explain_cpu(rung, problem, measured=time)
+            said = " ".join([*cpu_lines(found), *found.advice()])
+            assert "% of the floor" not in said
+            assert all(0 <= float(share) <= 100 for share in re.findall(r"([\d.]+) ?%", said))
+            assert found.advice()
+        ElementTree.fromstring(cpu_picture(found))
+    assert taken

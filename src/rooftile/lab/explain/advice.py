@@ -21,6 +21,8 @@ _BEYOND = 1.05
 """A strategy above this share of its bound shows that the bound does not hold for it."""
 _LOW_OCCUPANCY = 0.3
 """Below this occupancy too few warps may be there to hide latency."""
+_FILLED = 0.75
+"""Share of the blocks that a device holds, from which on more blocks gain little."""
 _MANY_DIVERGE = 0.2
 """Above this share of the warps divergence is worth a sentence."""
 _MANY_TURNS = 100
@@ -76,7 +78,7 @@ def _device_filled(found: Explanation) -> Iterator[str]:
                 "smaller tile a thread would keep them in registers."
             )
         there = found.target.multiprocessors
-        few = kernel.waves is not None and kernel.waves < 1
+        few = kernel.waves is not None and kernel.waves < _FILLED
         if few and there is not None and kernel.working(there) <= _FAR * there:
             continue  # `_working` says so where it matters.
         if few and _moves_much(kernel, found) and not _is_near(found):

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from pages import filled, markdown_table
 
 from rooftile.errors import InputError, TrainingWarning
+from rooftile.lab.environment import cpu_name
 from rooftile.nn import ConvLayer, LinearLayer, Network
 from rooftile.nn.initialisation import DEFAULT, RULES
 from rooftile.nn.training import Progress, TrainingOptions, train
@@ -208,7 +209,10 @@ def main() -> None:
     print("\n".join(made))
     if arguments.keep:
         today = datetime.date.today().isoformat()
-        head = f"On {today}, on a CPU; the default is `{DEFAULT}`. Not learnt is **bold**."
+        head = (
+            f"On {today}, on an {cpu_name()}; the default is `{DEFAULT}`. Not learnt, which is "
+            "more than half of the loss of an answer that\nignores the inputs, is **bold**."
+        )
         lines = [head, "", *made, ""]
         PAGE.write_text(filled(PAGE.read_text("utf-8"), lines, "initialised"), "utf-8")
 

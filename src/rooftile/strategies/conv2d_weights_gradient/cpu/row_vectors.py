@@ -29,6 +29,8 @@ _OTHER_REGISTERS = 5
 """Registers beside the taps' sums: the bias's sum, the gradients, pixels, and two to spare."""
 _MOST_TAPS = 256
 """Each is a line of the kernel's text."""
+_WRITTEN_OUT = 5
+"""Groups of taps that are written out; loops go through more of them, along rows of the mask."""
 _SIZES = (
     "channels", "height", "width", "maps", "down", "rows", "columns", "images", "shares",
 )  # fmt: skip
@@ -102,14 +104,42 @@ def _kernel(tall: int, wide: int, lanes: int, registers: int) -> Native:
             to.line("share, m = unit // maps, unit % maps")
             to.line("first, end_image = images * share // shares, images * (share + 1) // shares")
             with to.block("for c in range(channels):"):
-                for number, group in enumerate(groups):
-                    place = f"(unit * channels + c) * {len(taps)} + {number * most}"
-                    _emit_group(to, group, lanes, place)
+                if len(groups) > _WRITTEN_OUT:
+                    _emit_loops(to, tall, wide, most, lanes)
+                else:
+                    for number, group in enumerate(groups):
+                        place = f"(unit * channels + c) * {len(taps)} + {number * most}"
+                        _emit_group(to, group, lanes, place)
     return source("conv2d_weights_gradient_rows", to.text(), lanes=lanes)
 
 
-def _emit_group(to: Writer, group: list[tuple[int, int]], lanes: int, place: str) -> None:
+def _emit_loops(to: Writer, tall: int, wide: int, most: int, lanes: int) -> None:
+    """Write loops over the groups of a mask: some whole rows of it, or part of one."""
+    high, across = max(1, most // wide), min(wide, most)
+    for top, turns, rows in _parts(tall, high):
+        with to.loop("group", turns) as g:
+            to.line(f"top = {top} + {g} * {rows}")
+            for left, several, columns in _parts(wide, across):
+                with to.loop("part", several) as k:
+                    to.line(f"left = {left} + {k} * {columns}")
+                    to.line("corner = top * width + left")
+                    taps = [(r, s) for r in range(rows) for s in range(columns)]
+                    place = f"((unit * channels + c) * {tall} + top) * {wide} + left"
+                    _emit_group(to, taps, lanes, place, "at + corner")
+
+
+def _parts(total: int, size: int) -> list[tuple[int, int, int]]:
+    """Where parts of a total begin, how many, and of which size: whole ones, and what is left."""
+    whole, rest = divmod(total, size)
+    return [part for part in ((0, whole, size), (whole * size, 1, rest)) if part[1] and part[2]]
+
+
+def _emit_group(
+    to: Writer, group: list[tuple[int, int]], lanes: int, place: str, origin: str = "at"
+) -> None:
     """Write the sums of some taps in one channel over a share's images, and of the bias.
+
+    ``origin`` is where the pixel of the mask's, or the group's, first tap lies.
 
     An image's sums are added to the others' in memory, so that long sums lose little.
     """
@@ -124,12 +154,12 @@ def _emit_group(to: Writer, group: list[tuple[int, int]], lanes: int, place: str
             with to.block(f"for j in range(0, whole, {lanes}):"):
                 to.line("given = load(dy, row + j)", "bias = add(bias, given)")
                 for name, (r, s) in zip(names, group, strict=False):
-                    seen = f"load(x, at + {r} * width + j + {s})"
+                    seen = f"load(x, {origin} + {r} * width + j + {s})"
                     to.line(f"{name} = fma(given, {seen}, {name})")
             with to.block("if rest != 0:"):
                 to.line("given = load_part(dy, row + whole, rest)", "bias = add(bias, given)")
                 for name, (r, s) in zip(names, group, strict=False):
-                    seen = f"load_part(x, at + {r} * width + whole + {s}, rest)"
+                    seen = f"load_part(x, {origin} + {r} * width + whole + {s}, rest)"
                     to.line(f"{name} = fma(given, {seen}, {name})")
         for k, name in enumerate(names):
             to.line(f"store(held, {k * lanes}, add(load(held, {k * lanes}), {name}))")

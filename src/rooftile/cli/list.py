@@ -79,7 +79,15 @@ def _operations(asked: list[Operation]) -> Found:
     found = []
     for one in asked:
         sheet.add_row(one.name, one.summary)
-        found.append({"name": one.name, "summary": one.summary, "shapes": list(one.named)})
+        found.append(
+            {
+                "name": one.name,
+                "summary": one.summary,
+                "shapes": list(one.named),
+                "textbook": list(one.textbook.shapes),
+                "large": list(one.large.shapes),
+            }
+        )
     return found, sheet
 
 

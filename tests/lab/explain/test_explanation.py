@@ -237,6 +237,15 @@ def test_times_from_the_history_and_from_a_record(history_path, tmp_path):
     found = latest(problem, "cuda", "naive")
     assert (found.median_ms, found.hardware) == (2.0, "NVIDIA H200")
     assert latest(problem.with_batch(7), "cuda", "naive") is None
+    with History() as history:
+        for command, kind, time in (
+            ("audit", "peer", 9.0), ("tune", "strategy", 8.0), ("final", "strategy", 1.5)
+        ):  # fmt: skip
+            run = history.begin(command, "cuda:0", "NVIDIA H200", {})
+            times = dataclasses.replace(timing, median=time)
+            history.add(run, problem, dataclasses.replace(row, kind=kind, time_ms=times))
+            found = latest(problem, "cuda", "naive")
+            assert found.median_ms == (1.5 if command == "final" else 2.0)
     path = tmp_path / "climb.json"
     timed = {"kind": "strategy", "strategy": "naive", "time_ms": {"median": 3.0}}
     record = {"problem": problem_json(problem), "device": "cuda:0", "environment": {}}

@@ -14,6 +14,9 @@ from rooftile.lab.history import store as history
 from rooftile.lab.records import problem_json
 from rooftile.ops import Problem
 
+_COMMANDS = ("climb", "final")
+"""The commands that record a strategy as calls use it: a climb, and the last round of a tuning."""
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -30,14 +33,20 @@ class Measured:
 
 
 def latest(problem: Problem, device: str, strategy: str) -> Measured | None:
-    """The newest time in the user's history, on any device of the kind; None without one."""
+    """The newest time in the user's history, on any device of the kind; None without one.
+
+    A config that a tuning only tried does not count, nor a kernel of others that has the name.
+    """
     kind, _ = parse_device(device)
-    found = history.records(
-        problem=problem, device=kind, strategy=strategy, status="passed", last=1
-    )
+    asked: dict[str, Any] = {"problem": problem, "device": kind, "strategy": strategy}
+    found = [
+        record
+        for command in _COMMANDS
+        for record in history.records(**asked, status="passed", command=command, last=1)
+    ]
     if not found:
         return None
-    record = found[-1]
+    record = max(found, key=lambda one: one.id)
     return _of_row(record.row, record.hardware, f"history, {record.command} of {record.time[:16]}")
 
 

@@ -63,7 +63,7 @@ def test_bad_arguments_are_named(floats, options, name):
         rooftile.histogram(floats, **options)
 
 
-@pytest.mark.parametrize("x", [np.zeros(3), [1, 2], None, np.array([np.nan], np.float32)])
+@pytest.mark.parametrize("x", [np.zeros(3, complex), [1, 2], None, np.array([np.nan], np.float32)])
 def test_bad_arrays_are_named(x):
     with pytest.raises(rooftile.InputError):
         rooftile.histogram(x)

@@ -27,3 +27,11 @@ def parse_device(device: Any) -> tuple[str, int]:
     if colon and not (number.isascii() and number.isdigit()):
         raise InputError("device", repr(device), f"a number after the colon, as in '{kind}:0'")
     return kind, int(number or 0)
+
+
+def name_of(device: Any) -> Any:
+    """The name of a `torch.device`; anything else as it is."""
+    kind = type(device)
+    if kind.__name__ != "device" or kind.__module__.partition(".")[0] != "torch":
+        return device
+    return "cpu" if device.type == "cpu" else str(device)

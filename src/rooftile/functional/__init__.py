@@ -19,11 +19,14 @@ Results are new arrays of the kind that went in, or ``out`` where it is given.
 Functions whose sums may be rounded in several ways take ``precision`` (see
 `rooftile.ops.precision`).  Every function takes ``strategy`` (a rung's name; None picks the
 fastest), ``device`` (``cpu``, ``cuda[:N]`` or ``opencl[:N]``, which arrays in the CPU's memory are
-copied to and from; None follows the array: the CPU, or the CUDA GPU that holds it) and ``out`` (a
+copied to and from; None follows the array: the CPU, or the CUDA GPU that holds it; a `torch.device`
+of these is taken, too) and ``out`` (a
 contiguous array of the result's shape and dtype and of x's kind that shares no memory with the
 arguments, unless the function says that it may be x), and raises `InputError` naming the argument
 that is wrong, `UnsupportedProblem` where the named strategy cannot do it or the device's kind has
 none, `DeviceMissing`, `CompileFailure` on GPUs, and `OutOfMemory`.
+
+Numbers are Python's or NumPy's, such as ``np.float32(2)``, ``np.int64(3)`` and ``np.array(4)``.
 
 `Conv2d` and `Linear` hold their parameters, for many calls.
 
@@ -32,11 +35,15 @@ caller's library (JAX has none: there the call waits).
 """
 
 import importlib
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
+
+from rooftile.runtime.plain import plain
 
 if TYPE_CHECKING:
     from rooftile.functional.counting import histogram, scatter
     from rooftile.functional.dense import conv2d, linear, matmul, matvec, pool2d
+    from rooftile.functional.distinct import unique
     from rooftile.functional.elementwise import add, axpy, scale
     from rooftile.functional.filters import conv1d, separable
     from rooftile.functional.gradients import (
@@ -61,7 +68,7 @@ if TYPE_CHECKING:
     )
     from rooftile.functional.selecting import compact
     from rooftile.functional.solvers import cg
-    from rooftile.functional.sorting import argsort, partition, sort, sort_pairs, unique
+    from rooftile.functional.sorting import argsort, partition, sort, sort_pairs
     from rooftile.functional.sparse_formats import from_packets, identify, to_packets
     from rooftile.functional.sparse_products import spmm, spmv
     from rooftile.functional.volumes import conv3d, stencil
@@ -142,7 +149,8 @@ _FAMILIES = {
     "scans": ("scan", "segmented_scan"),
     "scores": ("loss_gradient", "softmax", "softmax_cross_entropy", "softmax_gradient"),
     "selecting": ("compact",),
-    "sorting": ("argsort", "partition", "sort", "sort_pairs", "unique"),
+    "sorting": ("argsort", "partition", "sort", "sort_pairs"),
+    "distinct": ("unique",),
     "solvers": ("cg",),
     "sparse_formats": ("from_packets", "identify", "to_packets"),
     "volumes": ("conv3d", "stencil"),
@@ -154,6 +162,10 @@ def __getattr__(name: str) -> Any:
     for family, names in _FAMILIES.items():
         if name in names:
             value = getattr(importlib.import_module(f"{__name__}.{family}"), name)
+            if isinstance(value, FunctionType):
+                value = plain(value)
+                # Where it is found, by those who send it to another process.
+                value.__module__ = __name__
             globals()[name] = value
             return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, wraps
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from rooftile.devices.cuda import CudaArray
 from rooftile.devices.select import DeviceName
@@ -35,6 +35,13 @@ def remembered(build: Callable[_Build, _Made]) -> Callable[_Build, _Made]:
         return kept(*given, **named)  # type: ignore[arg-type]
 
     return found
+
+
+def check_flag(**flags: Any) -> None:
+    """Raise `InputError` for the first of some options that is neither True nor False."""
+    for name, flag in flags.items():
+        if not isinstance(flag, bool):
+            raise InputError(name, repr(flag), "True or False")
 
 
 def run(

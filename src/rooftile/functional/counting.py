@@ -12,13 +12,16 @@ import numpy as np
 from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
-from rooftile.ops.histogram import DTYPES, Histogram
-from rooftile.ops.problem import is_whole
+from rooftile.functional.patterns import reduce
+from rooftile.ops.histogram import EDGES, Histogram, rounded
+from rooftile.ops.problem import DTYPES, AnyArray, Dtype, is_whole, numpy_dtype
 from rooftile.ops.scatter import DTYPES as SCATTERED
 from rooftile.ops.scatter import Function, Scatter
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
+from rooftile.runtime.library import NumPy
 from rooftile.runtime.nothing import is_empty, of_nothing
 from rooftile.runtime.repeats import repeated
+from rooftile.runtime.scalars import placed
 
 
 def histogram(
@@ -31,42 +34,52 @@ def histogram(
     device: DeviceName | None = None,
     out: Array | None = None,
 ) -> Array:
-    """How many elements of x lie in each bin, int64[bins]; with weights, their sums, float32[bins].
+    """How many elements of x lie in each bin, int64[bins]; with weights, their sums.
 
-    x is uint8, int32 or float32 of any shape, and weights float32 of the same.  ``bins`` is their
-    number, 1 to 2^22, or the edges, an array of x's library of [bins + 1] float32 (int32 for
-    integers) that rises.  Bins of one width share out ``range``, two numbers, which are rounded to
-    float32 for x of float32; without it, 0 to 256 for uint8, else x's least and largest number,
-    which are looked for first and waited for.  Bin i holds edge i <= x < edge i + 1, and the last
-    one its upper edge too; what lies in none, NaN included, is left out.  Counts are NumPy's, but
-    that edges are compared exactly.  Counts are the same in every run; sums of weights may differ
-    by their order on a GPU.
+    x has any shape and any dtype, and weights the same shape, float32 or float64 (a GPU adds
+    float32 alone); sums have their dtype.  ``bins`` is their number, 1 to 2^22, or the edges: an
+    array of x's library, which rises, of [bins + 1] elements of a dtype that docs/dtypes.md names,
+    and for an x of NumPy any dtype that one of these holds, or a list.  Bins of one width share out
+    ``range``, two numbers, which are rounded to x's dtype where that is one of floating point.
+    Without it they share out 0 to 256 for uint8, else x's least to largest number, which are looked
+    for first and waited for; where both are one number, 0.5 below it to 0.5 above it.  Bin i holds
+    edge i <= x < edge i + 1, and the last one its upper edge too; what lies in none, NaN included,
+    is left out.  Counts are NumPy's, but that edges are compared exactly, and that NumPy computes
+    edges of a range that it looks for in float32 for float32.  Counts are the same in every run;
+    sums of weights may differ by their order on a GPU.
 
     Raises `InputError` for edges that do not rise where they lie in the CPU's memory; elsewhere
     they are not looked at.
 
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 9.
     """
-    if is_whole(bins) and weights is None:
+    as_numpy = range is None and _name_of(x) == "float16"
+    if is_whole(bins) and weights is None and not as_numpy:
         low, high = _range(x, range)
         return _even(
             x, bins=int(bins), low=low, high=high, strategy=strategy, device=device, out=out
         )
     given = Arguments(x)
     inputs = [_flat(given.take("x", x, ANY, dtypes=DTYPES, empty=True))]
-    dtype = _dtype(inputs[0])
-    if is_whole(bins):
+    dtype, of_edges = _dtype(inputs[0]), None
+    if is_whole(bins) and not as_numpy:
         low, high = _fitting(*_range(x, range), dtype)
         count, edges = int(bins), False
     else:
         if range is not None:
             raise InputError("range", range, "None: bins are edges")
-        inputs.append(_edges(given, bins, dtype))
+        if is_whole(bins):
+            inputs.append(placed(given, inputs[0], _half_edges(x, int(bins))))
+        else:
+            inputs.append(_edges(given, bins, dtype))
         count, edges, low, high = inputs[1].shape[0] - 1, True, 0.0, 1.0
+        of_edges = None if _dtype(inputs[1]) == EDGES[dtype][0] else _dtype(inputs[1])
+    sums: Any = "float32"
     if weights is not None:
         inputs.append(_weights(given, weights, x))
-    size = inputs[0].shape[0]
-    problem = _histogram(max(size, 1), count, low, high, dtype, edges, weights is not None)
+        sums = _dtype(inputs[-1])
+    ends = max(inputs[0].shape[0], 1), count, low, high
+    problem = _histogram(*ends, dtype, edges, weights is not None, of_edges, sums)
     return _counted(given, problem, inputs, strategy, device, out)
 
 
@@ -114,9 +127,10 @@ def _flat(array: Taken) -> Taken:
     return replace(array, shape=(math.prod(array.shape),))
 
 
-def _edges(given: Arguments[Any], bins: Any, dtype: str) -> Taken:
-    kind = "float32" if dtype == "float32" else "int32"
-    edges = given.take("bins", bins, "edges", dtypes=(kind,))
+def _edges(given: Arguments[Any], bins: Any, dtype: Dtype) -> Taken:
+    if isinstance(given.library, NumPy):
+        bins = _held(bins, dtype)
+    edges = given.take("bins", bins, "edges", dtypes=EDGES[dtype])
     if edges.shape[0] < 2:
         raise InputError("bins", f"{edges.shape[0]} edges", "a number, or at least two edges")
     if isinstance(edges, np.ndarray) and not (edges[1:] >= edges[:-1]).all():
@@ -124,8 +138,38 @@ def _edges(given: Arguments[Any], bins: Any, dtype: str) -> Taken:
     return edges
 
 
+def _name_of(x: Any) -> str:
+    """The dtype of a library's array by its name, without the library's; empty if it has none."""
+    return str(getattr(x, "dtype", "")).rpartition(".")[2]
+
+
+def _half_edges(x: Any, bins: int) -> AnyArray:
+    """The edges that NumPy makes of the least and the greatest of float16: it computes them in
+    float16, so that they are not the nearest ones."""
+    low, high = _fitting(*_range(x, None), "float16")
+    Histogram(1, bins, low, high, "float16")
+    with np.errstate(over="ignore", invalid="ignore"):
+        edges = np.linspace(np.float16(low), np.float16(high), bins + 1, dtype=np.float16)
+    if not (edges[1:] >= edges[:-1]).all():
+        expected = "fewer bins, or a range: float16 does not count as many edges"
+        raise InputError("bins", bins, expected)
+    return edges.astype(np.float32)
+
+
+def _held(bins: Any, dtype: Dtype) -> Any:
+    """Edges as an array of the first dtype that holds them and that edges may have."""
+    try:
+        edges = np.asarray(bins) if isinstance(bins, list | tuple) else bins
+        if isinstance(edges, np.ndarray) and edges.dtype.name not in EDGES[dtype]:
+            wider = (one for one in EDGES[dtype] if np.can_cast(edges.dtype, numpy_dtype(one)))
+            return edges.astype(next(wider, edges.dtype))
+    except ValueError:
+        raise InputError("bins", repr(bins), "a number, or edges that rise") from None
+    return edges
+
+
 def _weights(given: Arguments[Any], weights: Any, x: Any) -> Taken:
-    held = given.take("weights", weights, ANY, dtypes=("float32",), empty=True)
+    held = given.take("weights", weights, ANY, dtypes=("float32", "float64"), empty=True)
     if tuple(held.shape) != tuple(x.shape):
         raise InputError("weights", f"shape {tuple(held.shape)}", f"x's shape {tuple(x.shape)}")
     return _flat(held)
@@ -139,20 +183,38 @@ def _range(x: Any, given: Sequence[float] | None) -> tuple[float, float]:
         except (TypeError, ValueError):
             raise InputError("range", repr(given), "two numbers") from None
         return low, high
-    if str(getattr(x, "dtype", "")).endswith("uint8"):
+    name = _name_of(x)
+    if name == "uint8":
         return 0.0, 256.0
+    if name not in DTYPES or 0 in x.shape:
+        # The checks of x say what is wrong with it, unless it is empty.
+        return 0.0, 1.0
     try:
         return float(x.min()), float(x.max())
-    except (AttributeError, TypeError, ValueError, RuntimeError):
-        # The checks of x say what is wrong with it.
-        return 0.0, 1.0
+    except (AttributeError, TypeError, RuntimeError):
+        # The library has no least of this dtype.
+        return float(reduce(x, "min")), float(reduce(x, "max"))
 
 
-def _fitting(low: float, high: float, dtype: str) -> tuple[float, float]:
-    """As numbers of the dtype; a range without width becomes one wide, as NumPy has it."""
-    if dtype == "float32":
-        low, high = float(np.float32(low)), float(np.float32(high))
-    return (low - 0.5, high + 0.5) if low == high else (low, high)
+def _fitting(low: float, high: float, dtype: Dtype) -> tuple[float, float]:
+    """As numbers of the dtype; a range without width becomes one wide, as NumPy has it.
+
+    Raises `InputError` where the dtype has no numbers so close to each other.
+    """
+
+    def held(*ends: float) -> tuple[float, float]:
+        real = dtype.startswith(("float", "bfloat"))
+        first, last = (rounded(end, dtype) for end in ends) if real else ends
+        return first, last
+
+    low, high = held(low, high)
+    if low != high:
+        return low, high
+    wide = held(low - 0.5, high + 0.5)
+    if wide[0] == wide[1]:
+        expected = f"a range with a width: {dtype} has no number within 0.5 of this one"
+        raise InputError("range", (low, high), expected)
+    return wide
 
 
 _histogram = remembered(Histogram)

@@ -7,7 +7,7 @@ from typing import Any
 from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
-from rooftile.ops.elementwise import DTYPES, Elementwise
+from rooftile.ops.elementwise import TAKES, Elementwise
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
 from rooftile.runtime.nothing import is_empty, of_nothing
 from rooftile.runtime.repeats import repeated
@@ -25,13 +25,13 @@ def add(
 ) -> Array:
     """``a + b``, element by element.
 
-    Both have one shape, any, and one dtype: float32, float64, float16, bfloat16 or int32, which
-    wraps around.  Every device gives NumPy's bits.
+    Both have one shape, any, and one dtype, any.  Integers wrap around, and of bool the result is
+    whether either is true.  Every device gives NumPy's bits.
 
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 2.
     """
     given = Arguments(a, "a")
-    first = given.take("a", a, ANY, dtypes=DTYPES["add"], empty=True)
+    first = given.take("a", a, ANY, dtypes=TAKES["add"], empty=True)
     second = _like(given, "b", b, first, "a")
     return _computed(given, "add", [first, second], None, strategy, device, out)
 
@@ -54,7 +54,7 @@ def axpy(
     Source: Lawson et al., "Basic Linear Algebra Subprograms for Fortran Usage", ACM TOMS 5 (1979).
     """
     factor, given = number("alpha", alpha), Arguments(x)
-    first = given.take("x", x, ANY, dtypes=DTYPES["axpy"], empty=True)
+    first = given.take("x", x, ANY, dtypes=TAKES["axpy"], empty=True)
     second = _like(given, "y", y, first, "x")
     return _computed(given, "axpy", [first, second], factor, strategy, device, out)
 
@@ -75,7 +75,7 @@ def scale(
     Source: Lawson et al., "Basic Linear Algebra Subprograms for Fortran Usage", ACM TOMS 5 (1979).
     """
     factor, given = number("alpha", alpha), Arguments(x)
-    first = given.take("x", x, ANY, dtypes=DTYPES["scale"], empty=True)
+    first = given.take("x", x, ANY, dtypes=TAKES["scale"], empty=True)
     return _computed(given, "scale", [first], factor, strategy, device, out)
 
 

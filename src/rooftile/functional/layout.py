@@ -10,8 +10,9 @@ from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.functional._call import remembered, run
 from rooftile.ops.permute_columns import PermuteColumns
+from rooftile.ops.problem import DTYPES
 from rooftile.ops.rotate import Rotate
-from rooftile.ops.transpose import DTYPES, Transpose
+from rooftile.ops.transpose import Transpose
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
 from rooftile.runtime.choice import decide
 from rooftile.runtime.execution import run_copied, run_in_place

@@ -15,7 +15,8 @@ from rooftile.ops import Precision
 from rooftile.ops.argreduce import Argreduce
 from rooftile.ops.operator import Operator, operator_of
 from rooftile.ops.over_axes import axes_of
-from rooftile.ops.reduce import DTYPES, Reduce
+from rooftile.ops.problem import DTYPES
+from rooftile.ops.reduce import Reduce
 from rooftile.ops.segmented_reduce import SegmentedReduce
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
 from rooftile.runtime.nothing import is_empty, of_nothing
@@ -36,9 +37,9 @@ def reduce(
     """x combined over all of it (``axis`` None), along one axis or along several.
 
     ``operator`` is ``"sum"``, ``"product"``, ``"min"``, ``"max"`` or an `Operator`.  x has any
-    shape and is float32, float16, bfloat16, float64, int32, int64 or uint8.  Numbers of 16 bits are
-    combined in float32 and rounded once; sums and products of integers have 64 bits and wrap
-    around; what is selected keeps its dtype.  NaN and infinities propagate.  The result has x's
+    shape and any dtype (docs/dtypes.md).  Numbers of 16 bits are combined in float32 and rounded
+    once; sums and products of integers and bool are int64, of uint64 uint64, and wrap around; what
+    is selected keeps its dtype.  NaN and infinities propagate.  The result has x's
     shape without the axes.  Of an empty array a sum is 0, a product 1, and another operator
     gives its identity; the least and the greatest of nothing are errors.  Axes with others between
     them cost a transposition.  Every run gives the same bits, but for the strategy ``atomic``.

@@ -14,6 +14,7 @@ from rooftile.ops.activation import check_fused
 from rooftile.ops.boundary import Boundary
 from rooftile.ops.conv2d import BOUNDARIES
 from rooftile.ops.problem import pair
+from rooftile.runtime.plain import plain
 from rooftile.runtime.prepared import AnyKind, Prepared
 
 
@@ -40,6 +41,7 @@ class Conv2d(Prepared):
 
     axes = "batch, channels, height, width"
 
+    @plain
     def __init__(
         self,
         weights: Any,
@@ -98,6 +100,7 @@ class Linear(Prepared):
 
     axes = "batch, inputs"
 
+    @plain
     def __init__(
         self,
         weights: Any,

@@ -9,9 +9,9 @@ import numpy as np
 from rooftile.devices.cuda import CudaArray
 from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
-from rooftile.functional._call import remembered, run
-from rooftile.ops.combining import DTYPES
+from rooftile.functional._call import check_flag, remembered, run
 from rooftile.ops.operator import Operator, operator_of
+from rooftile.ops.problem import DTYPES
 from rooftile.ops.scan import Scan
 from rooftile.ops.segmented_scan import SegmentedScan
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
@@ -37,9 +37,9 @@ def scan(
     leaves x[i] itself out, so that the first result is the operator's identity; ``reverse`` begins
     at the last element.
 
-    x is float32, float16, bfloat16, float64, int32, int64 or uint8.  The result has x's dtype, but
-    integers are combined in 64 bits, unless one of two is selected (``min``, ``max``), and wrap
-    around there.  Numbers of 16 bits are combined in float32.  Sums of numbers carry along what
+    x has any dtype (docs/dtypes.md).  The result has x's dtype, but integers and bool are combined
+    in int64, uint64 in uint64, unless one of two is selected (``min``, ``max``), and wrap around
+    there.  Numbers of 16 bits are combined in float32.  Sums of numbers carry along what
     their roundings lose: they do not stop growing, however many there are.  NaN and infinities
     propagate.  An empty array gives an empty one.  Every run gives the same bits.
 
@@ -52,7 +52,7 @@ def scan(
     if type(axis) is not int or not -rank <= axis < rank:
         expected = f"an axis of x, which has {rank}" if rank else "an x with axes"
         raise InputError("axis", repr(axis), expected)
-    _check_flags(exclusive=exclusive, reverse=reverse)
+    check_flag(exclusive=exclusive, reverse=reverse)
     shape = tuple(array.shape)
     if is_empty(array):
         made = combined.result(_dtype(array))
@@ -90,7 +90,7 @@ def segmented_scan(
         raise InputError("offsets", f"{ends} elements", "at least 2: where each segment ends, too")
     if not isinstance(places, CudaArray):
         _check_offsets(np.asarray(places), count)
-    _check_flags(exclusive=exclusive)
+    check_flag(exclusive=exclusive)
     if is_empty(array):
         return of_nothing(given, array, (0,), combined.result(_dtype(array)), device, out)
     index = _dtype(places)
@@ -107,12 +107,6 @@ def _check_offsets(offsets: Any, count: int) -> None:
     if falls.size:
         at = int(falls[0])
         raise InputError("offsets", f"{offsets[at]} and then {offsets[at + 1]}", "never falling")
-
-
-def _check_flags(**flags: Any) -> None:
-    for name, flag in flags.items():
-        if not isinstance(flag, bool):
-            raise InputError(name, repr(flag), "True or False")
 
 
 def _dtype(array: Taken) -> Any:

@@ -10,8 +10,9 @@ import numpy as np
 
 from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
-from rooftile.functional._call import remembered, run_several
-from rooftile.ops.compact import DTYPES, Compact
+from rooftile.functional._call import check_flag, remembered, run_several
+from rooftile.ops.compact import Compact
+from rooftile.ops.problem import DTYPES
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
 from rooftile.runtime.nothing import is_empty, of_nothing
 
@@ -54,9 +55,9 @@ def compact(
 ) -> Array | tuple[Array, Array]:
     """``x[mask]``: the elements that a mask keeps, in their order, as one axis.
 
-    x has any shape and is float32, float16, bfloat16, float64, int32, int64 or uint8; ``mask`` is
-    bool and has x's shape.  Elements are moved as they are.  Without ``ordered`` they may come in
-    any order, which the strategies ``atomic`` and ``aggregated`` ask for.
+    x has any shape and any dtype; ``mask`` is bool and has x's shape.  Elements are moved as they
+    are.  Without ``ordered`` they may come in any order, which the strategies ``atomic`` and
+    ``aggregated`` ask for.
 
     The result is a view of an array as long as x, or of ``out``, which has x's number of elements.
     How long the view is only the data say: on a GPU the call waits for that number.  With
@@ -67,9 +68,7 @@ def compact(
     Merrill, Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back" (NVIDIA
     NVR-2016-002, 2016).
     """
-    for name, flag in (("ordered", ordered), ("counted", counted)):
-        if not isinstance(flag, bool):
-            raise InputError(name, repr(flag), "True or False")
+    check_flag(ordered=ordered, counted=counted)
     given = Arguments(x)
     array = given.take("x", x, ANY, dtypes=DTYPES, empty=True)
     wanted = given.take("mask", mask, ANY, dtypes=("bool",), empty=True)

@@ -1,4 +1,4 @@
-"""Sorting: values, places, pairs; and what is made of it."""
+"""Sorting: values, places, pairs, and two sides of a pivot."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 
 from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
-from rooftile.functional._call import remembered, run, run_several
+from rooftile.functional._call import check_flag, remembered, run, run_several
 from rooftile.ops.partition import Partition
-from rooftile.ops.sort import DTYPES, MOVED, Sort
-from rooftile.ops.unique import Unique
+from rooftile.ops.problem import DTYPES
+from rooftile.ops.sort import MOVED, Sort
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
 from rooftile.runtime.nothing import is_empty, of_nothing
 from rooftile.runtime.repeats import repeated
@@ -24,19 +24,20 @@ def sort(
     x: Array,
     axis: int = -1,
     *,
+    descending: bool = False,
     strategy: str | None = None,
     device: DeviceName | None = None,
     out: Array | None = None,
 ) -> Array:
     """The elements of each line of x along an axis, from the least to the greatest.
 
-    x has any shape and is float32, float16, bfloat16, float64, int32, int64 or uint8; the result
-    has its shape and dtype.  -0.0 comes before +0.0, and NaN last; which NaN, is not said.  An
-    empty array gives an empty one.
+    x has any shape and any dtype (docs/dtypes.md); the result has its shape and dtype.  -0.0 comes
+    before +0.0, and NaN last; which NaN, is not said.  ``descending`` turns this order round: the
+    greatest comes first, and NaN before it, as in PyTorch.  An empty array gives an empty one.
 
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 13.
     """
-    return _along(x, axis, "values", strategy, device, out)
+    return _along(x, axis, "values", descending, strategy, device, out)
 
 
 @repeated("x")
@@ -44,18 +45,20 @@ def argsort(
     x: Array,
     axis: int = -1,
     *,
+    descending: bool = False,
     strategy: str | None = None,
     device: DeviceName | None = None,
     out: Array | None = None,
 ) -> Array:
     """Where each element of the sorted lines of x was, int64: ``numpy.argsort(kind="stable")``.
 
-    Equal elements keep their order, and so do -0.0 and +0.0, and NaN at the end.  Dtypes are those
-    of `sort`; a line has less than 2^30 elements on a GPU.
+    Equal elements keep their order, and so do -0.0 and +0.0, and NaN at the end; also in the
+    ``descending`` order, in which NaN is at the beginning.  Dtypes are those of `sort`; a line has
+    less than 2^30 elements on a GPU.
 
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 13.
     """
-    return _along(x, axis, "places", strategy, device, out)
+    return _along(x, axis, "places", descending, strategy, device, out)
 
 
 def sort_pairs(
@@ -63,14 +66,15 @@ def sort_pairs(
     with_it: Array,
     axis: int = -1,
     *,
+    descending: bool = False,
     strategy: str | None = None,
     device: DeviceName | None = None,
 ) -> tuple[Array, Array]:
     """x sorted along an axis, and the elements of ``with_it`` in the order of x's.
 
     ``with_it`` has x's shape and is float32 or int32.  Equal elements of x keep the order of what
-    goes with them; -0.0 goes before +0.0, and every NaN equals every other one.  Dtypes are those
-    of `sort`.
+    goes with them; -0.0 goes before +0.0, and every NaN equals every other one.  ``descending``
+    and dtypes are those of `sort`.
 
     Source: Adinets, Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs"
     (arXiv:2206.01784, 2022).
@@ -81,36 +85,11 @@ def sort_pairs(
     shape = tuple(array.shape)
     if tuple(along.shape) != shape:
         raise InputError("with_it", f"shape {tuple(along.shape)}", f"x's shape {shape}")
-    problem = _sort(shape, _axis(axis, len(shape)), _dtype(array), "pairs", _dtype(along))
+    check_flag(descending=descending)
+    of, moves = _dtype(array), _dtype(along)
+    problem = _sort(shape, _axis(axis, len(shape)), of, "pairs", moves, descending)
     y, moved = run_several(given, problem, [array, along], strategy, device, (None, None))
     return y, moved
-
-
-def unique(x: Array, *, strategy: str | None = None, device: DeviceName | None = None) -> Array:
-    """The different elements of x, sorted, as one axis: ``numpy.unique``.
-
-    x is sorted, and of equal neighbours the first is kept; ``strategy`` names a rung of that
-    second step.  -0.0 equals +0.0, and a NaN every other NaN.  The result is a view of an array as
-    long as x.  How long the view is only the data say: on a GPU the call waits for that number.
-    Dtypes are those of `sort`.
-
-    Source: Bell, Hoberock, "Thrust: A Productivity-Oriented Library for CUDA" (GPU Computing Gems,
-    2011).
-    """
-    given = Arguments(x)
-    array = _flat(given.take("x", x, ANY, dtypes=DTYPES, empty=True))
-    if is_empty(array):
-        return of_nothing(given, array, (0,), _dtype(array), device, None)
-    problem = _sort(array.shape, 0, _dtype(array))
-    ordered: Array = run(given, problem, [array], {}, "ieee", None, device, None)
-    again = Arguments(ordered)
-    row = again.take("x", ordered, "count", dtypes=DTYPES)
-    y, found = run_several(
-        again, _unique(row.shape[0], _dtype(row)), [row], strategy, device, (None, None)
-    )
-    made: Any = y
-    number: Any = found
-    return made[: int(number[0])]  # type: ignore[no-any-return]
 
 
 @overload
@@ -156,8 +135,7 @@ def partition(
 
     Source: Blelloch, "Prefix Sums and Their Applications" (CMU-CS-90-190, 1990), section 1.5.
     """
-    if not isinstance(counted, bool):
-        raise InputError("counted", repr(counted), "True or False")
+    check_flag(counted=counted)
     given = Arguments(x)
     array = _flat(given.take("x", x, ANY, dtypes=DTYPES, empty=True))
     held = _number(pivot, x) if isinstance(pivot, int | float) else pivot
@@ -179,6 +157,7 @@ def _along(
     x: Array,
     axis: int,
     gives: Any,
+    descending: bool,
     strategy: str | None,
     device: DeviceName | None,
     out: Array | None,
@@ -188,10 +167,11 @@ def _along(
     array = given.take("x", x, ANY, dtypes=DTYPES, empty=True)
     shape, dtype = tuple(array.shape), _dtype(array)
     along = _axis(axis, len(shape))
+    check_flag(descending=descending)
     if is_empty(array):
         made: Any = "int64" if gives == "places" else dtype
         return of_nothing(given, array, shape, made, device, out)
-    problem = _sort(shape, along, dtype, gives)
+    problem = _sort(shape, along, dtype, gives, descending=descending)
     return run(given, problem, [array], {}, "ieee", strategy, device, out)
 
 
@@ -208,7 +188,7 @@ def _number(pivot: float, x: Any) -> Any:
         raise InputError("pivot", repr(pivot), "an array of one element, as x is no NumPy array")
     try:
         made = np.array([pivot]).astype(x.dtype)
-        if x.dtype.kind in "iu" and int(made[0]) != pivot:
+        if x.dtype.kind in "iub" and int(made[0]) != pivot:
             raise ValueError
     except (ValueError, OverflowError):
         raise InputError("pivot", repr(pivot), f"a number that {x.dtype} has") from None
@@ -227,4 +207,4 @@ def _flat(array: Taken) -> Taken:
     return replace(array, shape=(math.prod(array.shape),))
 
 
-_sort, _unique, _partition = remembered(Sort), remembered(Unique), remembered(Partition)
+_sort, _partition = remembered(Sort), remembered(Partition)

@@ -25,6 +25,7 @@ from rooftile.ops.sparse_layouts import laid_out
 from rooftile.ops.sparse_rows import ARRAYS, FORMS, Form, Rows
 from rooftile.ops.spmv import Spmv
 from rooftile.runtime.arguments import Arguments, Taken
+from rooftile.runtime.plain import plain
 from rooftile.strategies.common.sparse_conversion import columns_of, rows_of
 from rooftile.strategies.common.sparse_sorting import SORTING
 
@@ -210,6 +211,7 @@ class Held:
             self._structure = structure_of(self.rows)
         return self._structure
 
+    @plain
     def estimates(self, gbps: float | None = None, device: DeviceName = "cpu") -> list[Estimate]:
         """What a product on a kind of device would move and take in each format, the fastest first.
 
@@ -218,6 +220,7 @@ class Held:
         """
         return estimates(self.structure, gbps, machine_of(device))
 
+    @plain
     def explain(self, gbps: float | None = None, device: DeviceName = "cpu") -> str:
         """Why a format suits the matrix: bytes and time of each, see `estimates`, and the course's
         rule of thumb."""

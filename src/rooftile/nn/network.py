@@ -16,6 +16,7 @@ from rooftile.nn.definition import NetworkDefinition
 from rooftile.nn.interface import Task
 from rooftile.nn.layers import Layer, Shape
 from rooftile.ops import Float32, Precision
+from rooftile.runtime.plain import plain
 
 if TYPE_CHECKING:
     from rooftile.nn.plan import Plan
@@ -48,6 +49,7 @@ class Network(NetworkDefinition):
         given = pixels, standardisation, task
         super().__init__(own, shape, tuple(row), parameters or {}, metadata or {}, *given)
 
+    @plain
     def plan(
         self,
         *,
@@ -80,6 +82,7 @@ class Network(NetworkDefinition):
             self, batch, precision, device=device, strategies=strategies, prepared=prepared
         )
 
+    @plain
     def predict(
         self,
         images: Any,

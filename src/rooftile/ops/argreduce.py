@@ -17,11 +17,11 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from rooftile.errors import InputError
+from rooftile.ops import combining
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.operator import OPERATORS, Operator
 from rooftile.ops.over_axes import OverAxes, axes_of
-from rooftile.ops.problem import AnyArray, Array, Dtype, check_positive
-from rooftile.ops.reduce import DTYPES
+from rooftile.ops.problem import DTYPES, AnyArray, Array, Dtype, check_positive
 
 _FOUND = {"max": np.argmax, "min": np.argmin}
 
@@ -78,11 +78,8 @@ class Argreduce(OverAxes):
     def altered(self, arrays: Sequence[AnyArray], which: int, seed: int) -> tuple[AnyArray, ...]:
         """See `Problem.altered`: an element that is found."""
         (x,) = (array.copy() for array in arrays)
-        real = x.dtype.kind in "fV"
-        most = float(np.finfo(np.float16).max) if real else np.iinfo(x.dtype).max
-        least = -most if real else np.iinfo(x.dtype).min
         place = np.random.default_rng(seed).integers(x.size)
-        x.reshape(-1)[place] = most if self.operator == "max" else least
+        x.reshape(-1)[place] = combining.other(self.selecting, x.reshape(-1)[place])
         return (x,)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,12 @@ Float32 = NDArray[np.float32]
 Float64 = NDArray[np.float64]
 AnyArray = NDArray[Any]
 
-Dtype = Literal["float32", "float16", "bfloat16", "float64", "int32", "int64", "uint8", "bool"]
+Dtype = Literal[
+    "float32", "float16", "bfloat16", "float64", "int8", "int16", "int32", "int64",
+    "uint8", "uint16", "uint32", "uint64", "bool",
+]  # fmt: skip
+DTYPES: tuple[Dtype, ...] = get_args(Dtype)
+"""Every dtype that an array may have."""
 Computed = Literal["float32", "float64"]
 """What a problem is computed in that has the choice."""
 Role = Literal["input", "parameter", "output"]

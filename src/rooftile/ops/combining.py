@@ -10,12 +10,9 @@ import numpy as np
 
 from rooftile.errors import InputError
 from rooftile.ops.judgement import Budget, Exact, Judgement
-from rooftile.ops.operator import MAX, MIN, PRODUCT, SUM, Operator
-from rooftile.ops.problem import AnyArray, Array, Dtype
+from rooftile.ops.operator import MAX, MIN, PRODUCT, SUM, Operator, limits
+from rooftile.ops.problem import DTYPES, AnyArray, Array, Dtype
 
-DTYPES: tuple[Dtype, ...] = (
-    "float32", "float16", "bfloat16", "float64", "int32", "int64", "uint8",
-)  # fmt: skip
 _NUMPY: dict[Operator, Any] = {
     SUM: np.add,
     PRODUCT: np.multiply,
@@ -50,7 +47,8 @@ def scanned(operator: Operator, x: AnyArray) -> AnyArray:
         return np.asarray(_NUMPY[operator].accumulate(x, axis=0, dtype=x.dtype))
     if not operator.associative:
         made = np.empty_like(x)
-        first = operator.identity_in("int64") if x.dtype.kind in "iu" else operator.identity
+        of: Any = x.dtype.name
+        first = operator.identity if x.dtype.kind in "fV" else operator.identity_in(of)
         before = np.full(x.shape[1:], first, x.dtype)
         for i, one in enumerate(x):
             made[i] = before = operator.combine(before, one)
@@ -82,7 +80,7 @@ def judgement(operator: Operator, output: Array, terms: int) -> Judgement:
     knows of an operator of the caller: there they may all add up, and the root of the square of
     their number counts (Higham, "Accuracy and Stability of Numerical Algorithms", lemma 3.1).
     """
-    if operator.selects or output.numpy.kind in "iu":
+    if operator.selects or output.numpy.kind in "iub":
         return Exact()
     return Budget(terms if operator == SUM else terms**2)
 
@@ -120,8 +118,10 @@ def other(operator: Operator, value: Any) -> Any:
     of = value.dtype
     real = of.kind in "fV"
     if not operator.selects:
+        if of.kind == "b":
+            return ~value
         return of.type(float(value) + 4) if real else of.type(int(value) ^ 4)
     if real:
         most = float(np.finfo(np.float16).max)
         return of.type(-most if operator == MIN else most)
-    return of.type(np.iinfo(of).min if operator == MIN else np.iinfo(of).max)
+    return of.type(limits(of.name)[int(operator != MIN)])

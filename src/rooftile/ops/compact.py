@@ -22,11 +22,7 @@ from rooftile.ops.counted import Counted
 from rooftile.ops.features import SIZE
 from rooftile.ops.judgement import Exact, Judgement, Properties
 from rooftile.ops.precision import ErrorModel
-from rooftile.ops.problem import AnyArray, Array, Dtype, check_positive, ordinary
-
-DTYPES: tuple[Dtype, ...] = (
-    "float32", "float16", "bfloat16", "float64", "int32", "int64", "uint8",
-)  # fmt: skip
+from rooftile.ops.problem import DTYPES, AnyArray, Array, Dtype, check_positive, ordinary
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """`elementwise`: ``x + y``, ``alpha x + y`` and ``alpha x``, element by element.
 
 Our strategies round product and sum apart, so that every device gives the same bits: those of
-NumPy.  Integers wrap around.
+NumPy.  Integers wrap around; of bool the sum is whether either is true.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 2;
 Lawson et al., "Basic Linear Algebra Subprograms for Fortran Usage", ACM TOMS 5 (1979).
@@ -21,7 +21,7 @@ from rooftile.errors import InputError
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.judgement import Budget, Exact, Judgement
 from rooftile.ops.precision import ErrorModel
-from rooftile.ops.problem import AnyArray, Array, Problem, check_positive
+from rooftile.ops.problem import DTYPES, AnyArray, Array, Dtype, Problem, check_positive
 
 FUNCTIONS: dict[str, tuple[str, ...]] = {
     "add": ("x", "y"),
@@ -30,8 +30,8 @@ FUNCTIONS: dict[str, tuple[str, ...]] = {
 }
 """The inputs of each function."""
 _FLOATS = ("float32", "float64", "float16", "bfloat16")
-DTYPES: dict[str, tuple[str, ...]] = {
-    "add": (*_FLOATS, "int32"),
+TAKES: dict[str, tuple[str, ...]] = {
+    "add": DTYPES,
     "axpy": _FLOATS,
     "scale": _FLOATS,
 }
@@ -53,13 +53,13 @@ class Elementwise(Problem):
 
     function: Literal["add", "axpy", "scale"]
     shape: tuple[int, ...]
-    dtype: Literal["float32", "float64", "float16", "bfloat16", "int32"] = "float32"
+    dtype: Dtype = "float32"
 
     def __post_init__(self) -> None:
         if self.function not in FUNCTIONS:
             raise InputError("function", repr(self.function), f"one of {list(FUNCTIONS)}")
-        if self.dtype not in DTYPES[self.function]:
-            raise InputError("dtype", repr(self.dtype), f"one of {list(DTYPES[self.function])}")
+        if self.dtype not in TAKES[self.function]:
+            raise InputError("dtype", repr(self.dtype), f"one of {list(TAKES[self.function])}")
         check_positive(**{f"axis {i} of x": size for i, size in enumerate(self.shape)})
 
     @property

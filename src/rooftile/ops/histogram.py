@@ -4,6 +4,9 @@ Bin i holds what lies from edge i up to edge i + 1; the last bin holds its upper
 lies in no bin, NaN included, is left out.  Edges are even or given.  With weights, a bin holds the
 sum of its elements' weights instead.
 
+An element and an edge are compared as float64 has them, as NumPy compares them; two integers, as
+they are.
+
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 9.
 """
 
@@ -21,10 +24,29 @@ import numpy as np
 from rooftile.errors import InputError
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.features import SIZE
-from rooftile.ops.problem import AnyArray, Array, Float64, Problem, check_positive
+from rooftile.ops.fields import LATER
+from rooftile.ops.operator import limits
+from rooftile.ops.problem import (
+    DTYPES,
+    AnyArray,
+    Array,
+    Dtype,
+    Float64,
+    Problem,
+    check_positive,
+    numpy_dtype,
+)
 
-Counted = Literal["uint8", "int32", "float32"]
-DTYPES: tuple[Counted, ...] = ("uint8", "int32", "float32")
+EDGES: dict[Dtype, tuple[Dtype, ...]] = {
+    **dict.fromkeys(("float32", "float16", "bfloat16"), ("float32", "float64")),
+    "float64": ("float64",),
+    **dict.fromkeys(
+        ("int32", "int16", "int8", "uint16", "uint8", "bool"), ("int32", "int64", "float64")
+    ),
+    **dict.fromkeys(("int64", "uint32"), ("int64", "float64")),
+    "uint64": ("uint64", "float64"),
+}
+"""Dtypes that edges may have, by that of elements; the first one where nothing else is said."""
 MOST_BINS = 2**22
 _SHRUNK = 2**20
 """Elements of the problem that a slow strategy's rate is estimated from."""
@@ -34,13 +56,14 @@ _BEYOND = 0.05
 
 @dataclass(frozen=True)
 class Histogram(Problem):
-    """counts[bins] of x[count], int64; or sums[bins] of weights[count], float32.
+    """counts[bins] of x[count], int64; or sums[bins] of weights[count], float32 or float64.
 
     Without ``edges`` the bins have one width and share out the range from ``low`` to ``high``,
-    as `numpy.linspace` does: in float64, rounded to float32 for elements of float32.  With them
-    the problem has an array edges[bins + 1], which rises, of float32 or int32.
+    as `numpy.linspace` does: in float64, rounded to x's dtype where that is one of floating point.
+    With them the problem has an array edges[bins + 1], which rises, of ``edge_dtype``, one of
+    `EDGES`.  ``sums`` is the dtype of weights and of their sums.
     Raises `InputError` for sizes below 1, more bins than 2^22, another dtype, a range that is
-    empty or not finite.
+    empty or not finite, or whose ends x's dtype does not have.
     """
 
     operation: ClassVar[str] = "histogram"
@@ -52,9 +75,11 @@ class Histogram(Problem):
     bins: int = field(default=256, metadata=SIZE)
     low: float = field(default=0.0, metadata=SIZE)
     high: float = field(default=256.0, metadata=SIZE)
-    dtype: Counted = "uint8"
+    dtype: Dtype = "uint8"
     edges: bool = False
     weighted: bool = False
+    edge_dtype: Dtype | None = field(default=None, metadata=LATER)
+    sums: Literal["float32", "float64"] = field(default="float32", metadata=LATER)
 
     def __post_init__(self) -> None:
         check_positive(count=self.count, bins=self.bins)
@@ -63,22 +88,37 @@ class Histogram(Problem):
         if self.dtype not in DTYPES:
             raise InputError("dtype", self.dtype, f"one of {list(DTYPES)}")
         ends = float(self.low), float(self.high)
-        if not (math.isfinite(ends[0]) and math.isfinite(ends[1]) and ends[0] < ends[1]):
+        if not (math.isfinite(ends[1] - ends[0]) and ends[0] < ends[1]):
             raise InputError("range", ends, "two finite numbers, the first below the second")
-        if self.dtype == "float32" and any(float(np.float32(end)) != end for end in ends):
-            raise InputError("range", ends, "numbers that float32 has, for x of float32")
+        if self.real and any(rounded(end, self.dtype) != end for end in ends):
+            raise InputError("range", ends, f"numbers that {self.dtype} has, for x of {self.dtype}")
+        if self.edge_dtype not in (None, *EDGES[self.dtype]):
+            expected = f"one of {list(EDGES[self.dtype])}, for x of {self.dtype}"
+            raise InputError("edge_dtype", repr(self.edge_dtype), expected)
+        if self.sums not in ("float32", "float64"):
+            raise InputError("sums", repr(self.sums), "'float32' or 'float64'")
+
+    @property
+    def real(self) -> bool:
+        """Whether elements are numbers of floating point."""
+        return self.dtype.startswith(("float", "bfloat"))
+
+    @property
+    def bound(self) -> Dtype:
+        """The dtype of edges that are given."""
+        return self.edge_dtype or EDGES[self.dtype][0]
 
     @cached_property
     def arrays(self) -> tuple[Array, ...]:
         """x[count], edges[bins + 1] and weights[count] where there are any; counts or sums."""
         found = [Array("x", (self.count,), self.dtype)]
         if self.edges:
-            dtype: Any = "float32" if self.dtype == "float32" else "int32"
-            found.append(Array("edges", (self.bins + 1,), dtype))
+            found.append(Array("edges", (self.bins + 1,), self.bound))
         if self.weighted:
-            found.append(Array("weights", (self.count,), "float32"))
-        made = ("sums", "float32") if self.weighted else ("counts", "int64")
-        found.append(Array(made[0], (self.bins,), made[1], role="output"))  # type: ignore[arg-type]
+            found.append(Array("weights", (self.count,), self.sums))
+            found.append(Array("sums", (self.bins,), self.sums, role="output"))
+        else:
+            found.append(Array("counts", (self.bins,), "int64", role="output"))
         return tuple(found)
 
     @property
@@ -95,32 +135,37 @@ class Histogram(Problem):
     def even_edges(self) -> Float64:
         """The edges of bins of one width, as elements are compared with them."""
         edges = np.linspace(float(self.low), float(self.high), self.bins + 1)
-        return edges.astype(np.float32).astype(np.float64) if self.dtype == "float32" else edges
+        return edges.astype(numpy_dtype(self.dtype)).astype(np.float64) if self.real else edges
 
     @property
     def unit(self) -> bool:
         """Whether every bin holds one integer (the last one two)."""
         whole = float(self.low).is_integer() and self.high - self.low == self.bins
-        return whole and not self.edges and self.dtype != "float32"
+        return whole and not self.edges and not self.real
 
     def reference(self, *arrays: AnyArray) -> AnyArray:
-        """The counts, or the sums in float64."""
-        return self._summed(arrays, arrays[-1].astype(np.float64) if self.weighted else None)
+        """The counts, or the sums in float64, those of float64 in more."""
+        return self._summed(arrays, self._wide(arrays[-1]) if self.weighted else None)
 
     def magnitude(self, *arrays: AnyArray) -> AnyArray:
         """The sums of the weights' magnitudes."""
-        weights = np.abs(arrays[-1].astype(np.float64)) if self.weighted else None
-        return self._summed(arrays, weights)
+        return self._summed(arrays, np.abs(self._wide(arrays[-1])) if self.weighted else None)
+
+    def _wide(self, weights: AnyArray) -> AnyArray:
+        return weights.astype(np.longdouble if self.sums == "float64" else np.float64)
 
     def _summed(self, arrays: Sequence[AnyArray], weights: AnyArray | None) -> AnyArray:
-        edges = arrays[1].astype(np.float64) if self.edges else self.even_edges
-        x = arrays[0].astype(np.float64)
+        x, edges = arrays[0], arrays[1] if self.edges else self.even_edges
+        if edges.dtype.kind == "f":
+            x, edges = x.astype(np.float64), edges.astype(np.float64)
         found = np.searchsorted(edges, x, side="right") - 1
         found[x == edges[-1]] = self.bins - 1
         inside = (found >= 0) & (found < self.bins)
-        kept = None if weights is None else weights[inside]
-        made = np.bincount(found[inside], kept, minlength=self.bins)
-        return made if self.weighted else made.astype(np.int64)
+        if weights is None:
+            return np.bincount(found[inside], minlength=self.bins).astype(np.int64)
+        made = np.zeros(self.bins, weights.dtype)
+        np.add.at(made, found[inside], weights[inside])
+        return made
 
     def random(self, seed: int) -> tuple[AnyArray, ...]:
         """Elements in every bin and beyond them; edges that rise."""
@@ -135,36 +180,46 @@ class Histogram(Problem):
         edges, weights = self._edges(generator), self._weights(generator)
         few = np.where(generator.random(self.count) < 0.9, some[0], some)
         found = {"ties": np.full_like(some, some[0]), "skewed": few}
-        if self.dtype != "uint8":
-            given = edges[0] if edges else self.even_edges
-            found["edges"] = generator.choice(given, self.count)
-        if self.dtype == "float32":
-            away = generator.choice(np.array([-np.inf, np.inf], np.float32), self.count)
-            found["beside edges"] = np.nextafter(found["edges"].astype(np.float32), away)
+        given = edges[0] if edges else self.even_edges
+        found["edges"] = self._as_elements(generator.choice(given, self.count))
+        if self.real:
+            away = generator.choice(np.array([-np.inf, np.inf]), self.count).astype(some.dtype)
+            found["beside edges"] = np.nextafter(found["edges"], away)
             found["special"] = some.copy()
             places = generator.integers(0, self.count, 1 + self.count // 40)
             found["special"][places] = generator.choice([np.nan, np.inf, -np.inf], places.size)
-        return {name: (x.astype(some.dtype), *edges, *weights) for name, x in found.items()}
+        return {name: (x, *edges, *weights) for name, x in found.items()}
 
     def _elements(self, generator: np.random.Generator) -> AnyArray:
         more = _BEYOND * (self.high - self.low)
         low, high = self.low - more, self.high + more
-        if self.dtype == "float32":
-            return generator.uniform(low, high, self.count).astype(np.float32)
-        if self.dtype == "uint8":
-            return generator.integers(0, 256, self.count, np.uint8)
-        bounds = np.iinfo(np.int32)
-        first, last = max(bounds.min, math.floor(low)), min(bounds.max, math.ceil(high))
-        return generator.integers(first, last + 1, self.count).astype(np.int32)
+        dtype = numpy_dtype(self.dtype)
+        if self.real:
+            return generator.uniform(low, high, self.count).astype(dtype)
+        least, most = limits(self.dtype)
+        first, last = max(least, math.floor(low)), min(most, math.ceil(high))
+        if self.dtype == "uint8" or first > last:
+            first, last = least, most
+        return generator.integers(first, last, self.count, dtype, endpoint=True)
+
+    def _as_elements(self, values: AnyArray) -> AnyArray:
+        """The values as x's dtype has them: integers end where those of the dtype do."""
+        dtype = numpy_dtype(self.dtype)
+        if self.real or values.dtype.kind != "f":
+            least, most = (-np.inf, np.inf) if self.real else limits(self.dtype)
+            return (values if self.real else np.clip(values, least, most)).astype(dtype)
+        least, most = limits(self.dtype)
+        top = float(most) if int(float(most)) == most else np.nextafter(float(most), 0)
+        return np.clip(values, float(least), top).astype(dtype)
 
     def _edges(self, generator: np.random.Generator) -> tuple[AnyArray, ...]:
         if not self.edges:
             return ()
         edges = np.sort(generator.uniform(self.low, self.high, self.bins + 1))
-        return (edges.astype("float32" if self.dtype == "float32" else "int32"),)
+        return (edges.astype(self.bound),)
 
     def _weights(self, generator: np.random.Generator) -> tuple[AnyArray, ...]:
-        return (generator.standard_normal(self.count, np.float32),) if self.weighted else ()
+        return (generator.standard_normal(self.count).astype(self.sums),) if self.weighted else ()
 
     def altered(self, arrays: Sequence[AnyArray], which: int, seed: int) -> tuple[AnyArray, ...]:
         """See `Problem.altered`: edges still rise; an element goes to another bin."""
@@ -184,7 +239,9 @@ class Histogram(Problem):
         """An element of another bin, the first or the last."""
         edges = arrays[1] if self.edges else self.even_edges
         middle = (float(edges[0]) + float(edges[-1])) / 2
-        return edges[-1] - (self.dtype == "uint8") if float(value) < middle else edges[0]
+        # What counts in the last bin: its upper edge, unless that is no element.
+        wanted = edges[-1:] if float(value) < middle else edges[:1]
+        return self._as_elements(wanted)[0]
 
     def shrunk(self) -> Histogram:
         """Fewer elements."""
@@ -202,6 +259,12 @@ class Histogram(Problem):
         """One element, and one bin."""
         one = dataclasses.replace(self, count=1)
         return one, dataclasses.replace(one, bins=1)
+
+
+def rounded(number: float, dtype: Dtype) -> float:
+    """A number as a dtype of floating point has it."""
+    with np.errstate(over="ignore"):
+        return float(numpy_dtype(dtype).type(number))
 
 
 NAMED = {

@@ -72,9 +72,9 @@ class Operator:
     def why_not(self, dtype: Dtype) -> str | None:
         """Why it does not combine values of a dtype; None when it does."""
         reason = self.tree.why_not(dtype)
-        if reason is None and numpy_dtype(dtype).kind in "iu" and math.isfinite(self.identity):
-            whole, limits = int(self.identity), np.iinfo(numpy_dtype(dtype))
-            if whole != self.identity or not limits.min <= whole <= limits.max:
+        if reason is None and not _real(dtype) and math.isfinite(self.identity):
+            whole, (least, most) = int(self.identity), limits(dtype)
+            if whole != self.identity or not least <= whole <= most:
                 return f"its identity {self.identity} is no {dtype}"
         elif reason is None and self.identity != self.identity and not _real(dtype):
             return "its identity is NaN"
@@ -82,21 +82,20 @@ class Operator:
 
     def carried(self, dtype: Dtype) -> Dtype:
         """The dtype in which values of a dtype are combined: float32 for numbers of 16 bits, and 64
-        bits for integers unless they are selected."""
-        if dtype in ("float16", "bfloat16"):
-            return "float32"
-        return dtype if _real(dtype) or self.selects else "int64"
+        bits for integers and bool unless they are selected."""
+        return "float32" if dtype in ("float16", "bfloat16") else self.result(dtype)
 
     def result(self, dtype: Dtype) -> Dtype:
-        """The dtype of results: that of the values, 64 bits for integers that are not selected."""
-        return dtype if _real(dtype) or self.selects else "int64"
+        """The dtype of results: that of the values where they are numbers of floating point, or are
+        selected; else int64, and uint64 for uint64."""
+        return dtype if _real(dtype) or self.selects or dtype == "uint64" else "int64"
 
     def identity_in(self, dtype: Dtype) -> Any:
         """The identity as a NumPy number of a dtype."""
         of = numpy_dtype(dtype)
-        if of.kind in "iu" and math.isinf(self.identity):
-            limits = np.iinfo(of)
-            return of.type(limits.max if self.identity > 0 else limits.min)
+        if math.isinf(self.identity) and not _real(dtype):
+            least, most = limits(dtype)
+            return of.type(most if self.identity > 0 else least)
         return of.type(self.identity)
 
     def combine(self, a: AnyArray, b: AnyArray) -> AnyArray:
@@ -105,6 +104,14 @@ class Operator:
 
     def __repr__(self) -> str:
         return self.name or f"Operator({self.expression!r}, identity={self.identity!r})"
+
+
+def limits(dtype: Dtype) -> tuple[int, int]:
+    """The least and the greatest value of an integer dtype or of bool."""
+    if dtype == "bool":
+        return 0, 1
+    found = np.iinfo(numpy_dtype(dtype))
+    return int(found.min), int(found.max)
 
 
 def _real(dtype: str) -> bool:

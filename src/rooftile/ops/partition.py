@@ -21,8 +21,8 @@ from rooftile.ops.climbed import Climbed
 from rooftile.ops.counted import Counted
 from rooftile.ops.judgement import Exact, Judgement, Properties
 from rooftile.ops.precision import ErrorModel
-from rooftile.ops.problem import AnyArray, Array, Dtype, check_positive
-from rooftile.ops.sort import DTYPES, ordered
+from rooftile.ops.problem import DTYPES, AnyArray, Array, Dtype, check_positive
+from rooftile.ops.sort import ordered
 
 
 @dataclass(frozen=True)

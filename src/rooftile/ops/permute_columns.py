@@ -19,8 +19,7 @@ from rooftile.errors import InputError
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.judgement import Exact, Judgement
 from rooftile.ops.precision import ErrorModel
-from rooftile.ops.problem import AnyArray, Array, Dtype, Problem, check_positive, ordinary
-from rooftile.ops.transpose import DTYPES
+from rooftile.ops.problem import DTYPES, AnyArray, Array, Dtype, Problem, check_positive, ordinary
 
 
 @dataclass(frozen=True)

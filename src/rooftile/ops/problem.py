@@ -12,7 +12,17 @@ import numpy as np
 
 from rooftile.errors import InputError
 from rooftile.ops import nearby, values
-from rooftile.ops.array import AnyArray, Array, Computed, Dtype, Float32, Float64, Role, numpy_dtype
+from rooftile.ops.array import (
+    DTYPES,
+    AnyArray,
+    Array,
+    Computed,
+    Dtype,
+    Float32,
+    Float64,
+    Role,
+    numpy_dtype,
+)
 from rooftile.ops.features import described_features
 from rooftile.ops.judgement import Budget, Exact, Judgement
 from rooftile.ops.precision import ErrorModel
@@ -313,6 +323,7 @@ def pair_from_text(key: str, text: str) -> tuple[int, int]:
 
 
 __all__ = [
+    "DTYPES",
     "AnyArray",
     "Array",
     "Computed",

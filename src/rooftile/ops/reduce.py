@@ -1,7 +1,8 @@
 """`reduce`: the sum, product, least, greatest, or another combination of an array's elements.
 
 ``y[...] = x[first] op x[next] op ... op x[last]`` over all axes, one, or several neighbouring ones.
-Numbers of 16 bits are combined in float32, and integers in 64 bits unless they are selected.
+Numbers of 16 bits are combined in float32, and integers and bool in 64 bits unless they are
+selected.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 10.
 """
@@ -20,14 +21,10 @@ from rooftile.errors import InputError
 from rooftile.ops import combining
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.judgement import Judgement
-from rooftile.ops.operator import MAX, MIN, PRODUCT, SUM, Operator
+from rooftile.ops.operator import MAX, PRODUCT, SUM, Operator
 from rooftile.ops.over_axes import OverAxes, axes_of
 from rooftile.ops.precision import ErrorModel
-from rooftile.ops.problem import AnyArray, Array, Dtype, check_positive
-
-DTYPES: tuple[Dtype, ...] = (
-    "float32", "float16", "bfloat16", "float64", "int32", "int64", "uint8",
-)  # fmt: skip
+from rooftile.ops.problem import DTYPES, AnyArray, Array, Dtype, check_positive
 
 
 @dataclass(frozen=True)
@@ -120,7 +117,7 @@ class Reduce(OverAxes):
         kinds = super().hard(seed)
         if self.operator.ufunc is None:
             return {"ties": kinds["ties"]}
-        if self.operator != PRODUCT or self._result.numpy.kind == "i":
+        if self.operator != PRODUCT or self._result.numpy.kind in "iu":
             return kinds
         (x,) = self.random(seed)
         (places,) = kinds["infinities"]
@@ -133,9 +130,8 @@ class Reduce(OverAxes):
         if not self.operator.selects:
             return changed
         (x,) = (array.copy() for array in arrays)
-        most = np.finfo(np.float16).max if x.dtype.kind in "fV" else np.iinfo(x.dtype).max
-        flat = x.reshape(-1)
-        flat[np.random.default_rng(seed).integers(x.size)] = -most if self.operator == MIN else most
+        flat, place = x.reshape(-1), np.random.default_rng(seed).integers(x.size)
+        flat[place] = combining.other(self.operator, flat[place])
         return (x,)
 
     @property
@@ -151,7 +147,7 @@ class Reduce(OverAxes):
         return x.astype(np.longdouble if self.dtype == "float64" else np.float64)
 
     def _tame(self, x: AnyArray) -> AnyArray:
-        if self.operator != PRODUCT or self._result.numpy.kind == "i":
+        if self.operator != PRODUCT or self._result.numpy.kind in "iu":
             return x
         wide = x.astype(np.float64) / math.sqrt(self.columns)
         return np.where(np.abs(wide) < 1, 1 + wide / 2, 1).astype(x.dtype)

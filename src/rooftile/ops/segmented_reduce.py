@@ -23,8 +23,8 @@ from rooftile.ops.climbed import Climbed
 from rooftile.ops.judgement import Budget, Exact, Judgement
 from rooftile.ops.operator import SUM, Operator
 from rooftile.ops.precision import ErrorModel
-from rooftile.ops.problem import AnyArray, Array, Dtype, Problem, check_positive
-from rooftile.ops.reduce import DTYPES, Reduce, folded
+from rooftile.ops.problem import DTYPES, AnyArray, Array, Dtype, Problem, check_positive
+from rooftile.ops.reduce import Reduce, folded
 
 _SHRUNK = 2**18
 
@@ -98,7 +98,7 @@ class SegmentedReduce(Problem):
 
     def judgement(self, output: Array, model: ErrorModel) -> Judgement:
         """Exactly, where nothing is rounded; `magnitude` knows the lengths."""
-        exact = self.operator.selects or output.numpy.kind in "iu"
+        exact = self.operator.selects or output.numpy.kind in "iub"
         return Exact() if exact else Budget(1)
 
     def random(self, seed: int) -> tuple[AnyArray, ...]:

@@ -1,10 +1,11 @@
-"""`sort`: the elements of each line of an array from the least to the greatest.
+"""`sort`: the elements of each line of an array from the least to the greatest, or back.
 
 A line lies along one axis.  What is given is the sorted values, or the places that they had, or
 the values with other numbers that move along.  Equal elements keep their order.
 
 Numbers of floating point are ordered as their bits are: -0.0 comes before +0.0, and every NaN comes
-last, as any NaN.  Where places are asked for, -0.0 and +0.0 are equal, as in NumPy.
+last, as any NaN.  Where places are asked for, -0.0 and +0.0 are equal, as in NumPy.  In a
+descending order NaN comes first, as in PyTorch, and equal elements keep their order, too.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 13; Knuth,
 "The Art of Computer Programming", volume 3, 5.2.5.
@@ -15,7 +16,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
@@ -23,13 +24,11 @@ import numpy as np
 
 from rooftile.errors import InputError
 from rooftile.ops.climbed import Climbed
+from rooftile.ops.fields import LATER
 from rooftile.ops.judgement import Exact, Judgement
 from rooftile.ops.precision import ErrorModel
-from rooftile.ops.problem import AnyArray, Array, Dtype, Problem, check_positive
+from rooftile.ops.problem import DTYPES, AnyArray, Array, Dtype, Problem, check_positive
 
-DTYPES: tuple[Dtype, ...] = (
-    "float32", "float16", "bfloat16", "float64", "int32", "int64", "uint8",
-)  # fmt: skip
 MOVED: tuple[Dtype, ...] = ("float32", "int32")
 """Dtypes of what moves along."""
 Gives = Literal["values", "places", "pairs"]
@@ -38,11 +37,16 @@ _SHRUNK = 2**20
 """Elements of the problem that a slow strategy's rate is estimated from."""
 
 
-def ordered(x: AnyArray, *, zeros_equal: bool = False) -> AnyArray:
+def ordered(x: AnyArray, *, zeros_equal: bool = False, descending: bool = False) -> AnyArray:
     """Unsigned integers in the order of x's elements."""
+    if descending:
+        return ~ordered(x, zeros_equal=zeros_equal)
     bits = x.dtype.itemsize * 8
     unsigned: Any = np.dtype(f"uint{bits}")
     given: AnyArray = np.ascontiguousarray(x).view(unsigned)
+    if x.dtype.kind == "b":
+        # Any byte but 0 is true.
+        return np.asarray(given != 0).view(unsigned)
     if x.dtype.kind == "u":
         return given
     top = unsigned.type(1 << (bits - 1))
@@ -55,14 +59,21 @@ def ordered(x: AnyArray, *, zeros_equal: bool = False) -> AnyArray:
     return np.asarray(np.where(np.isnan(x), every, keys))
 
 
-def elements_of(keys: AnyArray, dtype: np.dtype[Any]) -> AnyArray:
+def elements_of(keys: AnyArray, dtype: np.dtype[Any], *, descending: bool = False) -> AnyArray:
     """The elements whose integers `ordered` gives; any NaN for that of NaN."""
-    if dtype.kind == "u":
-        return keys
+    if descending:
+        keys = ~keys
+    if dtype.kind in "ub":
+        return keys.view(dtype)
     bits = dtype.itemsize * 8
     top, every = (keys.dtype.type(number) for number in (1 << (bits - 1), (1 << bits) - 1))
     turned = keys ^ top if dtype.kind == "i" else np.where(keys & top, keys ^ top, keys ^ every)
     return np.asarray(turned).view(dtype)
+
+
+def _other(value: Any) -> Any:
+    """An element that differs from another."""
+    return ~value if value.dtype.kind == "b" else value.dtype.type(float(value) < 1)
 
 
 @dataclass(frozen=True)
@@ -71,18 +82,21 @@ class Sort(Problem):
 
     ``gives`` says what is made: ``values``, y[shape]; ``places``, where each of the sorted elements
     was in its line, int64[shape]; ``pairs``, y[shape] and moved[shape], the elements of
-    with_it[shape] in the order of x.  Raises `InputError` for another axis, dtype or form, and for
-    an empty array.
+    with_it[shape] in the order of x.  ``descending`` begins with the greatest.  Raises `InputError`
+    for another axis, dtype or form, and for an empty array.
     """
 
     operation: ClassVar[str] = "sort"
-    words: ClassVar[str] = "{shape} {dtype} along axis {axis}, for the {gives}"
+    words: ClassVar[str] = (
+        "{shape} {dtype} along axis {axis}, for the {gives}{descending?, descending|}"
+    )
 
     shape: tuple[int, ...]
     axis: int = -1
     dtype: Dtype = "float32"
     gives: Gives = "values"
     moves: Dtype = "int32"
+    descending: bool = field(default=False, metadata=LATER)
 
     def __post_init__(self) -> None:
         check_positive(**{f"axis {i} of x": size for i, size in enumerate(self.shape)})
@@ -94,6 +108,8 @@ class Sort(Problem):
         for name, known in (("dtype", DTYPES), ("gives", GIVES), ("moves", MOVED)):
             if getattr(self, name) not in known:
                 raise InputError(name, repr(getattr(self, name)), f"one of {list(known)}")
+        if not isinstance(self.descending, bool):
+            raise InputError("descending", repr(self.descending), "True or False")
 
     @cached_property
     def count(self) -> int:
@@ -133,9 +149,10 @@ class Sort(Problem):
 
     def reference(self, *arrays: AnyArray) -> Any:
         """By NumPy's sort of keys in the elements' order, stable where more than they moves."""
-        keys = ordered(arrays[0], zeros_equal=self.gives == "places")
+        back = self.descending
+        keys = ordered(arrays[0], zeros_equal=self.gives == "places", descending=back)
         if self.gives == "values":
-            return elements_of(np.sort(keys, axis=self.axis), arrays[0].dtype)
+            return elements_of(np.sort(keys, axis=self.axis), arrays[0].dtype, descending=back)
         places = np.argsort(keys, axis=self.axis, kind="stable")
         if self.gives == "places":
             return places.astype(np.int64)
@@ -155,7 +172,8 @@ class Sort(Problem):
         (x, *_) = self.random(seed)
         found = {kind: self._with(arrays[0]) for kind, arrays in super().hard(seed).items()}
         found["few values"] = self._with(generator.choice(x.reshape(-1)[:5], x.shape))
-        found["falling"] = self._with(-np.sort(-x.astype(np.float64), self.axis).astype(x.dtype))
+        falling = np.flip(np.sort(ordered(x), self.axis), self.axis)
+        found["falling"] = self._with(elements_of(np.ascontiguousarray(falling), x.dtype))
         if x.dtype.kind in "fV":
             zeros = np.array([0.0, -0.0, 1.0]).astype(x.dtype)
             found["both zeros"] = self._with(generator.choice(zeros, x.shape))
@@ -179,7 +197,7 @@ class Sort(Problem):
         keys = ordered(line)
         place = (0,) * len(self.shape)
         first = int(keys.argmin()) if keys[0] == keys.max() else int(keys.argmax())
-        x[place] = line[first] if keys.min() != keys.max() else line[0] + 1
+        x[place] = line[first] if keys.min() != keys.max() else _other(line[0])
         return (x, *arrays[1:])
 
     def shrunk(self) -> Sort:

@@ -20,11 +20,8 @@ from rooftile.errors import InputError
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.judgement import Exact, Judgement
 from rooftile.ops.precision import ErrorModel
-from rooftile.ops.problem import AnyArray, Array, Dtype, Problem, check_positive
+from rooftile.ops.problem import DTYPES, AnyArray, Array, Dtype, Problem, check_positive
 
-DTYPES: tuple[Dtype, ...] = (
-    "float32", "float16", "bfloat16", "uint8", "bool", "int32", "int64", "float64",
-)  # fmt: skip
 _SHRUNK = 2**10
 """Rows and columns of the problem that a slow strategy's rate is estimated from."""
 

@@ -11,14 +11,16 @@ _DECADES = 8
 
 
 def ordinary(array: Array, generator: np.random.Generator) -> AnyArray:
-    """Normal numbers, bytes of every value, and other integers below 2^20 in magnitude."""
+    """Normal numbers; int32 and int64 below 2^20 in magnitude, other integers of every value."""
     dtype = array.numpy
     if dtype.kind in "fV":
         return generator.standard_normal(array.shape, np.float32).astype(dtype)
     if dtype.kind == "b":
         return generator.integers(0, 2, array.shape).astype(dtype)
-    low, high = (0, 256) if array.dtype == "uint8" else (-(2**20), 2**20)
-    return generator.integers(low, high, array.shape, dtype)
+    limits = np.iinfo(dtype)
+    whole = array.dtype not in ("int32", "int64")
+    low, most = (limits.min, limits.max) if whole else (-(2**20), 2**20 - 1)
+    return generator.integers(low, most, array.shape, dtype, endpoint=True)
 
 
 HARD = ("many decades", "subnormal", "infinities", "NaN")

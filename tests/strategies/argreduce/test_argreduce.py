@@ -15,6 +15,7 @@ PROBLEMS = (
     Argreduce((300, 130), 0, "bfloat16"),
     Argreduce((3, 100, 7), 1, "int64"),
     Argreduce((31,), None, "uint8", "min"),
+    Argreduce((70, 5), -1, "uint64"),
 )
 
 

@@ -24,6 +24,9 @@ PROBLEMS = (
     Elementwise("add", (70001,)),
     Elementwise("add", (33, 7), "float64"),
     Elementwise("add", (5, 1031), "int32"),
+    Elementwise("add", (5, 1031), "int8"),
+    Elementwise("add", (1031,), "uint64"),
+    Elementwise("add", (1031,), "bool"),
     Elementwise("axpy", (4099,)),
     Elementwise("axpy", (3, 5, 7), "float64"),
     Elementwise("scale", (2050,)),
@@ -45,7 +48,7 @@ class TestRungs(EveryRung):
         Elementwise(function, (10_007,), dtype)
         for function, dtype in (("add", "int32"), ("axpy", "float32"), ("scale", "float64"))
     )
-    compiled = (*PROBLEMS[1:7], PROBLEMS[9])
+    compiled = (*PROBLEMS[1:10], PROBLEMS[12])
     wrong = Wrong(
         Elementwise("add", (70_003,)),
         ("naive", "if (i < count)", "if (i < count - 1)"),

@@ -28,6 +28,8 @@ PROBLEMS = (
     Histogram(2003, 33, 0.0, 10.0, "float32", edges=True),
     Histogram(4001, 33, -5.0, 5.0, "float32", weighted=True),
     Histogram(4001, 20_000, -5.0, 5.0, "float32"),
+    Histogram(3001, 77, -3.5, 9.0, "float16"),
+    Histogram(2003, 33, 0.0, 10.0, "int64", edges=True, edge_dtype="float64"),
 )
 CPU, GPU = ladder("histogram"), ladder("histogram", "opencl")
 
@@ -131,7 +133,7 @@ def test_problems():
     assert problem == Histogram(9, 4, 0.5, 2.5, "float32", weighted=True)
     assert problem.bytes == 4 * 9 * 2 + 4 * 4
     assert Histogram(100).bytes == 100 + 256 * 8
-    wrongs = ({"bins": 0}, {"count": 0}, {"low": 256.0}, {"high": np.inf}, {"dtype": "float64"},
+    wrongs = ({"bins": 0}, {"count": 0}, {"low": 256.0}, {"high": np.inf}, {"dtype": "complex64"},
               {"low": 0.1, "dtype": "float32"}, {"bins": 2**23})  # fmt: skip
     for wrong in wrongs:
         with pytest.raises(InputError):

@@ -38,6 +38,7 @@ PROBLEMS = (
     Scan((3, 130, 33), 1, exclusive=True),
     Scan((200, 40), 0, operator=MAX, dtype="int32", reverse=True),
     Scan((300, 7), 0, dtype="float64"),
+    Scan((5, 301), dtype="uint64", operator=MAX),
     Scan((70, 4), 0, operator=DECAYING),
 )
 LINES = (

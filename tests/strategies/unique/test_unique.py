@@ -11,12 +11,17 @@ from rooftile.ops.unique import Unique
 
 
 class TestRungs(EveryRung):
-    problems = (Unique(1), Unique(3001, "float64"), Unique(20_011, "bfloat16"))
+    problems = (
+        Unique(1),
+        Unique(3001, "float64"),
+        Unique(20_011, "bfloat16"),
+        Unique(5003, "int16", runs=True),
+    )
     near = (Unique(64, "uint8"),)
     compiled = (Unique(2**20),)
     wrong = Wrong(
         Unique(5003),
-        ("three_launches", "!= key_of(x[i - 1])", "!= key_of(x[i])"),
+        ("three_launches", "!= key_of(x[AT(i - 1)])", "!= key_of(x[AT(i)])"),
         ("three_launches", "y[before + rank]", "y[rank]"),
         ("three_launches", "places[section] = before + rank", "places[section] = rank + own"),
     )
@@ -27,4 +32,4 @@ def test_problems():
     y, found = Unique(6, "int32").reference(x)
     assert y[: found[0]].tolist() == [3, 1, 3]
     with pytest.raises(InputError):
-        Unique(3, "bool")
+        Unique(3, "complex64")

@@ -29,12 +29,14 @@ from rooftile.nn.training.phases import Phases
 from rooftile.nn.training.state import State
 from rooftile.nn.training.watch import Watch
 from rooftile.ops.problem import check_positive
+from rooftile.runtime.plain import plain
 
 Report = Callable[[Progress], None]
 
 _CLASSIFIED_AT_A_TIME = 256
 
 
+@plain
 def train(
     network: Network,
     data: given.Data,

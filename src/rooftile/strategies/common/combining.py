@@ -9,7 +9,11 @@ from rooftile.devices import cpu
 from rooftile.devices.cpu.native import source, values_of
 from rooftile.ops.operator import Operator
 from rooftile.ops.problem import Dtype
-from rooftile.strategies.common.operators import in_kernel_language, number_in_kernel_language
+from rooftile.strategies.common.operators import (
+    array_in_kernel_language,
+    in_kernel_language,
+    number_in_kernel_language,
+)
 
 _COMBINED = """
 def combined(a, b):
@@ -27,7 +31,7 @@ def combining(
     """
     expression = in_kernel_language(operator.tree, carried)
     identity = number_in_kernel_language(operator.identity_in(carried), carried)
-    text = text.replace("IDENTITY", identity).replace("CARRIED", f"np.{carried}")
+    text = text.replace("IDENTITY", identity).replace("CARRIED", array_in_kernel_language(carried))
     made = source(stem, _COMBINED.format(expression=expression) + text)
     return cpu.Spread(made, _held(dtypes))
 

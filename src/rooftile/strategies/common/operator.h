@@ -16,6 +16,11 @@
 #endif
 #include "common/cores.h"
 
+#ifdef __OPENCL_VERSION__
+typedef ulong uint64;
+#else
+typedef unsigned long long uint64;
+#endif
 typedef GIVEN given;
 typedef CARRIED carried;
 typedef RESULT result;
@@ -71,7 +76,9 @@ __device__ __forceinline__ carried combined(carried a, carried b) { return EXPRE
 
 __device__ __forceinline__ carried taken(given x)
 {
-#if !NARROW_GIVEN
+#if LOGICAL_GIVEN
+    return x != 0; // any byte but 0 is true
+#elif !NARROW_GIVEN
     return x;
 #elif CORES == BFLOAT16
     return __uint_as_float((unsigned)x << 16);

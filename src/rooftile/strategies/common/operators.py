@@ -7,16 +7,20 @@ from typing import Any
 
 from rooftile.ops.expression import Node
 from rooftile.ops.operator import Operator
-from rooftile.ops.problem import Dtype, numpy_dtype
+from rooftile.ops.problem import DTYPES, Dtype, numpy_dtype
 
-_TYPES = {
-    "float32": "float", "float64": "double", "int32": "int", "int64": "int64",
-    "uint8": "unsigned char", "float16": "unsigned short", "bfloat16": "unsigned short",
+TYPES = {
+    "float32": "float", "float64": "double", "float16": "unsigned short",
+    "bfloat16": "unsigned short", "int8": "signed char", "int16": "short", "int32": "int",
+    "int64": "int64", "uint8": "unsigned char", "uint16": "unsigned short", "uint32": "unsigned",
+    "uint64": "uint64", "bool": "unsigned char",
 }  # fmt: skip
-_CARRIED = {**_TYPES, "uint8": "int"}
-"""Bytes are selected, and never calculated with: in a register they may as well be wider."""
+"""Types of elements in memory, by dtype."""
+_CARRIED = {**TYPES, **dict.fromkeys(("int8", "int16", "uint8", "uint16", "bool"), "int")}
+"""Integers of up to 16 bits are selected, and never calculated with: in a register they may as
+well be wider."""
 _CORES = {"float16": "FLOAT16", "bfloat16": "BFLOAT16"}
-_BITS = {"int32": "unsigned", "int64": "size_t"}
+_BITS = {"int64": "uint64", "uint64": "uint64"}
 _IN_C = {
     "add": "plus({}, {})", "subtract": "minus({}, {})", "multiply": "times({}, {})",
     "divide": "({} / {})", "fmod": "({} % {})",
@@ -31,7 +35,7 @@ _IN_C = {
 }  # fmt: skip
 """NumPy's functions in the words of ``common/operator.h``."""
 
-CARRIED_BYTES = {"float32": 4, "float64": 8, "int32": 4, "int64": 8, "uint8": 4}
+CARRIED_BYTES = {dtype: max(4, numpy_dtype(dtype).itemsize) for dtype in DTYPES}
 """What a GPU's kernel stores of a value that is carried."""
 
 
@@ -39,11 +43,12 @@ def operator_macros(operator: Operator, dtype: Dtype) -> dict[str, int | str]:
     """What ``common/operator.h`` is compiled with, for elements of a dtype."""
     carried, made = operator.carried(dtype), operator.result(dtype)
     return {
-        "GIVEN": _TYPES[dtype],
+        "GIVEN": TYPES[dtype],
         "CARRIED": _CARRIED[carried],
-        "RESULT": _TYPES[made],
+        "RESULT": TYPES[made],
         "NARROW_GIVEN": int(dtype in _CORES),
         "NARROW_RESULT": int(made in _CORES),
+        "LOGICAL_GIVEN": int(dtype == "bool"),
         "CORES": _CORES.get(dtype, "FLOAT16"),
         "REAL": int(carried.startswith("float")),
         "DOUBLES": int(carried == "float64"),
@@ -64,9 +69,11 @@ def in_c(node: Node, carried: Dtype) -> str:
 
 def number_in_c(number: Any, dtype: Dtype) -> str:
     """A number of a dtype in C, with all of its bits."""
-    if numpy_dtype(dtype).kind in "iu":
+    if not dtype.startswith("float"):
         # The least integer has no literal: a minus sign is an operator.
-        return f"((CARRIED)({int(number) + 1} - 1))" if number < 0 else f"((CARRIED){number})"
+        suffix = "u" if dtype.startswith("uint") else ""
+        whole = int(number)
+        return f"((CARRIED)({whole + 1} - 1))" if whole < 0 else f"((CARRIED){whole}{suffix})"
     value = float(number)
     if math.isfinite(value):
         return f"({value.hex()}{'f' if dtype == 'float32' else ''})"
@@ -86,13 +93,20 @@ def in_kernel_language(node: Node, carried: Dtype, a: str = "a", b: str = "b") -
 
 def number_in_kernel_language(number: Any, dtype: Dtype) -> str:
     """A number of a dtype in the kernel language, where all integers have 64 bits."""
-    if numpy_dtype(dtype).kind in "iu":
+    if dtype == "uint64":
+        return f"np.uint64({int(number)})"
+    if not dtype.startswith("float"):
         return str(int(number))
     value = float(number)
     if math.isfinite(value):
         return f"np.{dtype}({value!r})"
     word = "math.nan" if value != value else "math.inf" if value > 0 else "-math.inf"
     return f"np.{dtype}({word})"
+
+
+def array_in_kernel_language(dtype: Dtype) -> str:
+    """The dtype of a kernel's own array whose elements are of a dtype."""
+    return "np.uint8" if dtype == "bool" else f"np.{dtype}"
 
 
 def _number(node: Node, carried: Dtype) -> Any:
@@ -102,6 +116,8 @@ def _number(node: Node, carried: Dtype) -> Any:
 
 __all__ = [
     "CARRIED_BYTES",
+    "TYPES",
+    "array_in_kernel_language",
     "in_c",
     "in_kernel_language",
     "number_in_c",

@@ -24,16 +24,21 @@ def torch_modules(problem: Sort, parameters: Sequence[AnyArray]) -> list[Any]:
         """The sorted elements of its input, or where they were."""
 
         def forward(self, x: Any) -> Any:
+            back = problem.descending
             if problem.gives == "places":
-                return torch.argsort(x, dim=problem.axis, stable=True)
-            return torch.sort(x, dim=problem.axis).values
+                return torch.argsort(x, dim=problem.axis, descending=back, stable=True)
+            return torch.sort(x, dim=problem.axis, descending=back).values
 
     return [Sorted()]
 
 
 def numpy_function(problem: Sort, parameters: Sequence[AnyArray]) -> Callable[..., AnyArray]:
-    """`numpy.sort`, or the stable `numpy.argsort`.  Raises `NotImplementedError` for pairs."""
+    """`numpy.sort`, or the stable `numpy.argsort`.
+
+    Raises `NotImplementedError` for pairs and for a descending order.
+    """
     _check(problem)
+    _check_rising(problem)
 
     def sorted_(x: AnyArray) -> AnyArray:
         if problem.gives == "places":
@@ -46,3 +51,8 @@ def numpy_function(problem: Sort, parameters: Sequence[AnyArray]) -> Callable[..
 def _check(problem: Sort) -> None:
     if problem.gives == "pairs":
         raise NotImplementedError("no single call moves other numbers along")
+
+
+def _check_rising(problem: Sort) -> None:
+    if problem.descending:
+        raise NotImplementedError("NumPy sorts from the least to the greatest")

@@ -15,8 +15,10 @@ ATEN = "unique_consecutive|unique"
 
 
 def torch_modules(problem: Unique, parameters: Sequence[AnyArray]) -> list[Any]:
-    """`torch.unique_consecutive`."""
+    """`torch.unique_consecutive`.  Raises `NotImplementedError` for places and lengths of runs."""
     import torch
+
+    _check(problem)
 
     class Firsts(torch.nn.Module):  # type: ignore[misc]
         """The first element of each run of its input."""
@@ -28,7 +30,11 @@ def torch_modules(problem: Unique, parameters: Sequence[AnyArray]) -> list[Any]:
 
 
 def numpy_function(problem: Unique, parameters: Sequence[AnyArray]) -> Callable[..., AnyArray]:
-    """A comparison of neighbours, and a selection by it."""
+    """A comparison of neighbours, and a selection by it.
+
+    Raises `NotImplementedError` for places and lengths of runs.
+    """
+    _check(problem)
 
     def firsts(x: AnyArray) -> AnyArray:
         begins = np.empty(x.size, np.bool_)
@@ -37,3 +43,8 @@ def numpy_function(problem: Unique, parameters: Sequence[AnyArray]) -> Callable[
         return x[begins]
 
     return firsts
+
+
+def _check(problem: Unique) -> None:
+    if problem.runs:
+        raise NotImplementedError("no single call takes an order of the elements")

@@ -1,7 +1,8 @@
 """The instructions that a translation writes, and what arithmetic means in the kernel language.
 
-Integers are 64 bits wide, ``//`` and ``%`` round down as Python's do, a float32 stays one beside
-another float32, and an index is used as it is: it does not count from the end.
+Integers are 64 bits wide, and beside one without a sign of 64 bits every integer is taken for such
+a one.  ``//`` and ``%`` round down as Python's do, a float32 stays one beside another float32, and
+an index is used as it is: it does not count from the end.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from rooftile.devices.cpu.native.types import (
     FLOAT,
     INTEGER,
     UNSIGNED,
+    UNSIGNED_LONG,
     Type,
     Value,
     constant,
@@ -108,6 +110,8 @@ class Instructions:
             return value
         if not (of.scalar and to.scalar):
             raise KernelError(f"a {of.name} where a {to.name} is wanted")
+        if of.llvm == to.llvm:
+            return Value(to, value.name)
         if to is BOOL:
             return self.truth(value)
         if to.kind == "float" and value.literal is not None:
@@ -119,6 +123,8 @@ class Instructions:
         if a.type is b.type:
             return INTEGER if a.type is BOOL else a.type
         kinds = {a.type.kind, b.type.kind}
+        if UNSIGNED_LONG in (a.type, b.type) and kinds <= {"integer", "unsigned", "bool"}:
+            return UNSIGNED_LONG
         if kinds <= {"integer", "bool"}:
             return INTEGER
         if "unsigned" in kinds and kinds <= {"integer", "unsigned", "bool"}:
@@ -135,8 +141,10 @@ class Instructions:
         a, b = self.convert(a, of), self.convert(b, of)
         if of.kind == "float":
             return self.made(of, f"{_FLOAT[type(op)]} {self._flags}{of.llvm} {a.name}, {b.name}")
-        if of is UNSIGNED:
-            return self.made(of, f"{_UNSIGNED[type(op)]} i32 {a.name}, {b.name}")
+        if of.kind == "unsigned" and type(op) in _UNSIGNED:
+            return self.made(of, f"{_UNSIGNED[type(op)]} {of.llvm} {a.name}, {b.name}")
+        if of is UNSIGNED_LONG:
+            raise KernelError("a quotient or a rest of numbers without a sign")
         if isinstance(op, ast.FloorDiv | ast.Mod):
             return self._divide(isinstance(op, ast.Mod), a, b)
         return self.made(of, f"{_INTEGER[type(op)]} i64 {a.name}, {b.name}")
@@ -167,7 +175,7 @@ class Instructions:
         signed, unsigned, ordered = _COMPARED[type(op)]
         if of.kind == "float":
             return self.made(BOOL, f"fcmp {ordered} {of.llvm} {a.name}, {b.name}")
-        condition = unsigned if of is UNSIGNED else signed
+        condition = unsigned if of.kind == "unsigned" else signed
         return self.made(BOOL, f"icmp {condition} {of.llvm} {a.name}, {b.name}")
 
     def address(self, array: Value, index: Value) -> str:
@@ -185,6 +193,9 @@ class Instructions:
         raw = self.made(INTEGER, f"load {element.stored}, ptr {place}")
         if element.widen == "widened":
             return self._widened(raw)
+        if element.widen == "tested":
+            test = self.made(BOOL, f"icmp ne {element.stored} {raw.name}, 0")
+            return self.convert(test, element.loaded)
         return self.made(
             element.loaded, f"{element.widen} {element.stored} {raw.name} to {element.loaded.llvm}"
         )
@@ -236,4 +247,4 @@ def _conversion(of: Type, to: Type) -> str:
         return "fptrunc" if to is FLOAT else "fpext"
     if to.kind == "float":
         return "sitofp" if of is INTEGER else "uitofp"
-    return "trunc" if to is UNSIGNED and of is INTEGER else "zext"
+    return "trunc" if to is UNSIGNED and of in (INTEGER, UNSIGNED_LONG) else "zext"

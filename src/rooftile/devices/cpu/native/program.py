@@ -10,7 +10,7 @@ That of a layer has float32 arrays, one of them a workspace of each thread's own
     kernel(x, weights, bias, out, scratch, sizes, begin, end)
 
 Numbers of 16 bits come as the uint16 that hold them, booleans as uint8; `values_of` asks for the
-numbers themselves, as float32.  Arrays do not overlap.
+numbers themselves, as float32, and for 0 and 1.  Arrays do not overlap.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _COMMON = {"np": np, "math": math, "float32": np.float32, "int64": np.int64, "ui
 
 
 def values_of(dtype: str) -> str:
-    """What a kernel is said to be given where it calculates with numbers of 16 bits."""
+    """What a kernel is said to be given where it calculates with numbers of 16 bits or bool."""
     return VALUES.get(dtype, dtype)
 
 

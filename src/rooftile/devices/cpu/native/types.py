@@ -28,6 +28,7 @@ class Type:
 
 INTEGER = Type("int64", "integer", "i64")
 UNSIGNED = Type("uint32", "unsigned", "i32")
+UNSIGNED_LONG = Type("uint64", "unsigned", "i64")
 BOOL = Type("bool", "bool", "i1")
 FLOAT = Type("float32", "float", "float")
 DOUBLE = Type("float64", "float", "double")
@@ -62,9 +63,15 @@ ELEMENTS = {
         Element("float32", "float", FLOAT),
         Element("float64", "double", DOUBLE),
         Element("int64", "i64", INTEGER),
+        Element("uint64", "i64", UNSIGNED_LONG),
         Element("int32", "i32", INTEGER, "sext", "trunc"),
+        Element("uint32", "i32", INTEGER, "zext", "trunc"),
+        Element("int16", "i16", INTEGER, "sext", "trunc"),
         Element("uint16", "i16", INTEGER, "zext", "trunc"),
+        Element("int8", "i8", INTEGER, "sext", "trunc"),
         Element("uint8", "i8", INTEGER, "zext", "trunc"),
+        # Any byte but 0 is true, and counts as 1.
+        Element("truth", "i8", INTEGER, "tested", "trunc"),
         Element("half", "half", FLOAT, "fpext", "fptrunc"),
         # As bits: without instructions for them LLVM calls functions that no process has.
         Element("bfloat", "i16", FLOAT, "widened", "rounded"),
@@ -72,8 +79,8 @@ ELEMENTS = {
 }
 HELD_AS = {"bool": "uint8", "float16": "uint16", "bfloat16": "uint16"}
 """Dtypes of which a kernel sees the bits."""
-VALUES = {"float16": "half", "bfloat16": "bfloat"}
-"""What a kernel is given instead where it calculates with such numbers."""
+VALUES = {"float16": "half", "bfloat16": "bfloat", "bool": "truth"}
+"""What a kernel is given instead where it calculates with such values."""
 
 
 @dataclass(frozen=True)

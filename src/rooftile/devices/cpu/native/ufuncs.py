@@ -18,6 +18,8 @@ from rooftile.devices.cpu.native.types import (
     BOOL,
     FLOAT,
     INTEGER,
+    UNSIGNED,
+    UNSIGNED_LONG,
     Function,
     Type,
     Value,
@@ -29,7 +31,7 @@ def _same(to: Expressions, given: list[Value]) -> tuple[Type, list[Value]]:
     of = given[0].type
     for value in given[1:]:
         of = to.common(Value(of, ""), value)
-    of = INTEGER if of.kind in ("bool", "unsigned") else of
+    of = INTEGER if of in (BOOL, UNSIGNED) else of
     return of, [to.convert(value, of) for value in given]
 
 
@@ -37,6 +39,8 @@ def _arithmetic(integer: str, real: str) -> Function:
     def write(to: Expressions, given: list[Value]) -> Value:
         of, (x, y) = _same(to, given)
         word = real if of.kind == "float" else integer
+        if of is UNSIGNED_LONG:
+            word = {"srem": "urem"}.get(word, word)
         if not word:
             raise KernelError(f"{integer or real} of a {of.name}")
         return to.made(of, f"{word} {of.llvm} {x.name}, {y.name}")
@@ -97,6 +101,8 @@ def _absolute(to: Expressions, given: list[Value]) -> Value:
     of, (x,) = _same(to, given)
     if of.kind == "float":
         return to.intrinsic(f"llvm.fabs.{_size(of)}", of, [x])
+    if of is UNSIGNED_LONG:
+        return x
     return to.intrinsic("llvm.abs.i64", of, [x, Value(BOOL, "false")])
 
 
@@ -112,8 +118,8 @@ def _size(of: Type) -> str:
 
 
 def _invert(to: Expressions, given: list[Value]) -> Value:
-    x = to.convert(given[0], INTEGER)
-    return to.made(INTEGER, f"xor i64 {x.name}, -1")
+    of, (x,) = _same(to, given)
+    return to.made(of, f"xor i64 {x.name}, -1")
 
 
 _Write = Callable[[Expressions, list[Value]], Value]

@@ -5,7 +5,10 @@ from __future__ import annotations
 from rooftile.devices import cpu
 from rooftile.devices.cpu.native import source, values_of
 from rooftile.ops.argreduce import Argreduce
-from rooftile.strategies.common.operators import number_in_kernel_language
+from rooftile.strategies.common.operators import (
+    array_in_kernel_language,
+    number_in_kernel_language,
+)
 
 _BETTER = """
 def better(a, b):
@@ -30,7 +33,7 @@ def searching(
     identity = problem.selecting.identity_in(carried)
     known = {
         "IDENTITY": number_in_kernel_language(identity, carried),
-        "CARRIED": f"np.{carried}",
+        "CARRIED": array_in_kernel_language(carried),
         **words,
     }
     for word, value in known.items():

@@ -5,6 +5,8 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 
 from __future__ import annotations
 
+import numpy as np
+
 from rooftile.devices.cpu.native import native, values_of
 from rooftile.ops.elementwise import Elementwise
 from rooftile.ops.features import features
@@ -13,9 +15,16 @@ from rooftile.strategies import ArrayKernel, ArrayStrategy
 
 @native
 def add(x, y, out, sizes, begin, end):  # type: ignore[no-untyped-def]
-    """Units are elements."""
+    """Units are elements; integers wrap around."""
     for i in range(begin, end):
-        out[i] = x[i] + y[i]
+        out[i] = np.add(x[i], y[i])
+
+
+@native
+def add_bool(x, y, out, sizes, begin, end):  # type: ignore[no-untyped-def]
+    """Units are elements, 0 or 1."""
+    for i in range(begin, end):
+        out[i] = x[i] | y[i]
 
 
 @native
@@ -55,7 +64,7 @@ class Loops(ArrayStrategy):
 
     def kernel(self, problem: Elementwise) -> ArrayKernel:
         """See `ArrayStrategy.kernel`."""
-        function = FUNCTIONS[problem.function]
+        function = add_bool if problem.dtype == "bool" else FUNCTIONS[problem.function]
         if problem.function == "axpy" and values_of(problem.dtype) != problem.dtype:
             function = axpy_narrow
         return ArrayKernel(function, problem.count, calculates=True)

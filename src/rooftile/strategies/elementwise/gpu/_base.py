@@ -14,7 +14,9 @@ from rooftile.ops.features import features
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.gpu import Config, GpuStrategy, Step
 
-_NUMBERS = {"float32": "float", "float64": "double", "int32": "unsigned"}
+_NUMBERS = {"float32": "float", "float64": "double"}
+_BITS = {1: "unsigned char", 2: "unsigned short", 4: "unsigned", 8: "uint64"}
+"""Integers without a sign of so many bytes."""
 _CORES = {"float16": "FLOAT16", "bfloat16": "BFLOAT16"}
 _MOST_BLOCKS = 2**31 - 1
 _ROW = 16
@@ -52,7 +54,8 @@ class GpuElementwise(GpuStrategy):
         narrow = _CORES.get(problem.dtype)
         return {
             **functions,
-            "NUMBER": _NUMBERS.get(problem.dtype, "unsigned short"),
+            "NUMBER": _NUMBERS.get(problem.dtype, _BITS[problem.arrays[0].numpy.itemsize]),
+            "LOGICAL": int(problem.dtype == "bool"),
             "DOUBLES": int(problem.dtype == "float64"),
             "NARROW_NUMBERS": int(narrow is not None),
             **({"CORES": narrow} if narrow else {}),

@@ -10,8 +10,20 @@
 
 #include "elementwise.h"
 
-// What a register of a vector holds: a number, or two of 16 bits.
-#if NARROW_NUMBERS
+// What a register of a vector holds: a number, two of 16 bits, or integers of which each has one of
+// the bits TOPS as its first.  The first bits are added apart, so that no integer carries into the
+// next one.
+#if TOPS
+__device__ __forceinline__ unsigned of_register(unsigned x, unsigned y, NUMBER alpha)
+{
+    // Of bool any byte but 0 is true: all of its bits are gathered in the last one.
+    unsigned either = x | y;
+    either |= either >> 4 & 0x0f0f0f0fu;
+    either |= either >> 2 & 0x03030303u;
+    either |= either >> 1 & 0x01010101u;
+    return LOGICAL ? either & 0x01010101u : ((x & ~TOPS) + (y & ~TOPS)) ^ ((x ^ y) & TOPS);
+}
+#elif NARROW_NUMBERS
 __device__ __forceinline__ pair of_register(pair x, pair y, NUMBER alpha)
 {
     return combined(x & 0xffff, y & 0xffff, alpha) | (pair)combined(x >> 16, y >> 16, alpha) << 16;

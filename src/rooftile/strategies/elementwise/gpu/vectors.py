@@ -12,10 +12,10 @@ from rooftile.strategies.elementwise.gpu._base import GpuElementwise
 from rooftile.strategies.gpu import Config, Tunable
 
 _VECTOR_BYTES = 16
-_VECTORS = {
-    "float32": "float4", "float64": "double2", "int32": "uint4", "float16": "uint4",
-    "bfloat16": "uint4",
-}  # fmt: skip
+_VECTORS = {"float32": "float4", "float64": "double2", "int64": "uint64_pair"}
+_VECTORS["uint64"] = _VECTORS["int64"]
+_TOPS = {1: "0x80808080u", 2: "0x80008000u"}
+"""The first bits of a register's integers, by their bytes."""
 
 
 class Vectors(GpuElementwise):
@@ -31,7 +31,10 @@ class Vectors(GpuElementwise):
     def macros(self, problem: Elementwise, config: Config) -> dict[str, int | str]:
         """Also the type of a vector, and its elements."""
         macros = super().macros(problem, config)
-        return {**macros, "VECTOR": _VECTORS[problem.dtype], "WIDTH": _width(problem)}
+        size = problem.arrays[0].numpy.itemsize
+        tops = "0" if macros["NARROW_NUMBERS"] else _TOPS.get(size, "0")
+        vector = _VECTORS.get(problem.dtype, "uint4")
+        return {**macros, "VECTOR": vector, "TOPS": tops, "WIDTH": _width(problem)}
 
     def of_block(self, problem: Elementwise, config: Config) -> int:
         """LOADS vectors a thread."""

@@ -7,37 +7,31 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from rooftile.devices import cpu
-from rooftile.devices.cpu.native import native
+from rooftile.devices.cpu.native import native, values_of
 from rooftile.ops import AnyArray
 from rooftile.ops.histogram import Histogram
 from rooftile.ops.problem import Float64
 
-_UNIT_ROUNDOFF = 2.0**-24
+_UNIT_ROUNDOFF = {"float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
+_DOUBLE_ROUNDOFF = 2.0**-52
+"""Of an edge in double precision, which is two roundings."""
 _LITTLE = 2.0**-40
 """More than double precision errs in an estimate, as a share of the number of bins."""
 
 
 @native
-def _rounded(single, edge):  # type: ignore[no-untyped-def]
-    # Elements of float32 are compared with edges of float32.
-    if single != 0:
-        return np.float64(np.float32(edge))
-    return edge
-
-
-@native
-def _even_bin(value, bins, rule, single):  # type: ignore[no-untyped-def]
-    low, high, step, scale, slack = rule[0], rule[1], rule[2], rule[3], rule[4]
+def _even_bin(value, bins, edges, rule):  # type: ignore[no-untyped-def]
+    low, scale, slack = edges[0], rule[0], rule[1]
     # Written so that NaN lies nowhere.
-    if not (value >= low and value <= high):
+    if not (value >= low and value <= edges[bins]):
         return -1
     estimate = (value - low) * scale
     bin = min(int(estimate), bins - 1)
     beyond = estimate - np.float64(bin)
     if beyond < slack or beyond > 1.0 - slack:
-        while bin > 0 and value < _rounded(single, np.float64(bin) * step + low):
+        while bin > 0 and value < edges[bin]:
             bin -= 1
-        while bin < bins - 1 and value >= _rounded(single, np.float64(bin + 1) * step + low):
+        while bin < bins - 1 and value >= edges[bin + 1]:
             bin += 1
     return bin
 
@@ -57,12 +51,12 @@ def _edge_bin(value, bins, edges):  # type: ignore[no-untyped-def]
 
 
 @native
-def even_counts(x, tables, rule, sizes, begin, end):  # type: ignore[no-untyped-def]
+def even_counts(x, edges, rule, tables, sizes, begin, end):  # type: ignore[no-untyped-def]
     """Units are shares of x; bins are even."""
-    count, bins, parts, copies, single = sizes[0], sizes[1], sizes[2], sizes[3], sizes[4]
+    count, bins, parts, copies = sizes[0], sizes[1], sizes[2], sizes[3]
     for part in range(begin, end):
         for i in range(count * part // parts, count * (part + 1) // parts):
-            bin = _even_bin(np.float64(x[i]), bins, rule, single)
+            bin = _even_bin(np.float64(x[i]), bins, edges, rule)
             if bin >= 0:
                 tables[(part * copies + (i & (copies - 1))) * bins + bin] += 1
 
@@ -79,12 +73,12 @@ def edge_counts(x, edges, tables, sizes, begin, end):  # type: ignore[no-untyped
 
 
 @native
-def even_sums(x, weights, tables, rule, sizes, begin, end):  # type: ignore[no-untyped-def]
+def even_sums(x, edges, rule, weights, tables, sizes, begin, end):  # type: ignore[no-untyped-def]
     """Units are shares of x; bins are even."""
-    count, bins, parts, copies, single = sizes[0], sizes[1], sizes[2], sizes[3], sizes[4]
+    count, bins, parts, copies = sizes[0], sizes[1], sizes[2], sizes[3]
     for part in range(begin, end):
         for i in range(count * part // parts, count * (part + 1) // parts):
-            bin = _even_bin(np.float64(x[i]), bins, rule, single)
+            bin = _even_bin(np.float64(x[i]), bins, edges, rule)
             if bin >= 0:
                 tables[(part * copies + (i & (copies - 1))) * bins + bin] += np.float64(weights[i])
 
@@ -125,33 +119,37 @@ def counting(
 
     ``parts`` shares have ``copies`` tables each, a power of two.
     """
-    kernel = _KERNELS[problem.edges, problem.weighted]
+    rule = None if problem.edges else _rule(problem)
+    kernel = _KERNELS[rule is None, problem.weighted]
     wide = "float64" if problem.weighted else "int64"
-    dtypes = [*(array.dtype for array in problem.input_arrays), wide]
-    count = cpu.Spread(kernel, dtypes if problem.edges else [*dtypes, "float64"])
-    rule = () if problem.edges else (_rule(problem),)
-    single = int(problem.dtype == "float32")
-    sizes = np.array((problem.count, problem.bins, parts, copies, single), np.int64)
+    x, *others = (values_of(array.dtype) for array in problem.input_arrays)
+    told = [] if rule is None else ["float64"]
+    if problem.edges:
+        count = cpu.Spread(kernel, [x, *others, wide])
+    else:
+        count = cpu.Spread(kernel, [x, "float64", *told, *others, wide])
+    even = () if problem.edges else (problem.even_edges, *(() if rule is None else (rule,)))
+    sizes = np.array((problem.count, problem.bins, parts, copies), np.int64)
     shape = (parts * copies, problem.bins)
     tables = cpu.aligned(shape, np.dtype(wide), "histograms of shares")
 
     def counted(inputs: Sequence[AnyArray]) -> AnyArray:
         tables[...] = 0
-        count((*inputs, tables, *rule), sizes, parts, threads)
+        count((inputs[0], *even, *inputs[1:], tables), sizes, parts, threads)
         made: AnyArray = tables.sum(axis=0)
         return made
 
     return counted
 
 
-def _rule(problem: Histogram) -> Float64:
-    """Where bins begin and end, how wide one is, bins in a unit, how far estimates may be off."""
+def _rule(problem: Histogram) -> Float64 | None:
+    """Bins in a unit, and how far an estimate may be off; None where it could be off by a bin."""
     low, high, bins = float(problem.low), float(problem.high), problem.bins
-    scale = bins / (high - low)
-    slack = _LITTLE * bins
-    if problem.dtype == "float32":
-        slack += _UNIT_ROUNDOFF * max(abs(low), abs(high)) * scale
-    return np.array((low, high, (high - low) / bins, scale, slack))
+    with np.errstate(over="ignore"):
+        scale = float(np.float64(bins) / np.float64(high - low))
+    unit = _UNIT_ROUNDOFF.get(problem.dtype, _DOUBLE_ROUNDOFF)
+    slack = _LITTLE * bins + unit * max(abs(low), abs(high)) * scale
+    return np.array((scale, slack)) if slack < 1 else None
 
 
 _KERNELS = {
@@ -160,4 +158,4 @@ _KERNELS = {
     (False, True): even_sums,
     (True, True): edge_sums,
 }
-"""By whether edges are given, and weights."""
+"""By whether edges are searched, and weights given."""

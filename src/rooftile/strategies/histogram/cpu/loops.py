@@ -21,7 +21,7 @@ class Loops(HostStrategy):
     name = "loops"
     parallel = False
     summary = "one element after the other, on one thread"
-    takes = features("dtype:* edges weighted")
+    takes = features("dtype:* edge_dtype:* edges sums:float64 weighted")
 
     def prepare(
         self, problem: Histogram, parameters: tuple[AnyArray, ...], threads: int

@@ -40,7 +40,7 @@ class Tables(HostStrategy):
     operation = "histogram"
     name = "tables"
     summary = "shares of x over the cores, neighbours in different tables"
-    takes = features("dtype:* edges weighted")
+    takes = features("dtype:* edge_dtype:* edges sums:float64 weighted")
 
     def units(self, problem: Histogram) -> int:
         """Shares of x; they follow from the problem, so that sums do not depend on the machine."""

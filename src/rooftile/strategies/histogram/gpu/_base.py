@@ -10,10 +10,15 @@ import numpy as np
 from rooftile.analysis.accesses import WARP, Accesses, apart, beside, stored_beside
 from rooftile.devices.gpu import Launch
 from rooftile.ops.features import features
-from rooftile.ops.histogram import DTYPES, Histogram
+from rooftile.ops.histogram import EDGES, Histogram
+from rooftile.ops.problem import Dtype
 from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.common.operators import TYPES
 from rooftile.strategies.gpu import Config, GpuStrategy, Step
 
+_KINDS: tuple[Dtype, ...] = ("uint8", "int32", "float32")
+"""Dtypes whose even bins are told apart by an estimate in float32."""
+_CORES = {"float16": "FLOAT16", "bfloat16": "BFLOAT16"}
 CLEAR_THREADS = 256
 _UNIT_ROUNDOFF = 2.0**-24
 _ROUNDINGS = 4
@@ -26,7 +31,7 @@ class GpuHistogram(GpuStrategy):
     """A GPU strategy of `histogram`: zeros, then persistent blocks."""
 
     operation = "histogram"
-    takes = features("dtype:* edges weighted")
+    takes = features("dtype:* edge_dtype:* edges weighted")
     wide_indices = True
     # Counts are the same in every run; sums of weights are not.
     atomic = True
@@ -40,9 +45,14 @@ class GpuHistogram(GpuStrategy):
         return None
 
     def macros(self, problem: Histogram, config: Config) -> dict[str, int | str]:
-        """The dtype, the rule, and the tunables."""
+        """The dtypes, the rule, and the tunables."""
+        narrow = _CORES.get(problem.dtype)
         return {
-            "KIND": DTYPES.index(problem.dtype),
+            "KIND": _kind(problem),
+            "GIVEN": TYPES[problem.dtype],
+            "BOUND": TYPES[_bound(problem)],
+            "NARROW_GIVEN": int(narrow is not None),
+            **({"CORES": narrow} if narrow else {}),
             "RULE": _rule(problem),
             "WEIGHTED": int(problem.weighted),
             "CLEAR_THREADS": CLEAR_THREADS,
@@ -97,13 +107,30 @@ class GpuHistogram(GpuStrategy):
         return self.clearing(problem), self.counting(problem, launch)
 
 
+def _kind(problem: Histogram) -> int:
+    return _KINDS.index(problem.dtype) if problem.dtype in _KINDS else len(_KINDS)
+
+
+def _bound(problem: Histogram) -> Dtype:
+    """The dtype of edges, and of the ends of even bins."""
+    return problem.bound if problem.edges else EDGES[problem.dtype][0]
+
+
 def _rule(problem: Histogram) -> int:
     if problem.edges:
         return 2
+    if problem.dtype not in _KINDS:
+        return 4
     if problem.unit:
         bytes_alone = (problem.dtype, problem.bins, problem.low) == ("uint8", 256, 0.0)
         return 3 if bytes_alone else 0
     return 1
+
+
+def _scale(problem: Histogram) -> float:
+    """Bins in a unit."""
+    with np.errstate(over="ignore"):
+        return float(np.float64(problem.bins) / np.float64(problem.high - problem.low))
 
 
 def rule_arguments(problem: Histogram) -> tuple[Any, ...]:
@@ -111,6 +138,9 @@ def rule_arguments(problem: Histogram) -> tuple[Any, ...]:
     bins, low, high = problem.bins, float(problem.low), float(problem.high)
     if problem.edges:
         return bins, "edges"
+    if _rule(problem) == 4:
+        numbers = low, (high - low) / bins, high, _scale(problem)
+        return (bins, *map(np.float64, numbers))
     if problem.unit:
         return (bins, int(low)) if _rule(problem) == 0 else (bins,)
     scale = bins / (high - low)

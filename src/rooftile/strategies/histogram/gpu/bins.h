@@ -1,25 +1,31 @@
 // What texts of histogram share: which bin an element lies in, and how a bin grows.
 //
-// KIND: 0 elements are uint8, 1 int32, 2 float32.
-// RULE: 0 a bin is one integer, 1 bins are even, 2 edges are given, 3 a bin is one value of a byte.
+// KIND: 0 elements are uint8, 1 int32, 2 float32, 3 of another dtype: GIVEN, which NARROW_GIVEN says
+// to be the bits of a number of 16 bits (of CORES).  BOUND is the type of edges.
+// RULE: 0 a bin is one integer, 1 bins are even, 2 edges are given, 3 a bin is one value of a byte, 4
+// bins are even, and elements of KIND 3 are compared in double precision.
 // WEIGHTED: a bin grows by its elements' weights, and is float32; else by 1, and has 64 bits.
 
 #pragma once
 
 #include "common/atomics.h"
 
-#if KIND == 0
-typedef unsigned char given;
-#elif KIND == 1
-typedef int given;
-#else
-typedef float given;
+#ifdef __OPENCL_VERSION__
+typedef ulong uint64;
+#if KIND == 3 || RULE == 2
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
-
-#if KIND == 2
-typedef float bound;
 #else
-typedef int bound;
+typedef unsigned long long uint64;
+#endif
+typedef GIVEN given;
+typedef BOUND bound;
+
+#if NARROW_GIVEN
+#include "common/narrow.h"
+#define NUMBER_OF(x) widened(x)
+#else
+#define NUMBER_OF(x) (x)
 #endif
 
 #if WEIGHTED
@@ -122,13 +128,61 @@ __device__ __forceinline__ int bin_of(given x, RULE_PARAMETERS)
 
 #define LIKELY_BIN(x, close) likely_bin(x, close, RULE_ARGUMENTS)
 
+#elif RULE == 4
+
+// `scale` bins lie in a unit.  The estimate begins the search; both edges beside it decide, rounded as
+// those of the definition: in double precision, then to the type of numbers of 16 bits.
+#define RULE_PARAMETERS int bins, double low, double width, double high, double scale
+#define BIN(x) bin_of(NUMBER_OF(x), bins, low, width, high, scale)
+
+#ifdef __OPENCL_VERSION__
+#pragma OPENCL FP_CONTRACT OFF
+#define PLACE(i) ((double)(i) * width + low)
+#define DOWN(x) convert_float_rtz(x)
+#else
+#define PLACE(i) __dadd_rn(__dmul_rn((double)(i), width), low)
+#define DOWN(x) __double2float_rz(x)
+#endif
+
+// A number rounded to odd keeps what a second rounding, to fewer bits, must know.
+__device__ __forceinline__ double edge_of(int i, int bins, double low, double width, double high)
+{
+    double exact = i == bins ? high : PLACE(i);
+#if NARROW_GIVEN
+    float cut = DOWN(exact);
+    if ((double)cut != exact) cut = __uint_as_float(__float_as_uint(cut) | 1);
+    return widened(NARROW(cut));
+#else
+    return exact;
+#endif
+}
+
+#define EDGE(i) edge_of(i, bins, low, width, high)
+
+__device__ __forceinline__ int bin_of(double x, RULE_PARAMETERS)
+{
+    if (!(x >= low && x <= high)) return -1;
+    int bin = (int)((x - low) * scale);
+    if (bin >= bins) bin = bins - 1;
+    if (bin < 0) bin = 0; // the estimate of bins too narrow for it is no number
+    while (bin > 0 && x < EDGE(bin)) bin--;
+    while (bin < bins - 1 && x >= EDGE(bin + 1)) bin++;
+    return bin;
+}
+
 #else
 
 #define RULE_PARAMETERS int bins, const GLOBAL bound* __restrict__ edges
-#define BIN(x) bin_of(x, bins, edges)
+#define BIN(x) bin_of(NUMBER_OF(x), bins, edges)
+
+#if NARROW_GIVEN
+#define COMPARED float
+#else
+#define COMPARED given
+#endif
 
 // The last edge that x reaches, by halving.
-__device__ __forceinline__ int bin_of(given x, RULE_PARAMETERS)
+__device__ __forceinline__ int bin_of(COMPARED x, RULE_PARAMETERS)
 {
     if (!(x >= edges[0] && x <= edges[bins])) return -1;
     int first = 0, last = bins - 1;

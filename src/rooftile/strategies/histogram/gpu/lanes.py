@@ -29,6 +29,12 @@ class Lanes(SharedHistogram):
         Tunable("BLOCKS", (1, 2, 3, 4), 2),
     )
 
+    def limits(self, problem: Histogram) -> str | None:
+        """A vector has a multiple of four elements."""
+        if problem.input_arrays[0].numpy.itemsize > _VECTOR_BYTES // 4:
+            return f"{problem.dtype}: its threads take four elements of a vector at once"
+        return super().limits(problem)
+
     def copies(self, config: Config) -> int:
         """See `SharedHistogram.copies`."""
         return config["COPIES"]

@@ -22,7 +22,7 @@ class Matched(SharedHistogram):
     devices = ("cuda",)
     least_architecture = 70
     summary = "one thread of a warp adds for all of the same bin"
-    takes = features("dtype:* edges")
+    takes = features("dtype:* edge_dtype:* edges")
     summing = "matched"
     tunables = (Tunable("BLOCK", (128, 256, 512, 1024), 512), Tunable("BLOCKS", (1, 2, 4), 2))
 

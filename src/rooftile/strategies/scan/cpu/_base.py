@@ -68,9 +68,9 @@ def scanning(
     )
     words = {
         "IDENTITY": number_in_kernel_language(operator.identity_in(carried), carried),
-        "ZERO": f"np.{carried}(0.0)" if real else "0",
+        "ZERO": f"np.{carried}(0.0)" if real else number_in_kernel_language(0, carried),
         "EXCLUSIVE": str(exclusive),
-        "CARRIED": f"np.{carried}" if real else "np.int64",
+        "CARRIED": f"np.{carried}" if real or carried == "uint64" else "np.int64",
     }
     whole = functions + text
     for word, value in words.items():

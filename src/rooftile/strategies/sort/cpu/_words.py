@@ -22,6 +22,7 @@ from rooftile.ops.sort import Sort
 
 _BITS = {1: "uint8", 2: "uint16", 4: "int32", 8: "int64"}
 """What a kernel is given instead of elements of so many bytes."""
+_UNSIGNED = ("uint8", "uint16", "uint32", "uint64", "bool")
 _INFINITY = {
     "float32": 0x7F800000,
     "float16": 0x7C00,
@@ -70,13 +71,14 @@ class Words:
         """``word_of``, ``key_of`` and ``value_of`` in the kernel language."""
         # Of 64 bits, as signed integers have them.
         top, every = (-(1 << 63), -1) if self.bits == 64 else (1 << self.bits - 1, 2**self.bits - 1)
-        made = "key_from(b)"
+        made, back = "key_from(b)", self.problem.descending
+        turned = f"key = key ^ {every}" if back else ""
         if self.wide:
             made = f"{made} << 32 | (along & 4294967295)"
         return f"""
 def key_from(b):
 {self._key(top, every)}
-    return k & {every}
+    return {"(k ^ -1)" if back else "k"} & {every}
 
 def word_of(b, along):
     return {made}
@@ -85,6 +87,7 @@ def key_of(word):
     return (word >> {self.shift}) & {every}
 
 def value_of(key):
+    {turned}
     return {self._value(top, every)}
 
 def goes_before(key, other):
@@ -94,8 +97,10 @@ def goes_before(key, other):
     def _key(self, top: int, every: int) -> str:
         """Statements that make the key ``k`` of an element with the bits ``b``."""
         dtype, lines = self.problem.dtype, []
+        if dtype == "bool":
+            return "    k = np.where(b == 0, 0, 1)"
         if dtype not in _INFINITY:
-            return "    k = b" if dtype == "uint8" else f"    k = b ^ {top}"
+            return "    k = b" if dtype in _UNSIGNED else f"    k = b ^ {top}"
         if self.problem.gives == "places":
             minus_zero = -top if self.given == "int32" else top
             lines.append(f"    b = np.where(b == {minus_zero}, 0, b)")
@@ -109,7 +114,7 @@ def goes_before(key, other):
     def _value(self, top: int, every: int) -> str:
         """The bits of the element whose key is ``key``."""
         if self.problem.dtype not in _INFINITY:
-            return "key" if self.problem.dtype == "uint8" else f"key ^ {top}"
+            return "key" if self.problem.dtype in _UNSIGNED else f"key ^ {top}"
         positive = "key < 0" if self.bits == 64 else f"key >= {top}"
         return f"np.where({positive}, key ^ {top}, key ^ {every})"
 

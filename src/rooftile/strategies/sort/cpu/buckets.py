@@ -36,7 +36,10 @@ class Buckets(HostStrategy):
     operation = "sort"
     name = "buckets"
     summary = "buckets of equal sizes by the first 16 bits, each sorted in a core's cache"
-    takes = features("axis dtype:bfloat16,float16,int32,uint8 gives:pairs,places moves:float32")
+    takes = features(
+        "axis descending dtype:bfloat16,bool,float16,int16,int32,int8,uint16,uint32,uint8 "
+        "gives:pairs,places moves:float32"
+    )
 
     def limits(self, problem: Sort) -> str | None:
         """Buckets are told apart by the first half of a key."""

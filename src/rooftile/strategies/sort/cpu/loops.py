@@ -60,7 +60,7 @@ class Loops(HostStrategy):
     name = "loops"
     parallel = False
     summary = "runs are merged to runs of twice the length, on one thread"
-    takes = features("axis dtype:* gives:pairs,places moves:float32")
+    takes = features("axis descending dtype:* gives:pairs,places moves:float32")
 
     def accesses(self, problem: Sort) -> Counted:
         """Keys with what moves along, once for each doubling of the runs: a comparison each."""
@@ -101,7 +101,11 @@ class _Merging:
 
     def _begun(self, arrays: tuple[AnyArray, ...]) -> tuple[AnyArray, AnyArray]:
         """Keys as signed integers of 64 bits, and where each is."""
-        keys = ordered(arrays[0].reshape(-1), zeros_equal=self._problem.gives == "places")
+        keys = ordered(
+            arrays[0].reshape(-1),
+            zeros_equal=self._problem.gives == "places",
+            descending=self._problem.descending,
+        )
         signed = keys.view(np.int64) ^ np.int64(-(2**63)) if keys.itemsize == 8 else keys
         self._keys[:] = signed
         self._along[:] = np.arange(len(self._along))

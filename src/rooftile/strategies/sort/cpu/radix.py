@@ -41,7 +41,7 @@ class Radix(HostStrategy):
     operation = "sort"
     name = "radix"
     summary = "digits of 8 bits, the least significant first: histogram, scan, scatter"
-    takes = features("axis dtype:* gives:pairs,places moves:float32")
+    takes = features("axis descending dtype:* gives:pairs,places moves:float32")
 
     def limits(self, problem: Sort) -> str | None:
         """See `problem_takes`."""

@@ -46,7 +46,7 @@ class GpuSort(GpuStrategy):
     """A GPU strategy of `sort`: passes from one array to another, the last one to the results."""
 
     operation = "sort"
-    takes = features("axis dtype:* gives:pairs,places moves:float32")
+    takes = features("axis descending dtype:* gives:pairs,places moves:float32")
     wide_indices = True
 
     def limits(self, problem: Sort) -> str | None:
@@ -106,8 +106,10 @@ def key_macros(problem: Sort) -> dict[str, int | str]:
     return {
         "BYTES": problem.key_bytes,
         "REAL": int(problem.dtype in _INFINITY_TOP),
-        "SIGNED": int(problem.dtype in ("int32", "int64")),
+        "SIGNED": int(problem.dtype.startswith("int")),
         "INFINITY_TOP": _INFINITY_TOP.get(problem.dtype, 0),
+        "LOGICAL": int(problem.dtype == "bool"),
+        "DESCENDING": int(problem.descending),
         "BESIDE": int(problem.inner == 1),
         "GIVES": GIVES.index(problem.gives),
     }

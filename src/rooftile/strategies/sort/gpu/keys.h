@@ -27,9 +27,9 @@ typedef unsigned long long key;
 #define TOP ((key)((key)1 << (8 * BYTES - 1)))
 #define EVERY ((key) ~(key)0)
 
-// The key of an element's bits.  Of a negative number all bits are turned round, and of another one
-// the first; every NaN has the last key.
-__device__ __forceinline__ key key_of(key bits)
+// The key of an element's bits in the order from the least to the greatest.  Of a negative number all
+// bits are turned round, and of another one the first; every NaN has the last key.
+__device__ __forceinline__ key rising_key_of(key bits)
 {
 #if REAL
     if (GIVES == PLACES && bits == TOP) bits = 0;
@@ -37,13 +37,22 @@ __device__ __forceinline__ key key_of(key bits)
     return bits & TOP ? (key)~bits : (key)(bits | TOP);
 #elif SIGNED
     return (key)(bits ^ TOP);
+#elif LOGICAL
+    return bits != 0;
 #else
     return bits;
 #endif
 }
 
+// The key of an element's bits.
+__device__ __forceinline__ key key_of(key bits)
+{
+    return DESCENDING ? (key)~rising_key_of(bits) : rising_key_of(bits);
+}
+
 __device__ __forceinline__ key bits_of(key given)
 {
+    if (DESCENDING) given = (key)~given;
 #if REAL
     return given & TOP ? (key)(given ^ TOP) : (key)~given;
 #elif SIGNED

@@ -20,7 +20,7 @@ class Loops(HostStrategy):
     name = "loops"
     parallel = False
     summary = "one part, on one thread"
-    takes = features("dtype:*")
+    takes = features("dtype:* runs")
 
     def prepare(
         self, problem: Unique, parameters: tuple[AnyArray, ...], threads: int

@@ -30,7 +30,7 @@ class TwoPass(HostStrategy):
     operation = "unique"
     name = "two_pass"
     summary = "beginnings of runs are counted in parts, then moved, by all cores"
-    takes = features("dtype:*")
+    takes = features("dtype:* runs")
 
     def units(self, problem: Unique) -> int:
         """Parts: they follow from the problem alone."""
@@ -53,22 +53,28 @@ class TwoPass(HostStrategy):
 
 
 def in_parts(problem: Unique, parts: int, threads: int) -> Callable[..., None]:
-    """``call(x, y, found)`` in so many parts."""
+    """``call(x, y, found)``, or that of a problem with runs, in so many parts."""
     words = _runs.words_of(problem)
-    count = cpu.Spread(_runs.counting(problem), (words.given, "int64"))
-    move = cpu.Spread(_runs.moving(problem), (words.given, "int64", words.given))
+    order, more = (("int64",), ("int64",) * 3) if problem.runs else ((), ())
+    count = cpu.Spread(_runs.counting(problem), (words.given, *order, "int64"))
+    move = cpu.Spread(_runs.moving(problem), (words.given, *order, "int64", words.given, *more))
     sizes = np.array((problem.count, parts), np.int64)
     places = np.zeros(parts + 1, np.int64)
     turn = lock()
 
-    def call(x: AnyArray, y: AnyArray, found: AnyArray) -> None:
-        given, made = words.viewed(x), words.viewed(y)
+    def call(x: AnyArray, *others: AnyArray) -> None:
+        *by, y, found = others[: 3 if problem.runs else 2]
+        outputs = others[3:]
+        given = words.viewed(x), *by
         with turn:
             places[0] = 0
-            count((given, places), sizes, parts, threads)
+            count((*given, places), sizes, parts, threads)
             np.cumsum(places, out=places)
-            move((given, places, made), sizes, parts, threads)
-            found[0] = places[parts]
+            # The last output has the first places of runs, before it has their lengths.
+            move((*given, places, words.viewed(y), *outputs), sizes, parts, threads)
+            found[0] = runs = places[parts]
+            for counts in outputs[2:]:
+                counts[:runs] = np.diff(counts[:runs], append=problem.count)
 
     return call
 

@@ -17,7 +17,7 @@ from rooftile.strategies.sort.gpu._base import key_macros
 
 
 class LookBack(TilesInOrder):
-    """Takes every problem.
+    """Takes every problem without runs.
 
     It is for CUDA: a tile waits for tiles that were begun before it, and OpenCL promises of no
     work-group that it goes on running.

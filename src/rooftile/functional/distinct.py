@@ -1,0 +1,199 @@
+"""The different elements of an array, or its different parts along an axis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Literal, overload
+
+import numpy as np
+
+from rooftile.devices.select import DeviceName
+from rooftile.errors import InputError
+from rooftile.functional._call import check_flag, remembered, run, run_several
+from rooftile.functional.layout import transpose
+from rooftile.ops.problem import DTYPES, is_whole
+from rooftile.ops.sort import Sort
+from rooftile.ops.unique import Unique
+from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
+from rooftile.runtime.nothing import is_empty, of_nothing
+
+_MOST_CODES = 2**62
+"""Codes of parts stay below: they are int64."""
+
+
+@overload
+def unique(
+    x: Array,
+    return_index: Literal[False] = False,
+    return_inverse: Literal[False] = False,
+    return_counts: Literal[False] = False,
+    axis: int | None = None,
+    *,
+    strategy: str | None = None,
+    device: DeviceName | None = None,
+) -> Array: ...
+
+
+@overload
+def unique(
+    x: Array,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+    *,
+    strategy: str | None = None,
+    device: DeviceName | None = None,
+) -> Any: ...
+
+
+def unique(
+    x: Array,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+    *,
+    strategy: str | None = None,
+    device: DeviceName | None = None,
+) -> Any:
+    """The different elements of x, sorted, as one axis: ``numpy.unique``.
+
+    x has any shape and any dtype.  With ``axis`` it is the different parts of x along that axis, in
+    the order of their elements: x's shape, with fewer parts.  What is asked for besides follows in
+    a tuple, int64: ``return_index``, where in x (flattened, or along the axis) each one is first;
+    ``return_inverse``, for each element of x, in x's shape, or for each part, which one it is;
+    ``return_counts``, how often each one is there.
+
+    x is sorted, and of equal neighbours the first is kept; ``strategy`` names a rung of that
+    second step.  -0.0 equals +0.0, and a NaN every other NaN, in parts too.  The results are views
+    of arrays as long as x.  How long the views are only the data say: on a GPU the call waits for
+    that number.  Parts take a call for each of their elements: they should be short.
+
+    Source: Bell, Hoberock, "Thrust: A Productivity-Oriented Library for CUDA" (GPU Computing Gems,
+    2011).
+    """
+    asked = {"index": return_index, "inverse": return_inverse, "counts": return_counts}
+    check_flag(**{f"return_{name}": flag for name, flag in asked.items()})
+    if axis is not None:
+        made = _of_parts(x, axis, strategy, device)
+    elif any(asked.values()):
+        made = _with_runs(x, strategy, device)
+    else:
+        return _values(x, strategy, device)
+    wanted = [one for one, flag in zip(made[1:], asked.values(), strict=True) if flag]
+    return (made[0], *wanted) if wanted else made[0]
+
+
+def _values(x: Array, strategy: str | None, device: DeviceName | None) -> Any:
+    """The different elements alone: values are sorted."""
+    given, array = _taken(x)
+    if is_empty(array):
+        return of_nothing(given, array, (0,), _dtype(array), device, None)
+    problem = _sort(array.shape, 0, _dtype(array))
+    ordered: Any = run(given, problem, [array], {}, "ieee", None, device, None)
+    again = Arguments(ordered)
+    row = again.take("x", ordered, "count", dtypes=DTYPES)
+    kept = _unique(row.shape[0], _dtype(row))
+    y, found = run_several(again, kept, [row], strategy, device, (None, None))
+    return y[: int(found[0])]
+
+
+def _with_runs(x: Array, strategy: str | None, device: DeviceName | None) -> tuple[Any, ...]:
+    """The different elements, their first places, the number of each element, and counts."""
+    given, array = _taken(x)
+    if is_empty(array):
+        nothing = of_nothing(given, array, (0,), _dtype(array), device, None)
+        places = [of_nothing(given, array, (0,), "int64", device, None) for _ in range(3)]
+        return nothing, places[0], _reshaped(places[1], tuple(_shape(x))), places[2]
+    problem = _sort(array.shape, 0, _dtype(array), "places")
+    order: Any = run(given, problem, [array], {}, "ieee", None, device, None)
+    held = given.take("order", order, "count", dtypes=("int64",))
+    kept = _unique(array.shape[0], _dtype(array), True)
+    made: Any = run_several(given, kept, [array, held], strategy, device, (None,) * 5)
+    y, found, index, inverse, counts = made
+    number = int(found[0])
+    return y[:number], index[:number], _reshaped(inverse, _shape(x)), counts[:number]
+
+
+def _of_parts(
+    x: Array, axis: int, strategy: str | None, device: DeviceName | None
+) -> tuple[Any, ...]:
+    """The same of x's parts along an axis.
+
+    A part is told by a code, whose digits are the numbers of its elements among the different ones
+    at their places: codes have the order of parts.
+    """
+    shape = _shape(x)
+    along = _axis(axis, len(shape))
+    count, width = shape[along], math.prod(shape[:along] + shape[along + 1 :])
+    given: Any = Arguments(x)
+    if count == 0 or width == 0:
+        return _of_empty_parts(given, x, shape, along, device)
+    others = tuple(one for one in range(len(shape)) if one != along)
+    lines: Any = transpose(x, (*others, along), device=device)
+    lines = lines.reshape(width, count)
+    codes, most = None, 1
+    for line in lines:
+        y, _, inverse, _ = _with_runs(line, strategy, device)
+        if codes is not None and most * len(y) > _MOST_CODES:
+            different, _, codes, _ = _with_runs(codes, strategy, device)
+            most = len(different)
+        codes = inverse if codes is None else codes * len(y) + inverse
+        most *= len(y)
+    _, index, inverse, counts = _with_runs(codes, strategy, device)
+    whole: Any = x
+    return whole[(slice(None),) * along + (index,)], index, inverse, counts
+
+
+def _of_empty_parts(
+    given: Arguments[Any],
+    x: Any,
+    shape: tuple[int, ...],
+    along: int,
+    device: DeviceName | None,
+) -> tuple[Any, ...]:
+    """Parts without elements are all equal; and without parts none is different."""
+    array = given.take("x", x, ANY, dtypes=DTYPES, empty=True)
+    count, found = shape[along], min(1, shape[along])
+    left = (*shape[:along], found, *shape[along + 1 :])
+    made = of_nothing(given, array, left, _dtype(array), device, None)
+    numbers = [
+        of_nothing(given, array, (size,), "int64", device, None, value)
+        for size, value in ((found, 0), (count, 0), (found, count))
+    ]
+    return made, *numbers
+
+
+def _taken(x: Array) -> tuple[Arguments[Array], Taken]:
+    """x, flattened."""
+    given = Arguments(x)
+    array = given.take("x", x, ANY, dtypes=DTYPES, empty=True)
+    if isinstance(array, np.ndarray):
+        return given, array.reshape(-1)
+    return given, replace(array, shape=(math.prod(array.shape),))
+
+
+def _shape(x: Any) -> tuple[int, ...]:
+    return tuple(getattr(x, "shape", ()))
+
+
+def _reshaped(array: Any, shape: Sequence[int]) -> Any:
+    return array.reshape(tuple(shape))
+
+
+def _axis(axis: Any, rank: int) -> int:
+    if not is_whole(axis) or not -rank <= axis < rank:
+        expected = f"None, or an axis of x, which has {rank}" if rank else "None: x has no axes"
+        raise InputError("axis", repr(axis), expected)
+    return axis % rank
+
+
+def _dtype(array: Taken) -> Any:
+    """The name of a dtype."""
+    return getattr(array.dtype, "name", array.dtype)
+
+
+_sort, _unique = remembered(Sort), remembered(Unique)

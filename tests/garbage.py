@@ -12,7 +12,7 @@ def _directory(path, _):
 
 def _link(path, _):
     path.unlink()
-    path.symlink_to(path.parent / "none")
+    path.symlink_to(path.with_name(f"{path.name}.none"))
 
 
 def _exchange(path, others):

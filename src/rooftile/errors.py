@@ -58,6 +58,26 @@ class InputError(RooftileError, ValueError):
         super().__init__(f"{argument}: got {value}; expected {expected}")
 
 
+def unknown(argument: str, name: object, known: Iterable[object], more: str = "") -> InputError:
+    """The refusal of a name that is none of those known, with the nearest of them: *did you mean*.
+
+    ``more`` is what else is expected, behind the names.
+    """
+    names = list(known)
+    return InputError(argument, _shown(name), f"one of {names}{more}{did_you_mean(name, names)}")
+
+
+def did_you_mean(name: object, known: Iterable[object]) -> str:
+    """``; did you mean 'relu'?`` where a name that is known is spelled nearly so; else nothing."""
+    from difflib import get_close_matches
+
+    if not isinstance(name, str):
+        return ""
+    names = {str(one).lower(): one for one in known if isinstance(one, str)}
+    near = get_close_matches(name.lower(), names, n=1)
+    return f"; did you mean {names[near[0]]!r}?" if near else ""
+
+
 class UnsupportedProblem(RooftileError):
     """A strategy was asked for a problem that it does not take."""
 
@@ -110,7 +130,7 @@ def check_word(argument: str, value: object, among: Iterable[str]) -> None:
     """Raise `InputError` unless a value is one of some words; anything else may be given."""
     words = list(among)
     if not isinstance(value, str) or value not in words:
-        raise InputError(argument, _shown(value), f"one of {words}")
+        raise unknown(argument, value, words)
 
 
 def check_flag(argument: str, value: object) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rooftile.errors import InputError
+from rooftile.errors import unknown
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ def capability(name: str) -> str:
     key = digits if "." in digits else f"{digits[:-1]}.{digits[-1:]}"
     if key not in ARCHITECTURES:
         names = [f"sm_{c.replace('.', '')}" for c in ARCHITECTURES]
-        raise InputError("architecture", repr(name), f"one of {names}")
+        raise unknown("architecture", name, names)
     return key
 
 

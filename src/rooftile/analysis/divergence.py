@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rooftile.analysis.launch import Grid, Index, ceil_div, linear_index
-from rooftile.errors import InputError
+from rooftile.errors import InputError, unknown
 from rooftile.ops.problem import check_positive
 
 Guard = Callable[[Index, Index], bool]
@@ -158,7 +158,7 @@ def reduction_step(threads: int, stride: int, mapping: Mapping, warp: int = 32) 
         "compacted": lambda t: min(t, threads // stride),
     }
     if mapping not in forms:
-        raise InputError("mapping", repr(mapping), f"one of {list(forms)}")
+        raise unknown("mapping", mapping, forms)
     return activity(forms[mapping], threads, warp)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rooftile.analysis._checks import check_sizes
-from rooftile.errors import InputError
+from rooftile.errors import InputError, unknown
 from rooftile.ops.problem import check_positive
 
 Index = tuple[int, ...]
@@ -115,7 +115,7 @@ def variable_copies(grid: Grid, scope: str) -> int:
     one.  PMPP, table 5.1.
     """
     if scope not in _SCOPES:
-        raise InputError("scope", repr(scope), f"one of {sorted(_SCOPES)}")
+        raise unknown("scope", scope, sorted(_SCOPES))
     return {"thread": grid.threads, "block": grid.block_count, "grid": 1}[_SCOPES[scope]]
 
 

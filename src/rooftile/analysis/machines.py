@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rooftile.analysis.architectures import ARCHITECTURES, Multiprocessor
-from rooftile.errors import InputError
+from rooftile.errors import unknown
 
 
 @dataclass(frozen=True)
@@ -99,5 +99,5 @@ MACHINES = {
 def machine(name: str) -> Machine:
     """The machine of a name.  Raises `InputError`."""
     if name not in MACHINES:
-        raise InputError("machine", repr(name), f"one of {list(MACHINES)}")
+        raise unknown("machine", name, MACHINES)
     return MACHINES[name]

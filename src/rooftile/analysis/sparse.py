@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-from rooftile.errors import InputError
+from rooftile.errors import InputError, unknown
 from rooftile.ops.problem import check_positive
 
 Format = Literal["coo", "csr", "csc", "ell", "jds", "jds_t"]
@@ -30,7 +30,7 @@ def storage(matrix: Matrix, form: Format) -> Arrays:
     """
     rows = _rows(matrix)
     if form not in _STORAGE:
-        raise InputError("format", repr(form), f"one of {list(_STORAGE)}")
+        raise unknown("format", form, _STORAGE)
     return _STORAGE[form](rows, len(matrix[0]))
 
 
@@ -52,7 +52,7 @@ def storage_integers(form: Format, rows: int, columns: int, nonzeros: int, longe
         "jds_t": 2 * nonzeros + rows + longest + 1,
     }
     if form not in sizes:
-        raise InputError("format", repr(form), f"one of {list(sizes)}")
+        raise unknown("format", form, sizes)
     return sizes[form]
 
 

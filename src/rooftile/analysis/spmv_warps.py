@@ -20,7 +20,7 @@ from typing import Literal, get_args
 
 from rooftile.analysis.access import SECTOR_BYTES
 from rooftile.analysis.accesses import WARP
-from rooftile.errors import InputError
+from rooftile.errors import unknown
 
 Walked = Literal["csr", "ell", "jds", "jds_t"]
 _BYTES = 4
@@ -58,7 +58,7 @@ def walk(rows: Sequence[Sequence[int]], form: Walked) -> Walk:
     Raises `InputError` for another format.
     """
     if form not in get_args(Walked):
-        raise InputError("form", repr(form), f"one of {list(get_args(Walked))}")
+        raise unknown("form", form, get_args(Walked))
     jagged = form in ("jds", "jds_t")
     taken = sorted(rows, key=len, reverse=True) if jagged else list(rows)
     longest = max(map(len, taken), default=0)

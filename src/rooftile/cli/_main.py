@@ -5,14 +5,16 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import re
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 import rooftile
 from rooftile._files import is_full
 from rooftile.cli._help import COMMANDS, grouped, where_to_begin
 from rooftile.cli._options import count
-from rooftile.errors import InputError, RooftileError
+from rooftile.errors import InputError, RooftileError, did_you_mean
 
 _PURPOSE = "Convolutional networks and parallel patterns, up to the hardware's roof."
 _BELOW = "one of those below; rooftile COMMAND --help tells its options"
@@ -67,10 +69,32 @@ def _check_device(name: str | None) -> None:
         parse_device(name)
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser whose refusals of a command, an option or a choice name the nearest one."""
+
+    def error(self, message: str) -> NoReturn:
+        """See `argparse.ArgumentParser.error`."""
+        if found := re.search(r"invalid choice: '([^']+)' \(choose from (.+)\)", message):
+            message += did_you_mean(found[1], re.findall(r"[\w:.-]+", found[2]))
+        elif found := re.search(r"unrecognized arguments: (--[\w-]+)", message):
+            message += did_you_mean(found[1], self._options())
+        super().error(message)
+
+    def _options(self) -> list[str]:
+        """The options of the parser, and of the commands that it has."""
+        names: list[str] = []
+        for action in self._actions:
+            names += action.option_strings
+            if isinstance(action, argparse._SubParsersAction):
+                for command in action.choices.values():
+                    names += command._options()
+        return names
+
+
 def _parser(word: str = "") -> argparse.ArgumentParser:
     """The parser of all commands; of one alone where the first ``word`` names it, unless that is to
     tell of all of them."""
-    parser = argparse.ArgumentParser(prog="rooftile", description=_PURPOSE)
+    parser = _Parser(prog="rooftile", description=_PURPOSE)
     parser.add_argument("--version", action="version", version=f"rooftile {rooftile.__version__}")
     # A command without ``help`` is not listed: `grouped` lists all of them.
     commands = parser.add_subparsers(

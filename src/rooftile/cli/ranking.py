@@ -7,7 +7,7 @@ import dataclasses
 
 from rooftile.cli._output import Output, milliseconds
 from rooftile.cli._tables import Sheet
-from rooftile.errors import InputError
+from rooftile.errors import unknown
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +23,7 @@ def command(arguments: argparse.Namespace) -> int:
     from rooftile.lab.history.store import records
 
     if arguments.lab not in LABS:
-        raise InputError("lab", repr(arguments.lab), f"one of {list(LABS)}")
+        raise unknown("lab", arguments.lab, LABS)
     output = Output(arguments)
     places = ranking(records(command=COMMAND), arguments.lab)
     sheet = Sheet(

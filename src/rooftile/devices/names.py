@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from rooftile.errors import InputError
+from rooftile.errors import InputError, unknown
 
 KINDS = ("cpu", "cuda", "opencl")
 """Kinds of device; all but the CPU need an extra of the package."""
@@ -21,7 +21,7 @@ def parse_device(device: Any) -> tuple[str, int]:
     """Kind and number of ``cpu``, ``cuda[:N]`` or ``opencl[:N]``.  Raises `InputError`."""
     kind, colon, number = device.partition(":") if isinstance(device, str) else ("", "", "")
     if kind not in KINDS:
-        raise InputError("device", repr(device), f"one of {list(KINDS)}")
+        raise unknown("device", device, KINDS)
     if kind == "cpu" and colon:
         raise InputError("device", repr(device), "'cpu' without a number: there is one")
     if colon and not (number.isascii() and number.isdigit()):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rooftile.devices import cuda, opencl
 from rooftile.devices.names import KINDS, DeviceName, parse_device
-from rooftile.errors import InputError
+from rooftile.errors import unknown
 
 if TYPE_CHECKING:
     from rooftile.devices.device import Device
@@ -34,7 +34,7 @@ def open_gpu(device: str) -> GpuDevice:
     """
     kind, index = parse_device(device)
     if kind not in _GPU_KINDS:
-        raise InputError("device", repr(device), f"one of {list(_GPU_KINDS)}")
+        raise unknown("device", device, _GPU_KINDS)
     opened: GpuDevice = _GPU_KINDS[kind].open_device(index)
     return opened
 

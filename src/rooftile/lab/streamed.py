@@ -25,7 +25,7 @@ import numpy as np
 
 from rooftile.devices.cuda import CudaDevice
 from rooftile.devices.cuda.streams import pinned
-from rooftile.errors import InputError, VerificationFailure
+from rooftile.errors import InputError, VerificationFailure, unknown
 from rooftile.ops.elementwise import Elementwise
 from rooftile.ops.problem import check_positive
 from rooftile.runtime.timing.host import Timing, timing_of
@@ -62,7 +62,7 @@ class Streamed:
 def schedule(order: Order, segments: int, streams: int) -> Iterator[Part]:
     """The parts in the order in which they are handed over.  Raises `InputError`."""
     if order not in ORDERS:
-        raise InputError("order", repr(order), f"one of {list(ORDERS)}")
+        raise unknown("order", order, ORDERS)
     check_positive(segments=segments, streams=streams)
     used = 1 if order == "one stream" else streams
     at_once = used if order == "breadth first" else 1

@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rooftile.errors import InputError, UnsupportedProblem
+from rooftile.errors import InputError, UnsupportedProblem, did_you_mean, unknown
 from rooftile.nn.data.pixels import Pixels
 from rooftile.nn.data.standardisation import Standardisation
 from rooftile.nn.initialisation import DEFAULT, Init, check_init, check_scale, draw
@@ -162,7 +162,7 @@ class NetworkDefinition:
         """A layer's parameters in the order its problem takes them.  Raises `InputError`."""
         keys = [key for key in self.parameter_shapes if key.rpartition(".")[0] == layer]
         if not keys:
-            raise InputError("layer", repr(layer), f"one of {[item.name for item in self.layers]}")
+            raise unknown("layer", layer, [item.name for item in self.layers])
         if not self.parameters:
             raise self._without_weights()
         return tuple(self.parameters[key] for key in keys)
@@ -248,7 +248,9 @@ def is_bias(key: str) -> bool:
 def _halved(parameters: Mapping[str, NDArray[Any]], key: str) -> NDArray[np.float16]:
     """A parameter rounded to float16."""
     if key not in parameters:
-        raise InputError("float16", repr(key), f"names among {list(parameters)}")
+        raise InputError(
+            "float16", repr(key), f"names among {list(parameters)}{did_you_mean(key, parameters)}"
+        )
     largest = float(np.abs(parameters[key]).max())
     if largest > float(np.finfo(np.float16).max):
         raise InputError("float16", f"{key} with {largest:g}", "values that float16 holds")

@@ -14,7 +14,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from rooftile.errors import InputError
+from rooftile.errors import InputError, unknown
 from rooftile.ops import Float32
 
 Init = Literal["kaiming_uniform", "he", "glorot", "lecun"]
@@ -37,7 +37,7 @@ class Rule:
 def check_init(init: object) -> None:
     """Raise `InputError` unless there is such a rule."""
     if init not in get_args(Init):
-        raise InputError("init", repr(init), f"one of {list(get_args(Init))}")
+        raise unknown("init", init, get_args(Init))
 
 
 def check_scale(scale: object) -> None:

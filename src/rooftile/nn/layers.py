@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal, cast, get_args
 
-from rooftile.errors import InputError
+from rooftile.errors import InputError, unknown
 from rooftile.nn.initialisation import Init, check_init
 from rooftile.ops import Conv2d, FusedActivation, Linear, Pool, PoolSpec
 from rooftile.ops.problem import check_positive
@@ -31,7 +31,7 @@ def apart(activation: LayerActivation) -> LayerActivation:
 def _check_activation(activation: str, *refused: str) -> None:
     known = [name for name in get_args(LayerActivation) if name not in refused]
     if activation not in known:
-        raise InputError("activation", repr(activation), f"one of {known}")
+        raise unknown("activation", activation, known)
 
 
 def _check_init(init: Init | None) -> None:

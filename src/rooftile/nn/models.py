@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rooftile.errors import InputError
+from rooftile.errors import InputError, unknown
 from rooftile.nn.data import FASHION
 from rooftile.nn.definition import MODEL_KEY
 from rooftile.nn.layers import ConvLayer, LinearLayer
@@ -63,7 +63,7 @@ WEIGHTS = Path(__file__).parent / "weights"
 def architecture(name: str) -> Network:
     """A built-in network without weights.  Raises `InputError` for an unknown name."""
     if name not in MODELS:
-        raise InputError("model", repr(name), f"one of {sorted(MODELS)}")
+        raise unknown("model", name, sorted(MODELS))
     return MODELS[name]
 
 
@@ -78,7 +78,7 @@ def load(name_or_file: str | Path) -> Network:
         return MODELS[str(name_or_file)].load(WEIGHTS / f"{name_or_file}.safetensors")
     path = Path(name_or_file)
     if not path.is_file():
-        raise InputError("model", repr(str(name_or_file)), f"one of {sorted(MODELS)}, or a file")
+        raise unknown("model", str(name_or_file), sorted(MODELS), more=", or a file")
     _, metadata = read_tensors(path)
     name, text = metadata.get(MODEL_KEY), metadata.get(ARCHITECTURE_KEY)
     if text is not None:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from rooftile._locks import lock
-from rooftile.errors import InputError
+from rooftile.errors import InputError, did_you_mean
 from rooftile.nn.definition import NetworkDefinition, aligned
 from rooftile.ops import AnyArray, Float32, Layer, Precision, check_precision
 from rooftile.ops.problem import check_positive, numpy_dtype
@@ -230,7 +230,9 @@ def _pick(
     problems = network.problems(batch)
     unknown = sorted(set(strategies) - {name for name, _ in problems})
     if unknown:
-        raise InputError("strategies", unknown, f"layers among {[name for name, _ in problems]}")
+        names = [name for name, _ in problems]
+        expected = f"layers among {names}{did_you_mean(unknown[0], names)}"
+        raise InputError("strategies", unknown, expected)
     return [
         PlannedLayer(
             name,

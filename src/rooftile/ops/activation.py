@@ -16,7 +16,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from rooftile.errors import InputError, check_word
+from rooftile.errors import InputError, check_word, unknown
 
 Array = NDArray[np.floating]
 
@@ -64,7 +64,7 @@ def activation(name: str) -> Activation:
     try:
         return ACTIVATIONS[name]
     except (KeyError, TypeError):
-        raise InputError("activation", repr(name), f"one of {sorted(ACTIVATIONS)}") from None
+        raise unknown("activation", name, sorted(ACTIVATIONS)) from None
 
 
 def check_fused(name: str) -> None:

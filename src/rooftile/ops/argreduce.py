@@ -16,7 +16,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from rooftile.errors import InputError
+from rooftile.errors import InputError, unknown
 from rooftile.ops import combining
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.operator import OPERATORS, Operator
@@ -46,7 +46,7 @@ class Argreduce(OverAxes):
         if self.dtype not in DTYPES:
             raise InputError("dtype", self.dtype, f"one of {list(DTYPES)}")
         if self.operator not in _FOUND:
-            raise InputError("operator", repr(self.operator), f"one of {list(_FOUND)}")
+            raise unknown("operator", self.operator, _FOUND)
         axes_of(self.axis, len(self.shape))
 
     @cached_property

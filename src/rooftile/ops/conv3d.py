@@ -17,7 +17,7 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
-from rooftile.errors import InputError
+from rooftile.errors import InputError, unknown
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.features import SIZE
 from rooftile.ops.fields import LATER
@@ -92,7 +92,7 @@ class Conv3d(Problem):
         check_boundary(self.boundary)
         check_computed(self.dtype)
         if self.form not in get_args(Form):
-            raise InputError("form", repr(self.form), f"one of {list(get_args(Form))}")
+            raise unknown("form", self.form, get_args(Form))
         if self.form == "volume" and (self.batch, self.channels, self.maps) != (1, 1, 1):
             raise InputError("form", repr(self.form), "batch, for several volumes or maps")
         if min(self.output_size) < 1:

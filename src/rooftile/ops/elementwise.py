@@ -17,7 +17,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from rooftile.errors import InputError
+from rooftile.errors import unknown
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.judgement import Budget, Exact, Judgement
 from rooftile.ops.precision import ErrorModel
@@ -57,9 +57,9 @@ class Elementwise(Problem):
 
     def __post_init__(self) -> None:
         if self.function not in FUNCTIONS:
-            raise InputError("function", repr(self.function), f"one of {list(FUNCTIONS)}")
+            raise unknown("function", self.function, FUNCTIONS)
         if self.dtype not in TAKES[self.function]:
-            raise InputError("dtype", repr(self.dtype), f"one of {list(TAKES[self.function])}")
+            raise unknown("dtype", self.dtype, TAKES[self.function])
         check_positive(**{f"axis {i} of x": size for i, size in enumerate(self.shape)})
 
     @property

@@ -24,7 +24,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rooftile.errors import InputError
+from rooftile.errors import InputError, unknown
 from rooftile.ops.activation import activation
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.problem import AnyArray, Array, Float64, Problem, check_positive
@@ -51,7 +51,7 @@ class Neurons:
         check_positive(**{f"neurons of layer {k}": n for k, n in enumerate(self.counts, 1)})
         for name in self.activations:
             if name not in ACTIVATIONS:
-                raise InputError("activation", repr(name), f"one of {list(ACTIVATIONS)}")
+                raise unknown("activation", name, ACTIVATIONS)
 
     @classmethod
     def from_text(cls, text: str) -> Neurons:

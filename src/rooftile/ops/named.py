@@ -7,7 +7,7 @@ import types
 import typing
 from typing import Any
 
-from rooftile.errors import InputError
+from rooftile.errors import InputError, did_you_mean, unknown
 from rooftile.ops import registry
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.problem import (
@@ -58,7 +58,7 @@ def named(operation: str, shape: str, batch: int | None = None) -> Problem:
     """The problem of an operation called ``shape``, for ``batch`` (or its own default)."""
     problems = registry.operation(operation).named
     if shape not in problems:
-        raise InputError("shape", repr(shape), f"one of {sorted(problems)}, or key=value pairs")
+        raise unknown("shape", shape, sorted(problems), more=", or key=value pairs")
     entry: Any = problems[shape]
     if isinstance(entry, Problem):
         return entry if batch is None else entry.with_batch(batch)
@@ -85,7 +85,9 @@ def parse(operation: str, shape: str, batch: int | None = None) -> Problem:
     for item in shape.split(","):
         key, _, text = item.partition("=")
         if key not in fields:
-            raise InputError("shape", repr(key), f"a key among {sorted(fields)}")
+            raise InputError(
+                "shape", repr(key), f"a key among {sorted(fields)}{did_you_mean(key, fields)}"
+            )
         values[key] = _value(key, text, hints[key])
     missing = [
         name

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from rooftile.errors import InputError
+from rooftile.errors import InputError, unknown
 from rooftile.ops.expression import Node, parse
 from rooftile.ops.problem import AnyArray, Dtype, numpy_dtype
 
@@ -138,5 +138,5 @@ def operator_of(given: str | Operator) -> Operator:
     if isinstance(given, Operator):
         return given
     if not isinstance(given, str) or given not in OPERATORS:
-        raise InputError("operator", repr(given), f"one of {list(OPERATORS)}, or an Operator")
+        raise unknown("operator", given, OPERATORS, more=", or an Operator")
     return OPERATORS[given]

@@ -15,7 +15,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from rooftile.errors import InputError
+from rooftile.errors import unknown
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.judgement import Exact, Judgement
 from rooftile.ops.precision import ErrorModel
@@ -40,7 +40,7 @@ class PermuteColumns(Problem):
     def __post_init__(self) -> None:
         check_positive(rows=self.rows, columns=self.columns, width=self.width)
         if self.dtype not in DTYPES:
-            raise InputError("dtype", repr(self.dtype), f"one of {list(DTYPES)}")
+            raise unknown("dtype", self.dtype, DTYPES)
 
     @cached_property
     def arrays(self) -> tuple[Array, ...]:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self, TypeGuard, get_args
 
 import numpy as np
 
-from rooftile.errors import InputError
+from rooftile.errors import InputError, unknown
 from rooftile.ops import nearby, values
 from rooftile.ops.array import (
     DTYPES,
@@ -264,7 +264,7 @@ def check_positive(**sizes: int) -> None:
 def check_computed(dtype: str) -> None:
     """Raise `InputError` unless it is a dtype that dense problems are computed in."""
     if dtype not in get_args(Computed):
-        raise InputError("dtype", repr(dtype), f"one of {list(get_args(Computed))}")
+        raise unknown("dtype", dtype, get_args(Computed))
 
 
 def check_seed(seed: int) -> None:

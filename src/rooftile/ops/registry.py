@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
 
-from rooftile.errors import InputError
+from rooftile.errors import InputError, unknown
 from rooftile.ops.climbed import NONE, Climbed
 from rooftile.ops.problem import Problem
 
@@ -84,7 +84,7 @@ def operation(name: str) -> Operation:
     """The operation of a name.  Raises `InputError`."""
     known = operations()
     if name not in known:
-        raise InputError("operation", repr(name), f"one of {list(known)}")
+        raise unknown("operation", name, known)
     return known[name]
 
 

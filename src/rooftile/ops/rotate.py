@@ -14,7 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from rooftile.errors import InputError
+from rooftile.errors import InputError, unknown
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.features import SIZE
 from rooftile.ops.judgement import Exact, Judgement
@@ -43,7 +43,7 @@ class Rotate(Problem):
         if not self.shape:
             raise InputError("x", "an array without axes", "one with a last axis")
         if self.dtype not in DTYPES:
-            raise InputError("dtype", repr(self.dtype), f"one of {list(DTYPES)}")
+            raise unknown("dtype", self.dtype, DTYPES)
 
     @property
     def columns(self) -> int:

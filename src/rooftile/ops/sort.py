@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from rooftile.errors import InputError
+from rooftile.errors import InputError, unknown
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.fields import LATER
 from rooftile.ops.judgement import Exact, Judgement
@@ -107,7 +107,7 @@ class Sort(Problem):
         object.__setattr__(self, "axis", self.axis % rank)
         for name, known in (("dtype", DTYPES), ("gives", GIVES), ("moves", MOVED)):
             if getattr(self, name) not in known:
-                raise InputError(name, repr(getattr(self, name)), f"one of {list(known)}")
+                raise unknown(name, getattr(self, name), known)
         if not isinstance(self.descending, bool):
             raise InputError("descending", repr(self.descending), "True or False")
 

@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from rooftile.errors import InputError
+from rooftile.errors import InputError, unknown
 from rooftile.ops import sparse_patterns as patterns
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.features import SIZE
@@ -78,7 +78,7 @@ class Spmv(Problem):
         words = {"form": FORMS, "dtype": DTYPES, "index": ("int32", "int64"), "pattern": PATTERNS}
         for name, known in words.items():
             if getattr(self, name) not in known:
-                raise InputError(name, repr(getattr(self, name)), f"one of {list(known)}")
+                raise unknown(name, getattr(self, name), known)
         if self.form in _SIZED:
             check_positive(width=self.width)
         if self.form == "hybrid":

@@ -16,7 +16,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from rooftile.errors import InputError
+from rooftile.errors import InputError, unknown
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.judgement import Exact, Judgement
 from rooftile.ops.precision import ErrorModel
@@ -48,7 +48,7 @@ class Transpose(Problem):
         if sorted(self.axes) != list(range(rank)):
             raise InputError("axes", self.axes, f"a permutation of 0 to {rank - 1}")
         if self.dtype not in DTYPES:
-            raise InputError("dtype", repr(self.dtype), f"one of {list(DTYPES)}")
+            raise unknown("dtype", self.dtype, DTYPES)
 
     @cached_property
     def arrays(self) -> tuple[Array, ...]:

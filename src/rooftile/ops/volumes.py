@@ -8,7 +8,7 @@ from typing import Literal, Protocol, get_args
 import numpy as np
 
 from rooftile import _blas
-from rooftile.errors import InputError
+from rooftile.errors import unknown
 from rooftile.ops.problem import AnyArray, Array, Float64
 
 Boundary = Literal["zero", "valid"]
@@ -76,7 +76,7 @@ class VolumeProblem(Protocol):
 def check_boundary(boundary: str) -> None:
     """Raise `InputError` for a boundary that is not one of `Boundary`."""
     if not isinstance(boundary, str) or boundary not in get_args(Boundary):
-        raise InputError("boundary", repr(boundary), f"one of {list(get_args(Boundary))}")
+        raise unknown("boundary", boundary, get_args(Boundary))
 
 
 def before(mask: Size3) -> Size3:

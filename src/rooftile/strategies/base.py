@@ -16,7 +16,7 @@ import numpy as np
 
 from rooftile._locks import lock
 from rooftile.devices.device import Device, Memory
-from rooftile.errors import InputError, UnsupportedProblem
+from rooftile.errors import InputError, UnsupportedProblem, did_you_mean, unknown
 from rooftile.ops import ERROR_MODELS, AnyArray, Array, ErrorModel, Precision, Problem
 from rooftile.ops.features import taken
 from rooftile.ops.registry import package_of
@@ -119,7 +119,9 @@ class Strategy(ABC):
         names = [tunable.name for tunable in self.tunables]
         unknown = sorted(set(given or {}) - {*names})
         if unknown:
-            raise InputError("config", unknown, f"tunables among {names}")
+            raise InputError(
+                "config", unknown, f"tunables among {names}{did_you_mean(unknown[0], names)}"
+            )
         return {**self.defaults(problem), **(given or {})}
 
     def defaults(self, problem: Any) -> dict[str, int]:
@@ -303,5 +305,5 @@ def strategy(operation: str, name: str, kind: str = "cpu") -> Strategy:
     """The strategy of an operation by name.  Raises `InputError`."""
     rungs = {rung.name: rung for rung in ladder(operation, kind)}
     if name not in rungs:
-        raise InputError("strategy", repr(name), f"one of {list(rungs)}")
+        raise unknown("strategy", name, rungs)
     return rungs[name]

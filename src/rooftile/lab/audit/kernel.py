@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rooftile.devices.select import parse_device
-from rooftile.errors import InputError
+from rooftile.errors import InputError, unknown
 from rooftile.lab.audit.findings import plain_words
 from rooftile.lab.audit.launch import LaunchLine
 
@@ -44,7 +44,7 @@ class Foreign:
             raise InputError("device", repr(device), f"{' or '.join(kinds)} for {path.name!r}")
         choices = ("auto", "numpy", "torch") if kind == "cpu" else ("auto", "torch", "cupy")
         if arrays not in choices:
-            raise InputError("arrays", repr(arrays), f"one of {list(choices)} on {device}")
+            raise unknown("arrays", arrays, choices, more=f" on {device}")
         text = path.suffix in TEXTS
         if text != bool(launch):
             expected = "how a .cu or .cl kernel is launched, and nothing for Python"

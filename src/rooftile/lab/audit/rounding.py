@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from rooftile.errors import InputError
+from rooftile.errors import unknown
 from rooftile.ops import ERROR_MODELS, FORMATS, ErrorModel, Float32, rounded
 
 CLAIMS: dict[str, ErrorModel] = {
@@ -21,7 +21,7 @@ is about the arithmetic in between."""
 def check_claim(precision: str) -> None:
     """Raise `InputError` unless it is a precision that can be claimed."""
     if precision not in CLAIMS:
-        raise InputError("precision", repr(precision), f"one of {sorted(CLAIMS)}")
+        raise unknown("precision", precision, sorted(CLAIMS))
 
 
 def tf32_cut(values: Float32) -> Float32:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from rooftile.errors import InputError
+from rooftile.errors import InputError, unknown
 from rooftile.ops import AnyArray, Float32, Problem
 from rooftile.ops.conv3d import Conv3d
 from rooftile.ops.elementwise import Elementwise
@@ -137,7 +137,7 @@ def cases(lab: str, data: Path | None = None) -> list[Case]:
     Raises `InputError` for a lab that is unknown, and where no data set lies.
     """
     if lab not in LABS:
-        raise InputError("lab", repr(lab), f"one of {list(LABS)}")
+        raise unknown("lab", lab, LABS)
     place: Any = data or os.environ.get(VARIABLE)
     if not place:
         raise InputError("data", "none", f"--data DIR with the folder {lab} in it, or {VARIABLE}")

@@ -10,7 +10,7 @@ from typing import Any
 
 from rooftile.analysis.bounds import working_share
 from rooftile.devices.select import parse_device
-from rooftile.errors import InputError
+from rooftile.errors import InputError, unknown
 from rooftile.lab.explain.kernels import KernelView, kernel_views
 from rooftile.lab.explain.measured import Measured
 from rooftile.lab.explain.target import Target
@@ -167,7 +167,7 @@ def explain(
         strategy = strategy.on(target.machine)
     strategy.check(problem)
     if parse_device(device)[0] not in strategy.devices:
-        raise InputError("device", repr(device), f"one of {list(strategy.devices)}")
+        raise unknown("device", device, strategy.devices)
     chosen = config if config is not None else (dict(measured.config) if measured else None)
     values = _config(strategy, problem, chosen)
     views = kernel_views(strategy, problem, values, target)

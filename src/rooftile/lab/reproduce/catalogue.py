@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rooftile.devices.select import open_gpu, parse_device
-from rooftile.errors import InputError
+from rooftile.errors import unknown
 from rooftile.lab.environment import environment
 from rooftile.lab.judge.apart import runs_apart
 from rooftile.lab.reproduce import (
@@ -35,7 +35,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {one.EXPERIMENT.name: one.EXPERIMENT for
 def experiment(name: str) -> Experiment:
     """The experiment of a name.  Raises `InputError`."""
     if name not in EXPERIMENTS:
-        raise InputError("experiment", repr(name), f"one of {list(EXPERIMENTS)}")
+        raise unknown("experiment", name, EXPERIMENTS)
     return EXPERIMENTS[name]
 
 
@@ -58,7 +58,7 @@ def record(one: Experiment, place: Setting, tell: Tell = lambda name, item: None
     `InputError` for a device that it does not run on.
     """
     if not runs_on(one, place):
-        raise InputError("device", repr(place.device), f"one of {list(one.needs)} for {one.name}")
+        raise unknown("device", place.device, one.needs, more=f" for {one.name}")
     apart = place.gpu is not None and runs_apart(place.gpu)
     found = measured_apart(one, place, tell) if apart else one.measure(place)
     hardware = place.gpu.description.name if place.gpu else environment().cpu

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from rooftile.errors import InputError
+from rooftile.errors import unknown
 
 _FOLDER = Path(__file__).parent / "published"
 
@@ -46,7 +46,7 @@ class Table:
         """The number of this key.  Raises `InputError`."""
         found = {figure.key: figure.value for figure in self.figures}
         if key not in found:
-            raise InputError(f"figure of {self.id}", repr(key), f"one of {list(found)}")
+            raise unknown(f"figure of {self.id}", key, found)
         return found[key]
 
 
@@ -69,7 +69,7 @@ def tables() -> dict[str, Table]:
 def table(name: str) -> Table:
     """The table of an id.  Raises `InputError`."""
     if name not in tables():
-        raise InputError("table", repr(name), f"one of {list(tables())}")
+        raise unknown("table", name, tables())
     return tables()[name]
 
 

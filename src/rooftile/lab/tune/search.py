@@ -23,7 +23,7 @@ from functools import cached_property
 import numpy as np
 
 from rooftile.devices.gpu import GpuDevice
-from rooftile.errors import DeviceMissing, InputError, UnsupportedProblem
+from rooftile.errors import DeviceMissing, InputError, UnsupportedProblem, unknown
 from rooftile.lab.ceilings.known import known_roof
 from rooftile.lab.environment import environment
 from rooftile.lab.history.store import History, Run, record_winner
@@ -160,7 +160,7 @@ class Search:
         """
         if sampler not in ("auto", "exhaustive", *SAMPLERS):
             choices = ", ".join(("auto", "exhaustive", *SAMPLERS))
-            raise InputError("sampler", repr(sampler), f"one of {choices}")
+            raise unknown("sampler", sampler, choices)
         if trials < 1:
             raise InputError("trials", trials, "at least 1")
         if sampler in ("auto", "exhaustive"):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from rooftile.devices import cache
-from rooftile.errors import InputError
+from rooftile.errors import InputError, unknown
 from rooftile.nn.data.content import content
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def load_images(
     damaged, or not what its split should hold; and when there are no training images.
     """
     if split not in _NAMES:
-        raise InputError("split", repr(split), f"one of {list(get_args(Split))}")
+        raise unknown("split", split, get_args(Split))
     if limit is not None:
         # Imported here: the operations take longer than to begin to read.
         from rooftile.ops.problem import check_positive

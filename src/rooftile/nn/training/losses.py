@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from rooftile.errors import InputError
+from rooftile.errors import InputError, unknown
 
 Array = NDArray[np.floating[Any]]
 Targets = NDArray[Any]
@@ -103,7 +103,7 @@ LOSSES: dict[LossName, Loss] = {
 def check_loss(name: str) -> None:
     """Raise `InputError` unless there is such a loss."""
     if name not in get_args(LossName):
-        raise InputError("loss", repr(name), f"one of {list(get_args(LossName))}")
+        raise unknown("loss", name, get_args(LossName))
 
 
 def loss_of(name: LossName, outputs: int, activation: str) -> Loss:

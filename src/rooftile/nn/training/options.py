@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import Any, Literal, TypeVar, get_args
 
-from rooftile.errors import InputError
+from rooftile.errors import InputError, unknown
 from rooftile.nn.initialisation import Init, check_init, check_scale
 from rooftile.nn.training.losses import LossName, check_loss
 from rooftile.ops.problem import check_positive
@@ -113,15 +113,13 @@ class TrainingOptions:
             if not isinstance(value, int) or value < 0:
                 raise InputError(name, repr(value), "an integer of at least 0")
         if self.optimizer not in get_args(OptimizerName):
-            expected = f"one of {list(get_args(OptimizerName))}"
-            raise InputError("optimizer", repr(self.optimizer), expected)
+            raise unknown("optimizer", self.optimizer, get_args(OptimizerName))
         if self.schedule not in get_args(ScheduleName):
-            raise InputError("schedule", repr(self.schedule), f"one of {get_args(ScheduleName)}")
+            raise unknown("schedule", self.schedule, get_args(ScheduleName))
         if not (math.isfinite(self.learning_rate) and self.learning_rate > 0):
             raise InputError("learning_rate", self.learning_rate, "a finite number above 0")
         if self.precision not in get_args(TrainingPrecision):
-            expected = f"one of {list(get_args(TrainingPrecision))}"
-            raise InputError("precision", repr(self.precision), expected)
+            raise unknown("precision", self.precision, get_args(TrainingPrecision))
         if self.dtype not in ("float32", "float64"):
             raise InputError("dtype", repr(self.dtype), "'float32' or 'float64'")
         if not 0 <= self.dropout < 1:

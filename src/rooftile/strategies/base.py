@@ -46,15 +46,15 @@ class Strategy(ABC):
     """
 
     operation: ClassVar[str]
-    name: ClassVar[str]
-    summary: ClassVar[str]
+    name: str
+    summary: str
     """What this rung changes, in one line."""
     devices: ClassVar[tuple[str, ...]] = ("cpu",)
     """Kinds of device that it runs on."""
     takes: ClassVar[frozenset[str]] = frozenset()
     """The features of problems that it takes, as ``{"stride", "activation:*"}``; others are
     refused.  See `rooftile.ops.features`."""
-    precision: ClassVar[Precision] = "ieee"
+    precision: Precision = "ieee"
     transforms: ClassVar[bool] = False
     """Whether it needs fewer FLOPs than the direct method, so that their floor is not its own."""
     tunables: ClassVar[tuple[Tunable, ...]] = ()

@@ -15,14 +15,14 @@ from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 from rooftile.analysis.accesses import Accesses
 from rooftile.analysis.pictures import Panels
 from rooftile.devices.gpu import GpuDevice
 from rooftile.devices.text import whole
 from rooftile.errors import InputError, UnsupportedProblem
-from rooftile.ops import FORMATS, AnyArray, Array, ErrorModel, Float32
+from rooftile.ops import FORMATS, AnyArray, Array, ErrorModel, Float32, Precision
 from rooftile.strategies.base import Config, Strategy, Tunable
 from rooftile.strategies.bound import GpuBound
 from rooftile.strategies.compiled import Compiled, Fill, Step
@@ -44,6 +44,11 @@ GRADIENTS = "DY_NARROW"
 """Whether ``dy`` has the 16 bits of the strategy's precision."""
 
 
+G = TypeVar("G", bound="GpuStrategy")
+
+_NUMBERS = {"fp16": "float16", "bf16": "bfloat16", "tf32": "TF32"}
+
+
 class GpuStrategy(Strategy):
     """A strategy whose kernels are in the file of its module's name, ``<name>.cu``."""
 
@@ -58,7 +63,7 @@ class GpuStrategy(Strategy):
     """Whether tensor cores do its multiply-adds, at their own rates."""
     summing: ClassVar[str] = ""
     """The kernel that does the problem's arithmetic; empty where it is the first of its steps."""
-    narrow: ClassVar[str] = ""
+    narrow: str = ""
     """The precision in whose 16-bit numbers it can read its inputs and write its output, where the
     config says ``X_NARROW`` or ``OUT_NARROW``: between the layers of a plan, and at its ends where
     the caller's arrays have them.  Empty where it cannot.  Of a training's rungs that multiply TF32
@@ -80,6 +85,17 @@ class GpuStrategy(Strategy):
         placed = copy(self)
         placed.machine = machine
         return placed
+
+    def at(self, precision: Precision) -> Self:
+        """The strategy with operands of a precision: a member of a family, whose name and summary
+        are templates of ``{precision}`` and ``{numbers}``."""
+        member = copy(self)
+        member.precision = precision
+        member.name = self.name.format(precision=precision)
+        member.summary = self.summary.format(numbers=_NUMBERS[precision])
+        if FORMATS[precision].bytes == 2:
+            member.narrow = precision
+        return member
 
     @abstractmethod
     def steps(self, problem: Any, config: Config) -> tuple[Step, ...]:
@@ -232,6 +248,11 @@ class GpuStrategy(Strategy):
         return GpuBound(self.compile(problem, device, config), parameters)
 
 
+def family(rung: G, *precisions: Precision) -> tuple[G, ...]:
+    """The members of a family, see `GpuStrategy.at`."""
+    return tuple(rung.at(precision) for precision in precisions)
+
+
 def of_launches(strategy: Strategy) -> GpuStrategy:
     """A strategy that is declared as launches.  Raises `InputError` for one that is not."""
     if not isinstance(strategy, GpuStrategy):
@@ -247,5 +268,6 @@ __all__ = [
     "GpuStrategy",
     "Step",
     "Tunable",
+    "family",
     "of_launches",
 ]

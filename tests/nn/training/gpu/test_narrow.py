@@ -19,8 +19,8 @@ from rooftile.nn.training.gpu.step import Step
 from rooftile.nn.training.options import TrainingOptions
 from rooftile.ops import Conv2d, Pool
 from rooftile.strategies.conv2d.gpu.direct_tile import _winners as direct_tile
-from rooftile.strategies.conv2d_input_gradient.gpu.warpgroups._base import Warpgroups
-from rooftile.strategies.conv2d_weights_gradient.gpu.turned._base import Turned
+from rooftile.strategies.conv2d_input_gradient.gpu.warpgroups.warpgroups import Warpgroups
+from rooftile.strategies.conv2d_weights_gradient.gpu.turned.turned import Turned
 
 
 def gradients_of(network, count, precision, device):

@@ -13,7 +13,7 @@ from rooftile.lab.networks.layers import profile
 from rooftile.ops import Chain, Conv2d, Linear, Pool
 from rooftile.runtime.choice import choose_together
 from rooftile.strategies import ladder, strategy
-from rooftile.strategies.network.gpu.front._base import LEAST_IMAGES
+from rooftile.strategies.network.gpu.front.front import LEAST_IMAGES
 
 RUNGS = ladder("network", "cuda")
 each_rung = pytest.mark.parametrize("rung", RUNGS, ids=lambda rung: rung.name)

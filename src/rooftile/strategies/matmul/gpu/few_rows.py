@@ -9,6 +9,7 @@ from __future__ import annotations
 from rooftile.analysis.accesses import WARP, Accesses
 from rooftile.devices.gpu import Launch
 from rooftile.ops.matmul import Matmul
+from rooftile.strategies.common.cores import CORES
 from rooftile.strategies.common.grid import beyond_block, blocks, tile_of
 from rooftile.strategies.gpu import Config, Step, Tunable
 from rooftile.strategies.matmul.gpu._base import MOST, GpuMatmul
@@ -135,9 +136,6 @@ class FewRows(GpuMatmul):
         return found
 
 
-STRATEGY = FewRows()
-
-
 def _rows(problem: Matmul) -> int:
     return tile_of(problem.rows, 1, _MOST_ROWS)
 
@@ -146,3 +144,17 @@ def _vector(problem: Matmul, config: Config) -> int:
     """Elements of a load of b: 16 bytes, or a single one."""
     whole = 8 if config.get("X_NARROW") else 4
     return whole if problem.arrays[1].shape[1] % whole == 0 else 1
+
+
+class FewRowsNarrow(FewRows):
+    """As `FewRows`, on numbers of 16 bits."""
+
+    name = "few_rows_{precision}"
+    summary = "as few_rows, both matrices in {numbers}"
+
+    def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:
+        """And which numbers."""
+        return {**super().macros(problem, config), "CORES": CORES[self.precision].word}
+
+
+STRATEGIES = (FewRows(), FewRowsNarrow().at("fp16"), FewRowsNarrow().at("bf16"))

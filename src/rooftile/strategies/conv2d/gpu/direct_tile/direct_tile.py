@@ -223,6 +223,8 @@ class DirectTile(GpuConv2d):
 class DirectTileNarrow(DirectTile):
     """The same with operands rounded to 16 bits; a plan's layers hand such arrays on."""
 
+    name = "direct_tile_{precision}"
+    summary = "the direct tile, inputs in {numbers}, multiply-adds in float32"
     takes = features("activation:* padding pool.activation:* pool:average,l2,max stride")
 
     devices = ("cuda",)
@@ -271,4 +273,4 @@ class DirectTileNarrow(DirectTile):
         return {}
 
 
-STRATEGY = DirectTile()
+STRATEGIES = (DirectTile(), DirectTileNarrow().at("fp16"), DirectTileNarrow().at("bf16"))

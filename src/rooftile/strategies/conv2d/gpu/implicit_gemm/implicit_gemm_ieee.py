@@ -11,7 +11,7 @@ from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.common.scaled import split_macros
 from rooftile.strategies.common.warpgroups import too_short
 from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, blocks
-from rooftile.strategies.conv2d.gpu.implicit_gemm._base import PACK_THREADS, ImplicitGemm
+from rooftile.strategies.conv2d.gpu.implicit_gemm.implicit_gemm import PACK_THREADS, ImplicitGemm
 from rooftile.strategies.gpu import Config, Step
 
 _MEASURE_THREADS = 1024

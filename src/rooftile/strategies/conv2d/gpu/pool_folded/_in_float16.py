@@ -15,7 +15,7 @@ from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
     groups_of,
     weight_bytes,
 )
-from rooftile.strategies.conv2d.gpu.pool_folded._narrow import NarrowFolded
+from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded import NarrowFolded
 from rooftile.strategies.gpu import Config, Step
 
 _MOST_BLOCKS = 4

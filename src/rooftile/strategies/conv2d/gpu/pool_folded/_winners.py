@@ -6,13 +6,10 @@ from rooftile.ops import Conv2d
 from rooftile.strategies.conv2d.gpu._winners import Winners
 from rooftile.strategies.conv2d.gpu.pool_folded._in_float16 import Tf32InFloat16
 from rooftile.strategies.conv2d.gpu.pool_folded._layout import rows_of_few
-from rooftile.strategies.conv2d.gpu.pool_folded._narrow import BANDS, NarrowFolded
-from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_bf16 import PoolFoldedBf16
-from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_fp16 import PoolFoldedFp16
+from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded import BANDS, NarrowFolded
 from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_ieee import PoolFoldedIeee
 from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_tf32 import PoolFoldedTf32
-from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_wgmma_bf16 import PoolFoldedWgmmaBf16
-from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_wgmma_fp16 import PoolFoldedWgmmaFp16
+from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_wgmma import WarpgroupsFolded
 from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_wgmma_ieee import PoolFoldedWgmmaIeee
 from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_wgmma_tf32 import PoolFoldedWgmmaTf32
 from rooftile.strategies.gpu import Config
@@ -23,6 +20,8 @@ _FEW_IMAGES = 16
 
 class NarrowWinners(Winners, NarrowFolded):
     """Places wait beside the results, or go to memory as these do."""
+
+    name = "pool_folded_{precision}_winners"
 
     def defaults(self, problem: Conv2d) -> dict[str, int]:
         """Those of the rung; places take registers, and so fewer blocks fit, and the bands of few
@@ -40,28 +39,10 @@ class NarrowWinners(Winners, NarrowFolded):
         return found if asked or self.invalid(problem, found) is None else {**found, "STAGED": 0}
 
 
-class Fp16Winners(NarrowWinners, PoolFoldedFp16):
-    """See `PoolFoldedFp16`."""
+class WarpgroupsWinners(Winners, WarpgroupsFolded):
+    """See `WarpgroupsFolded`."""
 
-    name = "pool_folded_fp16_winners"
-
-
-class Bf16Winners(NarrowWinners, PoolFoldedBf16):
-    """See `PoolFoldedBf16`."""
-
-    name = "pool_folded_bf16_winners"
-
-
-class WgmmaFp16Winners(Winners, PoolFoldedWgmmaFp16):
-    """See `PoolFoldedWgmmaFp16`."""
-
-    name = "pool_folded_wgmma_fp16_winners"
-
-
-class WgmmaBf16Winners(Winners, PoolFoldedWgmmaBf16):
-    """See `PoolFoldedWgmmaBf16`."""
-
-    name = "pool_folded_wgmma_bf16_winners"
+    name = "pool_folded_wgmma_{precision}_winners"
 
 
 class Tf32Winners(Winners, PoolFoldedTf32):
@@ -101,10 +82,10 @@ class WgmmaIeeeWinners(Winners, PoolFoldedWgmmaIeee):
 
 
 WINNERS = (
-    WgmmaFp16Winners(),
-    Fp16Winners(),
-    WgmmaBf16Winners(),
-    Bf16Winners(),
+    WarpgroupsWinners().at("fp16"),
+    NarrowWinners().at("fp16"),
+    WarpgroupsWinners().at("bf16"),
+    NarrowWinners().at("bf16"),
     WgmmaTf32Winners(),
     Tf32Winners(),
     IeeeWinners(),

@@ -7,7 +7,7 @@ import numpy as np
 from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.conv2d.gpu.pool_folded._layout import groups_of
 from rooftile.strategies.conv2d.gpu.pool_folded._split import SplitFolded
-from rooftile.strategies.conv2d.gpu.pool_folded._warpgroups import WarpgroupsFolded
+from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_wgmma import WarpgroupsFolded
 from rooftile.strategies.gpu import Config
 
 _OTHERS = 72

@@ -6,7 +6,7 @@ import numpy as np
 
 from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.conv2d.gpu.pool_folded._split import ScaledFolded
-from rooftile.strategies.conv2d.gpu.pool_folded._warpgroups import WarpgroupsFolded
+from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_wgmma import WarpgroupsFolded
 from rooftile.strategies.gpu import Config
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies.common.cores import CORES, Cores
-from rooftile.strategies.conv2d_weights_gradient.gpu.turned._base import Turned
+from rooftile.strategies.conv2d_weights_gradient.gpu.turned.turned import Turned
 from rooftile.strategies.gpu import PLACES, Config
 
 

@@ -12,7 +12,7 @@ from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.warpgroups import too_short
 from rooftile.strategies.gpu import Config, Step
-from rooftile.strategies.linear.gpu.mma._base import THREADS, Mma
+from rooftile.strategies.linear.gpu.mma.mma import THREADS, Mma
 
 
 class MmaIeee(Mma):

@@ -9,7 +9,7 @@ from rooftile.ops import Linear
 from rooftile.strategies.common.cores import Cores
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.gpu import Config
-from rooftile.strategies.linear.gpu.mma._base import MOST_SUMMED
+from rooftile.strategies.linear.gpu.mma.mma import MOST_SUMMED
 from rooftile.strategies.machine import Machine
 
 _MOST_STAGES = 8

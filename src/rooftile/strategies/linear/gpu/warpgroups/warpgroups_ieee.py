@@ -15,8 +15,8 @@ from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.warpgroups import completed, elements, product, too_short
 from rooftile.strategies.gpu import Config, Step, Tunable
-from rooftile.strategies.linear.gpu.warpgroups._base import THREADS, TUNABLES, Warpgroups
 from rooftile.strategies.linear.gpu.warpgroups._tiles import SplitTile, Tile
+from rooftile.strategies.linear.gpu.warpgroups.warpgroups import THREADS, TUNABLES, Warpgroups
 
 _INSTRUCTIONS = 2
 """How many instructions a slice is deep."""

@@ -20,8 +20,8 @@ from rooftile.strategies.common.product_accesses import laid
 from rooftile.strategies.common.warpgroups import too_short
 from rooftile.strategies.gpu import Config, Step, Tunable
 from rooftile.strategies.matmul.gpu._base import few_terms
-from rooftile.strategies.matmul.gpu.bulk._base import SHARED_WAYS, Bulk
 from rooftile.strategies.matmul.gpu.bulk._tile import Side, Tile
+from rooftile.strategies.matmul.gpu.bulk.bulk import SHARED_WAYS, Bulk
 
 _NUMBERS, _PRODUCTS = 2, 3
 """Of an element, and that stand for one."""

@@ -10,8 +10,8 @@ from rooftile.ops import Array
 from rooftile.ops.matmul import Matmul
 from rooftile.strategies.gpu import Config, Step
 from rooftile.strategies.matmul.gpu._turn import turning, turning_accesses
-from rooftile.strategies.matmul.gpu.bulk._base import Bulk
 from rooftile.strategies.matmul.gpu.bulk._tile import Tile
+from rooftile.strategies.matmul.gpu.bulk.bulk import Bulk
 
 _FEW_RESULTS, _MANY_TERMS = 2**16, 4096
 """Of products with a pass before: on an H100 32 x 8192 x 1024 takes 25 us, by `mma_tf32` 16."""

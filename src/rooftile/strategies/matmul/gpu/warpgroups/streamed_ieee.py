@@ -18,7 +18,7 @@ from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.product_accesses import brought, laid, operands
 from rooftile.strategies.common.warpgroups import too_short
 from rooftile.strategies.gpu import Config, Step, Tunable
-from rooftile.strategies.linear.gpu.warpgroups._base import THREADS
+from rooftile.strategies.linear.gpu.warpgroups.warpgroups import THREADS
 from rooftile.strategies.linear.gpu.warpgroups.warpgroups_ieee import WarpgroupsIeee
 from rooftile.strategies.machine import Machine
 from rooftile.strategies.matmul.gpu._base import GpuMatmul, few_terms

@@ -19,7 +19,7 @@ from rooftile.ops.matmul import Matmul
 from rooftile.strategies.common.product_accesses import laid
 from rooftile.strategies.common.warpgroups import too_short
 from rooftile.strategies.gpu import Config, Step, Tunable
-from rooftile.strategies.linear.gpu.warpgroups._base import THREADS
+from rooftile.strategies.linear.gpu.warpgroups.warpgroups import THREADS
 from rooftile.strategies.linear.gpu.warpgroups.warpgroups_ieee import WarpgroupsIeee
 from rooftile.strategies.matmul.gpu._base import GpuMatmul, few_terms
 

@@ -12,10 +12,10 @@ from rooftile.ops.matmul import Matmul
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.product_accesses import laid
 from rooftile.strategies.gpu import Config, Step
-from rooftile.strategies.linear.gpu.warpgroups._base import THREADS
+from rooftile.strategies.linear.gpu.warpgroups.warpgroups import THREADS
 from rooftile.strategies.linear.gpu.warpgroups.warpgroups_ieee import STRATEGY as LAYER
 from rooftile.strategies.matmul.gpu._base import few_terms
-from rooftile.strategies.matmul.gpu.warpgroups._base import Warpgroups
+from rooftile.strategies.matmul.gpu.warpgroups.warpgroups import Warpgroups
 
 
 class WarpgroupsIeee(Warpgroups):

@@ -1,0 +1,200 @@
+"""Rungs for masks of one tap on tensor cores, by ``mma.sync``.
+
+Source: NVIDIA, "Parallel Thread Execution ISA", on ``mma``, ``ldmatrix`` and ``cp.async``.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from rooftile.devices.gpu import Launch
+from rooftile.ops import Conv2d
+from rooftile.ops.features import features
+from rooftile.strategies.common.cores import CORES, Cores
+from rooftile.strategies.common.fused import ACTIVATION_CODES
+from rooftile.strategies.common.rounded import rounding
+from rooftile.strategies.common.warpgroups import too_short
+from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, GpuConv2d, blocks
+from rooftile.strategies.gpu import Config, Step, Tunable, family
+
+_LINE = 128
+"""Bytes of a slice's terms."""
+_OTHER_REGISTERS = 48
+"""Registers of a thread beside its sums and columns."""
+_MOST_SUMMED = 8192
+"""The longest sum in the cores, which cut off what does not fit instead of rounding."""
+_MUCH_ARITHMETIC = 128
+"""Where maps and channels are more, the product takes longer than the pass that packs."""
+
+
+class Pointwise(GpuConv2d):
+    """Takes masks of one tap without strides, ghost cells or pools."""
+
+    name = "pointwise_{precision}"
+    summary = "masks of one tap as a matrix product of images as they lie, in {numbers}"
+    takes = features("activation:*")
+
+    devices = ("cuda",)
+    least_architecture = 80
+    tensor_cores = True
+    source = "pointwise"
+    channels_last = True
+    numbers = 1
+    """How many numbers of the cores' type stand for one value."""
+    tunables: ClassVar[tuple[Tunable, ...]] = (
+        Tunable("WARP_R", (16, 32, 64), 64),
+        Tunable("WARP_C", (16, 32, 64), 32),
+        Tunable("WARPS_R", (1, 2), 1),
+        Tunable("WARPS_C", (1, 2, 4, 8), 4),
+        Tunable("STAGES", (2, 3, 4), 3),
+        Tunable("BLOCKS", (1, 2, 3), 2),
+    )
+
+    def limits(self, problem: Conv2d) -> str | None:
+        """Other masks, strides, ghost cells, pools, sums too long for the cores."""
+        if (problem.mask, problem.stride, problem.padding) != ((1, 1), (1, 1), (0, 0)):
+            return "it takes masks of one tap, without strides or ghost cells"
+        if problem.pool is not None:
+            return "it does not pool"
+        if problem.channels > _MOST_SUMMED:
+            return f"the cores sum up to {_MOST_SUMMED} products"
+        return None
+
+    def why_slow(self, problem: Conv2d) -> str | None:
+        """Many channels and maps are faster as warpgroups' products."""
+        if min(problem.channels, problem.maps) > _MUCH_ARITHMETIC:
+            return f"it pays up to {_MUCH_ARITHMETIC} channels or maps"
+        return None
+
+    def defaults(self, problem: Conv2d) -> dict[str, int]:
+        """All maps in a tile, up to 128; no more pixels than an image has."""
+        rows = min(64, max(16, 1 << (problem.maps - 1).bit_length()))
+        pixels = problem.height * problem.width
+        tile = {
+            "WARP_R": rows,
+            "WARP_C": 32,
+            "WARPS_R": 2 if problem.maps > 64 else 1,
+            "WARPS_C": 4 if pixels > 64 else 2,
+            "STAGES": 3,
+            "BLOCKS": 2,
+        }
+        for change in ({}, {"STAGES": 2}, {"BLOCKS": 1}, {"WARPS_R": 1}):
+            tile |= change
+            if self.invalid(problem, tile) is None:
+                break
+        return tile
+
+    def invalid(self, problem: Conv2d, config: Config) -> str | None:
+        """Threads, shared memory, registers."""
+        threads, resident = _threads(config), config["BLOCKS"]
+        if threads > 512:
+            return f"{threads} threads a block, at most 512"
+        shared = self._shared(config)
+        if shared > self.machine.shared_room(resident):
+            return f"{resident} blocks of {shared} bytes of shared memory"
+        held = config["WARP_R"] * config["WARP_C"] // 32 + self.numbers * config["WARP_C"] // 4
+        room = min(255, self.machine.register_room(threads * resident))
+        if held + _OTHER_REGISTERS > room:
+            return f"{held} registers of products and sums a thread, {room} registers in all"
+        return None
+
+    def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
+        """The product's sizes, the tunables, the cores' type, and how the matrices lie."""
+        size = _size(config)
+        pixels = problem.height * problem.width
+        last = config.get("X_LAST", 0)
+        return {
+            **dict.fromkeys(("X_NARROW", "OUT_NARROW", "X_LAST", "OUT_LAST"), 0),
+            **config,
+            "CORES": self.cores.word,
+            "NUMBERS": self.numbers,
+            "CHANNELS": problem.channels,
+            "PIXELS": pixels,
+            "MAPS": problem.maps,
+            "ACTIVATION": ACTIVATION_CODES[problem.activation],
+            "TRANSPOSE_A": 0,
+            "TRANSPOSE_B": last,
+            "A_PIECE": _piece(problem.channels, size),
+            "B_PIECE": _piece(problem.channels if last else pixels, size),
+        }
+
+    def workspace(self, problem: Conv2d, config: Config) -> dict[str, int]:
+        """The rounded weights, where they are multiplied as they lie."""
+        weights = problem.maps * problem.channels
+        return {"rounded": blocks(weights, 2)} if config.get("X_NARROW") else {}
+
+    def preparation(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
+        """Rounds the weights, where they are multiplied as they lie."""
+        if not config.get("X_NARROW"):
+            return ()
+        return (rounding("weights", "rounded", problem.maps * problem.channels),)
+
+    def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
+        """One kernel over tiles of maps and pixels, and over images."""
+        rows, columns = _tile(config)
+        pixels, images = problem.height * problem.width, problem.batch
+        if config.get("X_LAST"):
+            pixels, images = pixels * images, 1
+        across = blocks(problem.maps, rows) * blocks(pixels, columns)
+        grid = (across, min(images, MOST_BLOCKS), 1)
+        launch = Launch("conv2d", grid, (_threads(config), 1, 1), self._shared(config))
+        weights = "rounded" if config.get("X_NARROW") else "weights"
+        return (Step(launch, ("x", weights, "bias", "out", problem.batch)),)
+
+    @property
+    def cores(self) -> Cores:
+        """What the cores multiply."""
+        return CORES[self.precision]
+
+    def _shared(self, config: Config) -> int:
+        """Bytes of a block's stages, or of its results."""
+        size, (rows, columns) = _size(config), _tile(config)
+        terms = _LINE // size
+        across, along = terms * (columns + 8) * size, columns * (_LINE + 16)
+        stage = rows * (_LINE + 16) + (along if config.get("X_LAST") else across)
+        last = config.get("OUT_LAST")
+        kept = columns * (rows + 8) if last else rows * (columns + 4)
+        return max(config["STAGES"] * stage, 4 * kept)
+
+
+def _tile(config: Config) -> tuple[int, int]:
+    """Maps and pixels of a block's results."""
+    return config["WARP_R"] * config["WARPS_R"], config["WARP_C"] * config["WARPS_C"]
+
+
+def _threads(config: Config) -> int:
+    return 32 * config["WARPS_R"] * config["WARPS_C"]
+
+
+def _size(config: Config) -> int:
+    """Bytes of an element of both matrices."""
+    return 2 if config.get("X_NARROW") else 4
+
+
+def _piece(length: int, size: int) -> int:
+    """Elements of a copy, of 16 bytes or 4 where lines are whole ones: then they begin so."""
+    return next((n for n in (16 // size, 4 // size) if length % n == 0), 1)
+
+
+class PointwiseIeee(Pointwise):
+    """A number is split in three of bfloat16, which have its range and together its bits."""
+
+    name = "pointwise_ieee"
+    numbers = 3
+    summary = "masks of one tap as a matrix product, float32 as three numbers of bfloat16"
+
+    def limits(self, problem: Conv2d) -> str | None:
+        """What the others refuse, and short sums: their budgets have no room for what the cores cut
+        off."""
+        return too_short(problem.reduction) or super().limits(problem)
+
+    @property
+    def cores(self) -> Cores:
+        """They multiply bfloat16."""
+        return CORES["bf16"]
+
+
+STRATEGIES = (
+    *family(Pointwise(), "fp16", "bf16", "tf32"),
+    PointwiseIeee(),
+)

@@ -1,0 +1,200 @@
+"""Rungs on Hopper's warpgroups, both matrices from shared memory.
+
+Source: NVIDIA, "Parallel Thread Execution ISA", on ``wgmma`` and bulk copies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import product as combinations
+from typing import ClassVar
+
+import numpy as np
+
+from rooftile.analysis.accesses import Accesses, row_stores
+from rooftile.analysis.traffic import matmul_tile
+from rooftile.devices.gpu import Launch
+from rooftile.ops.matmul import Matmul
+from rooftile.strategies.common.cores import CORES, Cores
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.common.product_accesses import brought, laid, operands
+from rooftile.strategies.common.warpgroups import completed, elements, product
+from rooftile.strategies.gpu import NARROW, Config, Step, Tunable, family
+from rooftile.strategies.linear.gpu.mma.mma import MOST_SUMMED
+from rooftile.strategies.matmul.gpu._base import GpuMatmul
+from rooftile.strategies.matmul.gpu.bulk._tile import Tile
+
+_ROUND_THREADS = 256
+_LEAST_ROWS, _LEAST_PRODUCTS = 64, 2**24
+"""With so many rows, to round both matrices and multiply takes no longer than `mma`, and a third of
+its time where nothing need be rounded."""
+_FEW_ROWS = 8
+"""What `few_rows` takes."""
+_PIECE = 16
+"""Bytes in which the copy engine counts lines."""
+_WIDEST = 256
+_COLUMNS = (16, 32, 64, 72, 80, 96, 128, 160, _WIDEST)
+SHARED_WAYS = ((1, 1), (2, 1), (1, 2), (2, 2), (4, 1))
+"""Rows and columns of blocks that share what they bring: others were slower wherever timed."""
+
+
+class Bulk(GpuMatmul):
+    """Takes matrices whose lines are whole 16 bytes."""
+
+    name = "bulk_{precision}"
+    summary = "Hopper's warpgroups, both matrices in {numbers} as they lie, from shared memory"
+    devices = ("cuda",)
+    architectures = ("sm_90",)
+    tensor_cores = True
+    source = "bulk"
+    summing = "matmul"
+    tunables: ClassVar[tuple[Tunable, ...]] = (
+        Tunable("WARPGROUPS", (1, 2), 2),
+        Tunable("TILE_C", _COLUMNS, _WIDEST),
+        Tunable("SWAPPED", (0, 1), 0),
+        Tunable("ROW_BLOCKS", (1, 2, 4), 2),
+        Tunable("COLUMN_BLOCKS", (1, 2), 1),
+        Tunable("PARTS", (1, 2, 4), 1),
+        # Clusters' tiles across that are taken together, so that what all read stays in the cache.
+        Tunable("GROUP", (4, 8, 16), 8),
+    )
+
+    def limits(self, problem: Matmul) -> str | None:
+        """Lines that the copy engine cannot bring, and sums that are too long."""
+        whole = _PIECE // self.cores.bytes
+        for array in problem.arrays[:2]:
+            if array.shape[1] % whole:
+                return f"{array.name} has lines of {array.shape[1]}: it takes multiples of {whole}"
+        if problem.inner > MOST_SUMMED:
+            return f"{problem.inner} products summed by the cores, at most {MOST_SUMMED}"
+        return super().limits(problem)
+
+    def why_slow(self, problem: Matmul) -> str | None:
+        """Few rows, or products, where both matrices may have to be rounded before."""
+        few = problem.flops < 2 * _LEAST_PRODUCTS
+        if self.cores.bytes == 4:
+            slow = few and problem.rows <= _FEW_ROWS
+            return (
+                f"with {_FEW_ROWS} rows it pays from {_LEAST_PRODUCTS} products on"
+                if slow
+                else None
+            )
+        few = few or problem.rows < _LEAST_ROWS
+        return f"it pays from {_LEAST_ROWS} rows and {_LEAST_PRODUCTS} products on" if few else None
+
+    def defaults(self, problem: Matmul) -> dict[str, int]:
+        """What an estimate finds fastest, for numbers as they come."""
+        formats = dict.fromkeys(NARROW, int(bool(self.narrow)))
+        configs = self._candidates()
+        tiles = ((self._tile(problem, {**config, **formats}), config) for config in configs)
+        possible = [(tile.clocks, config) for tile, config in tiles if tile.invalid is None]
+        found = min(possible, key=lambda entry: (entry[0], -entry[1]["WARPGROUPS"]))[1]
+        return {**super().defaults(problem), **found}
+
+    def invalid(self, problem: Matmul, config: Config) -> str | None:
+        """See `Tile.invalid`."""
+        return self._tile(problem, config).invalid
+
+    def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:
+        """How the matrices lie, the cores' type, what shared memory holds, the instruction."""
+        tile = self._tile(problem, config)
+        left, right = (side.lies_across for side in tile.sides)
+        # Of numbers of 32 bits the cores want terms beside each other, except in registers.
+        held = left and self.cores.bytes == 4
+        sums, across = elements("(sum)", tile.columns // 2), (left, right)
+        rows = ["a0", "a1", "a2", "a3"] if held else ["a"]
+        return {
+            "X_NARROW": 0,
+            "OUT_NARROW": 0,
+            **super().macros(problem, config),
+            "CORES": self.cores.word,
+            "ELEMENT_BYTES": self.cores.bytes,
+            "LEFT_ACROSS": int(left),
+            "RIGHT_ACROSS": int(right),
+            "LEFT_HELD": int(held),
+            "STORING": tile.storing,
+            "CHUNK": tile.chunk,
+            "STAGES": tile.stages,
+            "BLOCKS": tile.blocks,
+            "ROUND_THREADS": _ROUND_THREADS,
+            "CONSUMER_REGISTERS": tile.registers,
+            "PAIRED": int(problem.columns % 2 == 0),
+            f"WGMMA(sum, {', '.join(rows)}, b, more)": product(
+                self.cores, sums, rows, "b", "more", across
+            ),
+            "COMPLETE(sum, later)": completed(sums, "later"),
+        }
+
+    def workspace(self, problem: Matmul, config: Config) -> dict[str, int]:
+        """Both matrices in 16 bits, unless they come so."""
+        if self._as_given(config):
+            return {}
+        a, b = problem.arrays[:2]
+        return {"narrow_a": a.size // 2, "narrow_b": b.size // 2}
+
+    def steps(self, problem: Matmul, config: Config) -> tuple[Step, ...]:
+        """What both matrices need before, then the product."""
+        tile = self._tile(problem, config)
+        before, names = self._before(problem, config)
+        left, right = tile.maps(names, rounded=self.cores.bytes == 4)
+        sizes = (problem.rows, problem.inner, problem.columns)
+        return (*before, Step(tile.launch, (left, right, "out", *sizes, *tile.clusters)))
+
+    def _before(
+        self, problem: Matmul, config: Config
+    ) -> tuple[tuple[Step, ...], Mapping[str, str]]:
+        """Round both matrices to 16 bits, unless they come so; and the arrays that then stand for
+        them."""
+        if self._as_given(config):
+            return (), {}
+        return (_rounding(problem),), {"a": "narrow_a", "b": "narrow_b"}
+
+    def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:
+        """See `_of_product`; where both matrices are rounded before, that too."""
+        found = {"matmul": self._of_product(problem, config)}
+        if self._as_given(config):
+            return found
+        elements = sum(array.size for array in problem.arrays[:2])
+        return {"round_both": laid(elements, elements, 2), **found}
+
+    def _of_product(self, problem: Matmul, config: Config) -> Accesses:
+        """The copy engine brings both matrices' slices, once for the blocks that share them; every
+        warpgroup reads its rows and all columns."""
+        tile, size = self._tile(problem, config), self.cores.bytes
+        (left, right), (down, across) = tile.sides, tile.clusters
+        rows, columns = tile.rows * config["ROW_BLOCKS"], tile.columns * config["COLUMN_BLOCKS"]
+        counted = matmul_tile(left.places, problem.inner, right.places, rows, columns)
+        found = brought(tile.numbers * (counted.m_loads + counted.n_loads), size)
+        groups = down * across * tile.sharing * config["WARPGROUPS"]
+        found += operands(tile.products * groups * problem.inner * (64 + tile.columns) * size)
+        return found + row_stores(problem.columns, problem.rows)
+
+    @property
+    def cores(self) -> Cores:
+        """What the cores multiply."""
+        return CORES[self.precision]
+
+    def _as_given(self, config: Config) -> bool:
+        """Whether the copy engine brings the caller's matrices."""
+        return self.cores.bytes == 4 or bool(config["X_NARROW"])
+
+    def _tile(self, problem: Matmul, config: Config) -> Tile:
+        return Tile(problem, config, self.cores.bytes, self.machine)
+
+    def _candidates(self) -> Iterator[dict[str, int]]:
+        """Configs to choose among, those first that are preferred where estimates are equal."""
+        for columns, warpgroups, swapped in combinations(reversed(_COLUMNS), (2, 1), (0, 1)):
+            tile = {"WARPGROUPS": warpgroups, "TILE_C": columns, "SWAPPED": swapped}
+            for down, across in SHARED_WAYS:
+                yield {**tile, "ROW_BLOCKS": down, "COLUMN_BLOCKS": across, "PARTS": 1}
+            yield {**tile, "ROW_BLOCKS": 1, "COLUMN_BLOCKS": 1, "PARTS": 2}
+
+
+def _rounding(problem: Matmul) -> Step:
+    eights = [array.size // 8 for array in problem.arrays[:2]]
+    grid = (blocks(sum(eights), _ROUND_THREADS), 1, 1)
+    launch = Launch("round_both", grid, (_ROUND_THREADS, 1, 1))
+    return Step(launch, ("a", "b", "narrow_a", "narrow_b", *map(np.int64, eights)))
+
+
+STRATEGIES = family(Bulk(), "fp16", "bf16")

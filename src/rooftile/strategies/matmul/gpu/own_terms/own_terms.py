@@ -1,0 +1,140 @@
+"""Small products on tensor cores by ``mma.sync``, for GPUs of compute capability 8.0 and later."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rooftile.analysis.accesses import Accesses, row_stores
+from rooftile.analysis.traffic import matmul_tile
+from rooftile.ops.matmul import Matmul
+from rooftile.strategies.common.cores import CORES, Cores
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.common.product_accesses import brought
+from rooftile.strategies.common.warpgroups import too_short
+from rooftile.strategies.gpu import Config, Step, Tunable, family
+from rooftile.strategies.linear.gpu.mma.mma import MOST_SUMMED
+from rooftile.strategies.matmul.gpu._base import TiledMatmul
+
+_ROWS, _COLUMNS = 32, 16
+"""Of a tile."""
+_LINE = 64
+"""Bytes of a line that are a warp's terms."""
+_PIECE = 16
+"""Bytes in which lanes load."""
+_FEW_ROWS = 8
+"""What `few_rows` takes."""
+_MOST_TERMS = 512
+"""With more terms, other rungs have enough to do at a time."""
+_FEW_WARPS, _WARPS = 4, 8
+
+
+class OwnTerms(TiledMatmul):
+    """Takes every problem whose sums are short enough for the cores."""
+
+    name = "own_terms_{precision}"
+    summary = (
+        "small tiles on tensor cores, a warp its own terms, {numbers} from memory to registers"
+    )
+    devices = ("cuda",)
+    least_architecture = 80
+    tensor_cores = True
+    source = "own_terms"
+    numbers = 1
+    """How many numbers of the cores' type stand for one value."""
+    most_tiles = 1
+    """For each multiprocessor; with more, other rungs bring less to each."""
+    tunables = (Tunable("WARPS", (_FEW_WARPS, _WARPS, 16), _WARPS),)
+
+    def limits(self, problem: Matmul) -> str | None:
+        """Sums that are too long."""
+        if problem.inner > MOST_SUMMED:
+            return f"{problem.inner} products summed by the cores, at most {MOST_SUMMED}"
+        return super().limits(problem)
+
+    def why_slow(self, problem: Matmul) -> str | None:
+        """Few rows, many terms or tiles."""
+        if problem.rows <= _FEW_ROWS:
+            return f"most of a tile is empty with {_FEW_ROWS} rows"
+        most = self.most_tiles * self.machine.multiprocessors
+        many = problem.inner > _MOST_TERMS or _tiles(problem) > most
+        return f"it pays up to {_MOST_TERMS} terms and {most} tiles" if many else None
+
+    def defaults(self, problem: Matmul) -> dict[str, int]:
+        """Few warps where blocks share multiprocessors, or more would have no terms."""
+        terms = _FEW_WARPS * _LINE // (2 if self.narrow else 4)
+        few = _tiles(problem) > self.machine.multiprocessors or problem.inner <= terms
+        return {"WARPS": _FEW_WARPS if few else _WARPS}
+
+    def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:
+        """How the matrices lie, the cores' type, and which matrices have lines of whole pieces."""
+        size = _size(config)
+        whole = [int(array.shape[1] * size % _PIECE == 0) for array in problem.arrays[:2]]
+        return {
+            "X_NARROW": 0,
+            "OUT_NARROW": 0,
+            **super().macros(problem, config),
+            "CORES": self.cores.word,
+            "NUMBERS": self.numbers,
+            "A_WHOLE": whole[0],
+            "B_WHOLE": whole[1],
+            "PAIRED": int(problem.columns % 2 == 0),
+        }
+
+    def tile(self, config: Config) -> tuple[int, int]:
+        """See `TiledMatmul.tile`."""
+        return _ROWS, _COLUMNS
+
+    def block(self, config: Config) -> tuple[int, int, int]:
+        """Warps."""
+        return 32 * config["WARPS"], 1, 1
+
+    def steps(self, problem: Matmul, config: Config) -> tuple[Step, ...]:
+        """One kernel over tiles, which overlaps the launch before."""
+        (step,) = super().steps(problem, config)
+        return (replace(step, launch=replace(step.launch, overlaps=True)),)
+
+    def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:
+        """Lines of terms of both matrices once a tile, and at the end every warp's sums."""
+        counted = matmul_tile(problem.rows, problem.inner, problem.columns, _ROWS, _COLUMNS)
+        found = brought(counted.m_loads + counted.n_loads, _size(config))
+        added = _ROWS * _COLUMNS // 32 * config["WARPS"]
+        found += Accesses(shared_reads=_tiles(problem) * added)
+        return {"matmul": found + row_stores(problem.columns, problem.rows)}
+
+    @property
+    def cores(self) -> Cores:
+        """What the cores multiply."""
+        return CORES[self.precision]
+
+
+def _tiles(problem: Matmul) -> int:
+    return blocks(problem.rows, _ROWS) * blocks(problem.columns, _COLUMNS)
+
+
+def _size(config: Config) -> int:
+    """Bytes of an element of a or b."""
+    return 2 if config.get("X_NARROW") else 4
+
+
+class OwnTermsIeee(OwnTerms):
+    """A number is split in two of TF32, which have its range and together 22 of its bits."""
+
+    name = "own_terms_ieee"
+    numbers = 2
+    most_tiles = 3
+    summary = "small tiles on tensor cores, a warp its own terms, float32 as two numbers of TF32"
+
+    def limits(self, problem: Matmul) -> str | None:
+        """Short sums: their budgets have no room for what the cores cut off."""
+        return too_short(problem.reduction) or super().limits(problem)
+
+    @property
+    def cores(self) -> Cores:
+        """They multiply TF32."""
+        return CORES["tf32"]
+
+
+STRATEGIES = (
+    *family(OwnTerms(), "fp16", "bf16", "tf32"),
+    OwnTermsIeee(),
+)

@@ -212,7 +212,7 @@ def test_b_is_streamed_for_few_rows():
     assert "133 blocks, where 132" in rung.why_slow(Matmul(64, 4096, 8452))
     assert "are few" in rung.why_slow(Matmul(9, 200, 4096))
     assert "up to 64 rows" in rung.why_not(Matmul(65, 4096, 4096))
-    assert "not transposed" in rung.why_not(Matmul(64, 64, 64, True, False))
+    assert "transpose_a" in rung.why_not(Matmul(64, 64, 64, True, False))
     assert "a has lines of 4094" in rung.why_not(Matmul(64, 4094, 4096))
     assert "in a tile of 16" in rung.invalid(Matmul(17, 64, 64), {"TILE_O": 16, "PARTS": 1})
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from rooftile.devices.select import open_gpu
 from rooftile.lab.judge.process import CannotSend, Child, Ended
 from rooftile.lab.reproduce.experiment import Check, Experiment, Found, Log, Setting, hear
 
@@ -44,7 +45,5 @@ def _measured(
     say: Callable[[tuple[str, Any]], None], one: Experiment, device: str, quick: bool, seed: int
 ) -> Found:
     """In the child."""
-    from rooftile.lab.reproduce.catalogue import setting
-
     hear.set(lambda name, item: say((name, item)))
-    return one.measure(setting(device, quick=quick, seed=seed))
+    return one.measure(Setting(device, open_gpu(device), quick, seed))

@@ -184,15 +184,16 @@ class NetworkDefinition:
         """
         check_seed(seed)
         check_scale(last_scale)
+        if init is not None:
+            check_init(init)
         generator = np.random.default_rng(seed)
         shapes, parameters = self.parameter_shapes, dict[str, Float32]()
         for layer in self.layers:
             rule = init or layer.init or DEFAULT
-            check_init(rule)
-            keys = f"{layer.name}.weights", f"{layer.name}.bias"
+            weights, bias = f"{layer.name}.weights", f"{layer.name}.bias"
             scale = last_scale if layer is self.layers[-1] else 1.0
-            drawn = draw(generator, rule, *(shapes[key] for key in keys), scale)
-            parameters |= zip(keys, drawn, strict=True)
+            drawn = draw(generator, rule, shapes[weights], shapes[bias], scale)
+            parameters[weights], parameters[bias] = drawn
         return self.with_parameters(parameters)
 
     def save(self, path: str | Path, *, float16: Collection[str] = ()) -> None:

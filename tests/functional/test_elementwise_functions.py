@@ -52,7 +52,7 @@ def test_what_is_not_finite():
     [
         ("b", lambda: rooftile.add(np.zeros((0, 3), np.float32), X)),
         ("b", lambda: rooftile.add(np.zeros(3, np.float16), X)),
-        ("a", lambda: rooftile.add(np.zeros(3, np.uint8), X)),
+        ("a", lambda: rooftile.add(np.zeros(3, complex), X)),
         ("a", lambda: rooftile.add([1.0], X)),
         ("b", lambda: rooftile.add(X, Y[:5])),
         ("b", lambda: rooftile.add(X, Y.astype(np.float64))),

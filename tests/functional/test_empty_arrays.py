@@ -100,7 +100,7 @@ def test_out():
         ("x", lambda: rooftile.reduce(NONE, "min")),
         ("x", lambda: rooftile.argreduce(NONE)),
         ("x", lambda: rooftile.argreduce(NONE, "max", 0)),
-        ("a", lambda: rooftile.add(np.zeros(0, np.uint8), np.zeros(0, np.uint8))),
+        ("a", lambda: rooftile.add(np.zeros(0, complex), np.zeros(0, complex))),
         ("b", lambda: rooftile.add(NONE, NONE.T)),
         ("b", lambda: rooftile.matmul(NONE, np.zeros((0, 4), np.float32))),
         ("axes", lambda: rooftile.transpose(NONE, (0, 0))),

@@ -36,7 +36,8 @@ def test_shipped_weights_say_how_they_were_made(name):
     if options.epochs != TrainingOptions().epochs:
         command += f" --epochs {options.epochs}"
     assert metadata["command"] == command
-    assert options == TrainingOptions(seed=options.seed, epochs=options.epochs)
+    # The command line moves images by a pixel where nothing is said.
+    assert options == TrainingOptions(seed=options.seed, epochs=options.epochs, shift=1)
     assert metadata["version"]
 
 

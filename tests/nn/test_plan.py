@@ -141,7 +141,6 @@ def test_predict_takes_the_largest_score() -> None:
         images(3).astype(np.float64),
         images(3)[:, :1],
         images(3)[0],
-        images(3)[:0],
         np.zeros((3, 2, 20, 17), np.float32),
         [[1.0]],
     ],

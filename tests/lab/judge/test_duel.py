@@ -59,7 +59,7 @@ def test_who_is_wrong_in_the_whole_batch_alone_is_not_timed(monkeypatch):
 def test_who_cannot_run_is_not_timed(opencl_device):
     with pytest.raises(UnsupportedProblem, match="threads"):
         contest.contest(PROBLEM, "naive", ("naive", {"BLOCK_X": 2**15, "BLOCK_Y": 2**15}), "opencl")
-    with pytest.raises(UnsupportedProblem, match="slides"):
+    with pytest.raises(UnsupportedProblem, match="stride"):
         contest.contest(Conv2d(1, 1, 9, 9, 1, (3, 3), (2, 2)), "naive", "row_local", "opencl")
     with pytest.raises(InputError, match="strategy"):
         contest.contest(PROBLEM, "naive", "fastest")

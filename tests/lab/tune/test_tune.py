@@ -262,11 +262,11 @@ def test_what_is_no_sampler_or_count_is_refused(search, arguments):
 
 def test_what_cannot_be_tuned_is_refused(search):
     with pytest.raises(InputError, match="tunables"):
-        search(type("Fixed", (RowLocal,), {"tunables": (), "why_not": lambda *_: None})())
+        search(type("Fixed", (RowLocal,), {"tunables": (), "limits": lambda *_: None})())
     with pytest.raises(UnsupportedProblem, match="precision"):
         search(strategy("conv2d", "winograd", "opencl"))
     strided = parse("conv2d", "channels=1,height=9,width=9,maps=1,mask=3x3,stride=2x2")
-    with pytest.raises(UnsupportedProblem, match="slides"):
+    with pytest.raises(UnsupportedProblem, match="stride"):
         search(problem=strided)
 
 

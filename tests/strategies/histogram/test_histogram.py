@@ -31,6 +31,8 @@ PROBLEMS = (
     Histogram(3001, 77, -3.5, 9.0, "float16"),
     Histogram(2003, 33, 0.0, 10.0, "int64", edges=True, edge_dtype="float64"),
 )
+MANY_BINS = Histogram(4001, 4096, -5.0, 5.0, "float32")
+"""More than a block has threads, and no more than every device's shared memory holds."""
 CPU, GPU = ladder("histogram"), ladder("histogram", "opencl")
 
 
@@ -99,7 +101,12 @@ def changed(name, before, after):
     ("problem", "name", "before", "after"),
     [
         # The course's text left bins beyond a block's threads alone.
-        (PROBLEMS[7], "privatised", "bin < bins; bin += BLOCK", "bin < bins; bin += bins"),
+        (
+            Histogram(4001, 4096, -5.0, 5.0, "float32"),
+            "privatised",
+            "bin < bins; bin += BLOCK",
+            "bin < bins; bin += bins",
+        ),
         (PROBLEMS[0], "partial", "if (mine[bin] != 0) GROW", "if (mine[bin] > 1000) GROW"),
         (PROBLEMS[3], "hot", "if (owners[place] >= 0)", "if (owners[place] > 0)"),
         (PROBLEMS[0], "aggregated", "held);\n        // The", "0);\n        // The"),

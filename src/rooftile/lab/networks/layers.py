@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 
 from rooftile.devices import cpu
+from rooftile.errors import InputError
 from rooftile.nn.cpu_plan import CpuPlan
 from rooftile.nn.gpu_plan import GpuPlan
 from rooftile.nn.plan import Plan
@@ -23,7 +24,7 @@ def profile(plan: Plan, images: Float32) -> dict[str, Timing]:
     On the CPU chained layers are taken apart for this, so the sum exceeds the whole plan's time.
     On a GPU the times are those of the device's clock, on data in its memory that may be cached.
     """
-    part = plan.checked(images)[: plan.batch]
+    part = _first_batch(plan, images)
     if isinstance(plan, GpuPlan):
         return _on_gpu(plan, part)
     assert isinstance(plan, CpuPlan)
@@ -42,6 +43,14 @@ def device_time(plan: GpuPlan, images: Float32) -> Timing:
         return in_turns({"": whole.work})[""].warm
 
 
+def _first_batch(plan: Plan, images: Float32) -> Float32:
+    """Raises `InputError` where there are no images, which take no time."""
+    part = plan.checked(images)[: plan.batch]
+    if not len(part):
+        raise InputError("images", "none", "at least one")
+    return part
+
+
 class PlanWork:
     """All layers of a plan on the first batch of some images, for `in_turns` beside others.
 
@@ -50,7 +59,7 @@ class PlanWork:
     """
 
     def __init__(self, plan: GpuPlan, images: Float32, flush: Flush) -> None:
-        part = plan.checked(images)[: plan.batch]
+        part = _first_batch(plan, images)
         self._plan = plan
         self._poison = np.full((len(part), *plan.network.output_shape), np.nan, np.float32)
         with plan.held() as gpu:

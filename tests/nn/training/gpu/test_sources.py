@@ -16,6 +16,9 @@ from rooftile.nn.data import FASHION
 from rooftile.nn.training import TrainingOptions, train
 from rooftile.nn.training.gpu.sources import Streamed, source_of
 
+pytestmark = pytest.mark.filterwarnings("ignore::rooftile.TrainingWarning")
+"""Nothing is to be learnt from random labels, and a training says so."""
+
 IMAGES = np.random.default_rng(1).integers(0, 256, (53, 6, 7), np.uint8)
 LABELS = np.random.default_rng(2).integers(0, 3, 53)
 OPTIONS = TrainingOptions(epochs=2, batch=6, flip=True, optimizer="sgd", seed=5)

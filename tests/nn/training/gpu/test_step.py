@@ -23,6 +23,9 @@ from rooftile.nn.training.optimisers import LOSS_SCALE, optimiser
 from rooftile.nn.training.options import TrainingOptions
 from rooftile.ops import Pool
 
+pytestmark = pytest.mark.filterwarnings("ignore::rooftile.TrainingWarning")
+"""Nothing is to be learnt from random labels, and a training says so."""
+
 NETWORK = Network(
     "small",
     (1, 20, 20),

@@ -57,7 +57,9 @@ def test_an_error_is_copied_and_pickled_whole(error, copied):
     assert (str(made), made.args, vars(made)) == (str(error), error.args, vars(error))
 
 
-@pytest.mark.parametrize("value", [sys, threading.Lock(), lambda x: x], ids=repr)
+@pytest.mark.parametrize(
+    "value", [sys, threading.Lock(), lambda x: x], ids=lambda one: type(one).__name__
+)
 def test_what_cannot_be_pickled_goes_as_its_text(value):
     made = pickle.loads(pickle.dumps(errors.InputError("x", value, "an array")))
     assert (made.value, made.expected) == (repr(value), "an array")

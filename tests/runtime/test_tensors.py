@@ -91,7 +91,9 @@ def test_a_special_tensor_goes_the_long_way(special):
     assert addresses == [None, 4096]
 
 
-@pytest.mark.parametrize("other", [np.zeros(3, np.float32), [1.0], None, object()], ids=repr)
+@pytest.mark.parametrize(
+    "other", [np.zeros(3, np.float32), [1.0], None, object()], ids=lambda one: type(one).__name__
+)
 def test_what_is_no_tensor_is_not_taken_for_one(other):
     """A call with tensors that was made before would write into an array of NumPy."""
     seen = library().seen_by_numpy(other)

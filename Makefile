@@ -4,9 +4,9 @@
 # make test-gpu  those tests alone that want a GPU; they skip with the reason where there is none
 # make honest    a hundred audits and more of honest kernels, none of which may be called a fraud
 # make sanitize  every CUDA kernel once under compute-sanitizer's memcheck and racecheck
-# make bench     set up a third one with the peers; measure against them, write docs/benchmarks.md
+# make bench     set up a third one with the peers; measure against them, write docs/reference/benchmarks.md
 # make bench-gpu the same on an NVIDIA GPU, against PyTorch with cuDNN; DATA=DIR has Fashion-MNIST
-# make bench-calls what a call costs on the CPU, beside PyTorch's; writes docs/calls.md
+# make bench-calls what a call costs on the CPU, beside PyTorch's; writes docs/reference/calls.md
 # make bench-calls-gpu the same on an NVIDIA GPU, in at most four minutes
 # make bench-patterns the dense patterns on the CPU, beside their peers; writes tables into docs/
 # make bench-patterns-gpu the same on an NVIDIA GPU, in at most four minutes

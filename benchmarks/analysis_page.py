@@ -1,4 +1,4 @@
-"""Set predictions beside a GPU's times and counters: measure, or write docs/analysis.md.
+"""Set predictions beside a GPU's times and counters: measure, or write docs/understand/analysis.md.
 
     python benchmarks/analysis_page.py --measure            # on the GPU, best with ncu
     python benchmarks/analysis_page.py                      # the page, from the record
@@ -30,7 +30,7 @@ from rooftile.ops import Problem, named
 from rooftile.strategies import ladder, strategy
 
 RECORD = Path(__file__).parent / "results" / "h200-explain.json"
-PAGE = Path(__file__).parent.parent / "docs" / "analysis.md"
+PAGE = Path(__file__).parent.parent / "docs" / "understand" / "analysis.md"
 PROBLEMS = (("conv2d", "lenet-conv1", 1000), ("linear", "mnist-linear1", 256))
 UNMEASURED = "Not measured yet: the record that these tables are made of does not exist."
 _LIMIT_S = 60.0

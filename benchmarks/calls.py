@@ -4,8 +4,9 @@
     python benchmarks/calls.py --device cuda [--quick] [--only LABEL ...] [--write]
 
 The records are ``benchmarks/results/calls-cpu-<cpu>.json`` and ``calls-<gpu>.json``;
-``docs/calls.md`` is made of those that exist.  On a GPU all rows are measured twice, in at most
-four minutes, with ``--quick`` once, in at most one; each row is printed and written as it comes.
+``docs/reference/calls.md`` is made of those that exist.  On a GPU all rows are measured twice, in
+at most four minutes, with ``--quick`` once, in at most one; each row is printed and written as it
+comes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Write ``docs/calls.md`` from the records of `benchmarks/calls.py`, whichever exist.
+"""Write ``docs/reference/calls.md`` from the records of `benchmarks/calls.py`, whichever exist.
 
 python benchmarks/calls_page.py
 """
@@ -17,7 +17,7 @@ Record = dict[str, Any]
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
-PAGE = ROOT / "docs" / "calls.md"
+PAGE = ROOT / "docs" / "reference" / "calls.md"
 
 CPU = "calls-cpu-"
 """How the names of CPUs' records begin."""

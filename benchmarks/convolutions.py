@@ -2,7 +2,7 @@
 
     python benchmarks/convolutions.py                        # every case, one line each
     python benchmarks/convolutions.py --rungs --only "1x1"   # what other rungs would take
-    python benchmarks/convolutions.py --write                # the record and docs/convolutions.md
+    python benchmarks/convolutions.py --write  # the record and docs/reference/convolutions.md
 
 Everybody is given tensors in both orders of their axes, contiguous and channels_last, of float32 at
 ``ieee`` and ``tf32`` and of the precision's own 16-bit numbers elsewhere, and makes its result

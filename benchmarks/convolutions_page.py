@@ -1,4 +1,4 @@
-"""Write ``docs/convolutions.md`` from a record of `benchmarks/convolutions.py`.
+"""Write ``docs/reference/convolutions.md`` from a record of `benchmarks/convolutions.py`.
 
 python benchmarks/convolutions_page.py [RECORD]
 """
@@ -18,7 +18,7 @@ Record = dict[str, Any]
 
 ROOT = Path(__file__).parent.parent
 RECORD = ROOT / "benchmarks" / "results" / "convolutions-h200.json"
-PAGE = ROOT / "docs" / "convolutions.md"
+PAGE = ROOT / "docs" / "reference" / "convolutions.md"
 LAST = ", channels_last"
 """What follows a contender's name where its tensors have their channels last."""
 PREPARED = ("prepared", f"prepared{LAST}")

@@ -35,7 +35,7 @@ from rooftile.runtime.timing.host import Timing, interleaved
 from rooftile.strategies import strategy
 
 RESULTS = Path(__file__).parent / "results" / "cpu.json"
-PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
+PAGE = Path(__file__).parent.parent / "docs" / "reference" / "benchmarks.md"
 PACKAGES = ("torch", "onnxruntime", "openvino")
 PRECISIONS: tuple[Precision, ...] = ("ieee", "fast")
 

@@ -1,4 +1,4 @@
-"""Write docs/cpu-ladder.md, the walk up the ladder of conv2d on a CPU, from the records.
+"""Write docs/learn/cpu-ladder.md, the walk up the ladder of conv2d on a CPU, from the records.
 
     python benchmarks/cpu_ladder_page.py
 
@@ -22,7 +22,7 @@ from rooftile.ops import named
 from rooftile.strategies import Strategy, ladder
 
 RESULTS = Path(__file__).parent / "results"
-PAGE = Path(__file__).parent.parent / "docs" / "cpu-ladder.md"
+PAGE = Path(__file__).parent.parent / "docs" / "learn" / "cpu-ladder.md"
 PROBLEMS = ("lenet-conv1", "lenet-conv2")
 
 Record = dict[str, Any]

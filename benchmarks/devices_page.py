@@ -1,4 +1,4 @@
-"""Write docs/devices.md, what machines' memories cost by themselves, from what was measured.
+"""Write docs/learn/devices.md, what machines' memories cost by themselves, from what was measured.
 
     rooftile devices --measure --json > devices.json
     python benchmarks/devices_page.py devices.json          # takes it into the records, too
@@ -17,7 +17,7 @@ from typing import Any
 from pages import filled, markdown_table, section
 
 RESULTS = Path(__file__).parent / "results"
-PAGE = Path(__file__).parent.parent / "docs" / "devices.md"
+PAGE = Path(__file__).parent.parent / "docs" / "learn" / "devices.md"
 
 Record = dict[str, Any]
 

@@ -6,7 +6,7 @@
 
 A thin script over `rooftile.lab.climb`, which says how a rung is verified and timed; here rungs
 take configs, too.  Peers are of each precision that has rungs in the call, see
-`rooftile.lab.peers.gpu`.  `benchmarks/ladder_page.py` writes docs/gpu.md from the records.
+`rooftile.lab.peers.gpu`.  `benchmarks/ladder_page.py` writes docs/learn/gpu.md from the records.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     python benchmarks/initialisation.py [--tasks NAME,NAME] [--keep]
 
 Nothing is downloaded.  A task has learnt where the last epoch's loss is at most half of what an
-answer has that ignores the inputs.  ``--keep`` writes the table into docs/training.md.
+answer has that ignores the inputs.  ``--keep`` writes the table into docs/do/training.md.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from rooftile.nn.initialisation import DEFAULT, RULES
 from rooftile.nn.training import Progress, TrainingOptions, train
 from rooftile.nn.training.watch import constant_loss
 
-PAGE = Path(__file__).parents[1] / "docs" / "training.md"
+PAGE = Path(__file__).parents[1] / "docs" / "do" / "training.md"
 _LEARNT = 0.5
 _CHOICES: dict[str, dict[str, Any]] = {
     **{name: {"init": name} for name in RULES},
@@ -201,7 +201,7 @@ def table(tasks: tuple[Task, ...]) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--tasks", metavar="N,N", help="only these, counted from 1")
-    parser.add_argument("--keep", action="store_true", help="write docs/training.md")
+    parser.add_argument("--keep", action="store_true", help="write docs/do/training.md")
     arguments = parser.parse_args()
     wanted = arguments.tasks and {int(word) for word in arguments.tasks.split(",")}
     tasks = tuple(task for k, task in enumerate(TASKS, 1) if not wanted or k in wanted)

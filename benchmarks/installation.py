@@ -1,4 +1,4 @@
-"""What an installation of the core takes on a disk, in README.md and docs/data-and-weights.md.
+"""What an installation of the core takes on a disk, in README.md and docs/do/data-and-weights.md.
 
     python benchmarks/installation.py --measure   # builds a wheel, installs it in a new environment
     python benchmarks/installation.py             # the pages, from the record
@@ -23,7 +23,7 @@ from pages import filled
 
 ROOT = Path(__file__).parent.parent
 RECORD = ROOT / "benchmarks" / "results" / "installation.json"
-README, PAGE = ROOT / "README.md", ROOT / "docs" / "data-and-weights.md"
+README, PAGE = ROOT / "README.md", ROOT / "docs" / "do" / "data-and-weights.md"
 MARK = "installed"
 _TOOLS = ("pip", "setuptools", "pkg_resources", "_distutils_hack", "distutils-precedence.pth")
 """What an environment has before anything is installed."""
@@ -72,12 +72,12 @@ def readme(record: Record) -> list[str]:
     return [
         f"The core takes {_mb(sum(sizes.values()))} on a disk, of which {_mb(sizes['llvmlite'])} "
         f"are LLVM, which compiles the CPU's kernels, and {_mb(sizes['numpy'])} NumPy",
-        "([docs/data-and-weights.md](docs/data-and-weights.md#what-an-installation-takes)).",
+        "([docs/do/data-and-weights.md](docs/do/data-and-weights.md#what-an-installation-takes)).",
     ]
 
 
 def page(record: Record) -> list[str]:
-    """The paragraph of docs/data-and-weights.md."""
+    """The paragraph of docs/do/data-and-weights.md."""
     sizes = record["bytes"]
     return [
         f"On {record['system']}, Python {record['python']}, {record['time'][:10]}, by `python "

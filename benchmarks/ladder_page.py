@@ -1,4 +1,4 @@
-"""Write docs/gpu.md, the walk up the ladder of conv2d on a GPU, from the records.
+"""Write docs/learn/gpu.md, the walk up the ladder of conv2d on a GPU, from the records.
 
     python benchmarks/ladder_page.py
 
@@ -24,7 +24,7 @@ from rooftile.strategies import Strategy, ladder
 from rooftile.strategies.gpu import of_launches
 
 RESULTS = Path(__file__).parent / "results"
-PAGE = Path(__file__).parent.parent / "docs" / "gpu.md"
+PAGE = Path(__file__).parent.parent / "docs" / "learn" / "gpu.md"
 PROBLEMS = {"lenet-conv1": 10000, "lenet-conv2": 10000, "lab-conv5": 1}
 """Named problems with their batch, in the order of the page."""
 PUBLISHED = "opencl.variants"
@@ -106,7 +106,7 @@ def gain(
     own, its time in the run of the table."""
     row = rows_of(record, rung.name)
     if not row and (name, rung.name) in times:
-        return f"{times[name, rung.name]:.4g} ms, in the run of [the table](h200.md)"
+        return f"{times[name, rung.name]:.4g} ms, in the run of [the table](../reference/h200.md)"
     if not row:
         reason = rung.why_not(named("conv2d", name, PROBLEMS[name]))
         return f"not taken: {reason}" if reason else "not in the record"
@@ -131,7 +131,7 @@ def walk(found: dict[str, Record], rungs: tuple[Strategy, ...], times: Times) ->
         lines += [f"### `{rung.name}`", "", summary, ""]
         why = explanation(rung)
         lines += [why, ""] if why and why not in told else []
-        picture = f"pictures/{rung.operation}-{rung.name}.svg"
+        picture = f"../pictures/{rung.operation}-{rung.name}.svg"
         if (PAGE.parent / picture).exists():
             lines += [f"![What its first block works on]({picture})", ""]
         told.add(why)
@@ -186,7 +186,7 @@ def table(name: str, record: Record, times: Times) -> list[str]:
         cells += [published_rate(row["strategy"])] if published else []
         rows.append(cells)
     later = [f"`{rung}`" for at, rung in sorted(times) if at == name and not rows_of(record, rung)]
-    other = f"- Newer, in the run of [the table](h200.md): {', '.join(later)}."
+    other = f"- Newer, in the run of [the table](../reference/h200.md): {', '.join(later)}."
     lines += markdown_table(head, rows)
     return [*lines, "", *remarks(record), *([other] if later else []), ""]
 

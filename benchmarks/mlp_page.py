@@ -1,4 +1,4 @@
-"""Write ``docs/mlp-training.md`` from the record of `benchmarks/mlp_training.py`.
+"""Write ``docs/do/mlp-training.md`` from the record of `benchmarks/mlp_training.py`.
 
 python benchmarks/mlp_page.py
 """
@@ -15,7 +15,7 @@ Record = dict[str, Any]
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "mlp-training-cpu.json"
-PAGE = ROOT / "docs" / "mlp-training.md"
+PAGE = ROOT / "docs" / "do" / "mlp-training.md"
 C_PROGRAM, TORCH = "C program -O3 -march=native", "PyTorch, float32"
 
 _PROBLEM = """\

@@ -18,7 +18,7 @@ from patterns_rows import COPY, OURS, READ, Record, best_peer, median, reached
 from patterns_sparse_page import sections
 
 RESULTS = Path(__file__).parent / "results"
-DOCS = Path(__file__).parent.parent / "docs"
+DOCS = Path(__file__).parent.parent / "docs" / "learn"
 GOALS = {
     "ms": ("at most {:g} ms", "{:.4g} ms"),
     "copy": ("{:.0%} of a copy", "{:.0%}"),

@@ -5,8 +5,8 @@
 writes every experiment that the device runs into ``benchmarks/results/RECORD.json``, or into the
 path where one is given.  Each runs in a process of its own and within its limit, so that one that
 fails takes none of the others with it, and its record is written as soon as it is done; records of
-experiments that are not run again stay.  `benchmarks/reproduced_page.py` makes docs/reproduced.md
-of all records.
+experiments that are not run again stay.  `benchmarks/reproduced_page.py` makes
+docs/understand/reproduced.md of all records.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Write docs/reproduced.md, the published experiments run again, from their records.
+"""Write docs/understand/reproduced.md, the published experiments run again, from their records.
 
     python benchmarks/reproduced_page.py
 
@@ -22,7 +22,7 @@ from rooftile.lab.reproduce.figures import documents, tables
 from rooftile.lab.reproduce.fused_products import LAYERS, OPTIONS
 
 RESULTS = Path(__file__).parent / "results"
-PAGE = Path(__file__).parent.parent / "docs" / "reproduced.md"
+PAGE = Path(__file__).parent.parent / "docs" / "understand" / "reproduced.md"
 Record = dict[str, Any]
 
 HEAD = """# The published experiments, run again

@@ -1,4 +1,4 @@
-"""Write ``docs/roof.md`` from the records of `benchmarks/roof_shares.py`.
+"""Write ``docs/understand/roof.md`` from the records of `benchmarks/roof_shares.py`.
 
 python benchmarks/roof_page.py
 """
@@ -16,7 +16,7 @@ Record = dict[str, Any]
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
-PAGE = ROOT / "docs" / "roof.md"
+PAGE = ROOT / "docs" / "understand" / "roof.md"
 WHO = ("rooftile", "NumPy", "PyTorch")
 
 

@@ -6,7 +6,7 @@ Everybody runs on one thread and is timed by that thread's own clock, which stan
 have the core.  A round times a kernel of nothing but FMAs, then each in turn: what the machine
 gives at that moment, its frequency included, is in both.  ``--write`` keeps the record of this
 processor, also what strategies take where new memory holds subnormal numbers, and writes
-``docs/roof.md``.
+``docs/understand/roof.md``.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
     python benchmarks/table.py --only stream accuracy --data DIR
 
 The record is ``benchmarks/results/<gpu>-table.json``, of which `benchmarks/table_page.py` makes
-``docs/<gpu>.md``; ``make bench-gpu`` does both.  It is written after each row.
+``docs/reference/<gpu>.md``; ``make bench-gpu`` does both.  It is written after each row.
 
 A row is a problem at a precision: ours and the peers of the same precision are verified, then
 timed in turns in this process.  Of a network, ours is the plan; of a convolution, what the
@@ -53,7 +53,7 @@ RESULTS = Path(__file__).parent / "results"
 IMAGE_KEYS = ("stream", "accuracy")
 """These are measured on images instead of random numbers."""
 LOWEST = "im2col_register"
-"""Rungs below are slower by design; docs/gpu.md has them."""
+"""Rungs below are slower by design; docs/learn/gpu.md has them."""
 _PACKAGES = (
     "torch",
     "triton",

@@ -1,4 +1,4 @@
-"""Write the page of the table, ``docs/<gpu>.md``, from the record of `benchmarks/table.py`.
+"""Write ``docs/reference/<gpu>.md``, the page of the table, from a record of `benchmarks/table.py`.
 
     python benchmarks/table_page.py [benchmarks/results/h200-table.json]
 
@@ -23,8 +23,8 @@ _MISSING = "Not measured yet."
 
 
 def path_of(record: Path) -> Path:
-    """The page of a record: ``h200-table.json`` is that of docs/h200.md."""
-    return ROOT / "docs" / f"{record.stem.removesuffix('-table')}.md"
+    """The page of a record: ``h200-table.json`` is that of docs/reference/h200.md."""
+    return ROOT / "docs" / "reference" / f"{record.stem.removesuffix('-table')}.md"
 
 
 def write(record: Path) -> None:
@@ -53,8 +53,8 @@ def readme(path: Path) -> list[str]:
         f"{ms(half)} ms at `fp16` and {ms(whole)} ms at `ieee`,",
         f"{half_ratio:.0f} and {whole_ratio:.0f} times as fast as the fastest of eager and "
         "compiled PyTorch with cuDNN at the same precision:",
-        f"[docs/{path_of(path).name}](docs/{path_of(path).name}) has the table, what limits each "
-        "row, and how to measure it again.",
+        f"[the table](docs/reference/{path_of(path).name}) says what limits each row, and how to "
+        "measure it again.",
     ]
 
 
@@ -132,7 +132,7 @@ def _contestants(rows: list[Record]) -> list[str]:
         everybody = timed(row, "strategy") + timed(row, "peer")
         everybody.sort(key=lambda one: one["time_ms"]["median"])
         cells += [[f"`{row['key']}`", *_contestant(one)] for one in everybody]
-        # Rungs that are slow by nature are skipped: docs/gpu.md has them.
+        # Rungs that are slow by nature are skipped: docs/learn/gpu.md has them.
         notes += [
             f"- `{row['key']}`, {one['strategy']}: {one['status']}, {one['reason']}"
             for one in row["rows"]

@@ -10,8 +10,8 @@ METHOD = """\
 - **Verified first**: results in memory poisoned beforehand, held against a float64
   reference, on images that nobody knew before too; what the timed graph itself has
   computed is judged once more, the whole batch. A convolution's budget is that of
-  [architecture.md](architecture.md); a network's is a few roundings of its precision in
-  the norm of each image's scores.
+  [architecture.md](../understand/architecture.md); a network's is a few roundings of its precision
+  in the norm of each image's scores.
 - **Timed**: medians by the GPU's clock, replays of captured graphs on everybody's side,
   ours and the peers in turns in one process, on data that may lie in the cache. The
   host's clock must agree, and the measured ceilings must allow it.
@@ -56,8 +56,9 @@ LIMITS = {
     ("lenet-conv1", "fp16"): "Reading the images and writing the results; conversion, product and "
     "stores hide behind that only in part.",
     ("lenet-conv2", "ieee"): "Three products of float16 for each multiply-add, and the zeros "
-    "that folding the pool puts around each mask ([pool-folding.md](pool-folding.md)); splitting "
-    "what they multiply hides behind them only in part.",
+    "that folding the pool puts around each mask "
+    "([pool-folding.md](../understand/pool-folding.md)); splitting what they multiply hides behind "
+    "them only in part.",
     ("lenet-conv2", "tf32"): "Matrix instructions, on the same zeros.",
     ("lenet-conv2", "fp16"): "As at `tf32`, at twice the rate: fetching patches from shared "
     "memory no longer hides behind the products.",

@@ -1,4 +1,4 @@
-"""Write the tables of docs/training.md from their records.
+"""Write the tables of docs/do/training.md from their records.
 
     python benchmarks/training_page.py
 
@@ -24,7 +24,7 @@ BEFORE = RESULTS / "training-h200.json"
 CPU = "training-cpu"
 """How the names of the records of CPUs begin, of which each has one."""
 TRAINED = {kind: RESULTS / f"whole-training-{kind}.json" for kind in ("cpu", "cuda")}
-PAGE = ROOT / "docs" / "training.md"
+PAGE = ROOT / "docs" / "do" / "training.md"
 PRECISIONS = ("ieee", "tf32", "bf16")
 GOALS = {
     ("lenet5", 64): (0.06, 0.05, 0.04),

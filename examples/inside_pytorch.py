@@ -1,6 +1,6 @@
 """A call inside PyTorch: tensors go in where they lie, and tensors come out.
 
-On a GPU the same call runs on PyTorch's current stream, without a copy (docs/arrays.md).
+On a GPU the same call runs on PyTorch's current stream, without a copy (docs/do/arrays.md).
 """
 
 import torch

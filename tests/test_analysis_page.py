@@ -1,4 +1,4 @@
-"""docs/analysis.md: in step with its record, and what it makes of one; its examples run."""
+"""docs/understand/analysis.md: in step with its record, what it makes of one, its examples."""
 
 from __future__ import annotations
 

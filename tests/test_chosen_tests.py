@@ -20,7 +20,7 @@ ROOT = Path(__file__).parent
         ("tests/devices/test_select.py", "devices/test_select.py"),
         ("tests/strategies/strategy_cases.py", "strategies"),
         ("tests/emulation/shim.h", "emulation"),
-        ("docs/kernels.md", "."),
+        ("docs/understand/kernels.md", "."),
         ("README.md", "."),
     ],
 )

@@ -1,4 +1,4 @@
-"""docs/devices.md: in step with the records, and what it makes of what a command printed."""
+"""docs/learn/devices.md: in step with the records, and what it makes of what a command printed."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from rooftile.ops.transpose import Transpose
 from rooftile.ops.unique import Unique
 from rooftile.strategies import ladder
 
-PAGE = Path(__file__).parent.parent / "docs" / "dtypes.md"
+PAGE = Path(__file__).parent.parent / "docs" / "reference" / "dtypes.md"
 BEGIN, END = "<!-- table: begin -->\n", "<!-- table: end -->\n"
 FUNCTIONS = {
     "`add`": lambda d: Elementwise("add", (9,), d),

@@ -9,7 +9,7 @@ import pytest
 from rooftile.nn.initialisation import DEFAULT, RULES
 
 ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / "docs" / "training.md").read_text("utf-8")
+PAGE = (ROOT / "docs" / "do" / "training.md").read_text("utf-8")
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""docs/gpu.md: in step with the records, and what it makes of a record."""
+"""docs/learn/gpu.md: in step with the records, and what it makes of a record."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_gains_are_over_the_last_rung_that_has_a_time(script, record):
 
 def test_what_the_record_lacks_is_taken_from_the_table(script, record):
     page = script.page({"lab-conv5": record}, {("lab-conv5", "winograd"): 1.5})
-    assert page.count("- `lab-conv5`: 1.5 ms, in the run of [the table](h200.md)") == 1
+    assert page.count("- `lab-conv5`: 1.5 ms, in the run of [the table](../reference/h200.md)") == 1
     assert script.table_times()["lenet-conv1", "direct_bulk"] > 0
 
 
@@ -95,7 +95,7 @@ def test_a_table_has_every_row_with_its_resources_and_remarks(script, record):
 def test_a_record_names_the_rungs_that_only_the_table_has(script, record):
     times = {("lab-conv5", "naive"): 1.0, ("lab-conv5", "fft"): 2.0, ("lenet-conv1", "im2col"): 3.0}
     page = script.page({"lab-conv5": record}, times)
-    assert "- Newer, in the run of [the table](h200.md): `fft`.\n" in page
+    assert "- Newer, in the run of [the table](../reference/h200.md): `fft`.\n" in page
 
 
 def test_published_figures_stand_beside_the_rungs_of_their_variants(script, record):

@@ -1,4 +1,4 @@
-"""docs/mlp-training.md: in step with its record; the C program computes what the operation does."""
+"""docs/do/mlp-training.md: in step with its record; the C program computes what we do."""
 
 from __future__ import annotations
 

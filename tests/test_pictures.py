@@ -32,8 +32,8 @@ def test_the_pictures_are_those_of_the_rungs(script):
 def test_each_is_on_its_page(script):
     assert len({one.name for one in script.PICTURES}) == len(script.PICTURES)
     for one in script.PICTURES:
-        text = (script.DOCS / f"{one.page}.md").read_text(encoding="utf-8")
-        assert f"(pictures/{one.name})" in text
+        text = (script.DOCS / "learn" / f"{one.page}.md").read_text(encoding="utf-8")
+        assert f"(../pictures/{one.name})" in text
 
 
 # A block makes all results, so that what it loads is what the model counts.

@@ -23,7 +23,7 @@ def test_the_citation_has_the_packages_version_and_licence():
 
 
 def test_links_between_pages_lead_somewhere():
-    for page in (ROOT / "CONTRIBUTING.md", ROOT / "README.md", *ROOT.glob("docs/*.md")):
+    for page in (ROOT / "CONTRIBUTING.md", ROOT / "README.md", *ROOT.glob("docs/**/*.md")):
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
@@ -35,7 +35,7 @@ def test_every_page_is_in_the_sites_menu():
 
 
 def test_the_reference_is_of_what_there_is():
-    for page in ROOT.glob("docs/api/*.md"):
+    for page in ROOT.glob("docs/reference/api/*.md"):
         for name in re.findall(r"^::: (\S+)$", page.read_text(encoding="utf-8"), re.M):
             assert pkgutil.resolve_name(name), name
 

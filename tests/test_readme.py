@@ -12,7 +12,7 @@ from rooftile.cli import main
 from rooftile.cli._help import COMMANDS
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("**/*.md")])
 PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
@@ -76,7 +76,7 @@ def test_every_option_of_a_command_is_documented(command, capsys):
     assert ended.value.code == 0
     options = set(re.findall(r"^ +(--[a-z-]+)", capsys.readouterr().out, re.MULTILINE))
     assert {"--json", "--debug"} < options
-    text = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "reference" / "command-line.md").read_text(encoding="utf-8")
     common, *sections = re.split(r"^## ", text, flags=re.MULTILINE)
     own = next(section for section in sections if section.startswith(f"`{command}"))
     documented = set(re.findall(r"`(--[a-z-]+)", common + own))

@@ -1,4 +1,4 @@
-"""docs/reproduced.md: in step with the records, and what it makes of one."""
+"""docs/understand/reproduced.md: in step with the records, and what it makes of one."""
 
 from __future__ import annotations
 

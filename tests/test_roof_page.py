@@ -1,4 +1,4 @@
-"""docs/roof.md: in step with its record, and what it makes of one."""
+"""docs/understand/roof.md: in step with its record, and what it makes of one."""
 
 from __future__ import annotations
 

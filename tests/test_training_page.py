@@ -1,4 +1,4 @@
-"""The table of training steps in docs/training.md, and the record that it is made of."""
+"""The table of training steps in docs/do/training.md, and the record that it is made of."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def test_a_scan_reads_what_its_threads_read(n, algorithm):
 
 
 def test_runs_cost_less_than_passes_over_all_elements():
-    """docs/scan.md: 5625 operations by 256 threads over 2048 elements, in 23 steps."""
+    """docs/learn/scan.md: 5625 operations by 256 threads over 2048 elements, in 23 steps."""
     found = run_scan(256, 8, 1)
     assert (found.operations, found.steps) == (5625, 23)
     assert found.operations < block_scan("kogge_stone", 2048, 1).operations / 3

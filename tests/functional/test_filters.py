@@ -117,7 +117,7 @@ def test_bad_input_names_the_argument(argument, call):
 
 
 def test_the_pages_example_runs():
-    page = (Path(__file__).parents[2] / "docs" / "conv1d.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "learn" / "conv1d.md").read_text(encoding="utf-8")
     names = {}
     exec(page.split("```python\n")[1].split("```")[0], names)
     assert names["z"].shape == (16, 8, 47_986)

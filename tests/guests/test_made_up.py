@@ -1,4 +1,4 @@
-"""An operation outside the package is a guest like any: `docs/operations.md` shows these files."""
+"""An operation outside the package, whose files `docs/do/operations.md` shows, is a guest."""
 
 from __future__ import annotations
 
@@ -299,7 +299,7 @@ def test_the_environment_makes_it_known_to_other_processes(opencl_device):
 
 
 def test_the_page_shows_these_very_files():
-    page = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "do" / "operations.md").read_text(encoding="utf-8")
     shown = dict(re.findall(r"^`(made_up/\S+)`:\n\n```\w+\n(.*?)^```$", page, re.M | re.S))
     files = {
         str(path.relative_to(HERE)): path.read_text(encoding="utf-8")

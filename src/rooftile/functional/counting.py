@@ -38,15 +38,15 @@ def histogram(
 
     x has any shape and any dtype, and weights the same shape, float32 or float64 (a GPU adds
     float32 alone); sums have their dtype.  ``bins`` is their number, 1 to 2^22, or the edges: an
-    array of x's library, which rises, of [bins + 1] elements of a dtype that docs/dtypes.md names,
-    and for an x of NumPy any dtype that one of these holds, or a list.  Bins of one width share out
-    ``range``, two numbers, which are rounded to x's dtype where that is one of floating point.
-    Without it they share out 0 to 256 for uint8, else x's least to largest number, which are looked
-    for first and waited for; where both are one number, 0.5 below it to 0.5 above it.  Bin i holds
-    edge i <= x < edge i + 1, and the last one its upper edge too; what lies in none, NaN included,
-    is left out.  Counts are NumPy's, but that edges are compared exactly, and that NumPy computes
-    edges of a range that it looks for in float32 for float32.  Counts are the same in every run;
-    sums of weights may differ by their order on a GPU.
+    array of x's library, which rises, of [bins + 1] elements of a dtype that
+    docs/reference/dtypes.md names, and for an x of NumPy any dtype that one of these holds, or a
+    list.  Bins of one width share out ``range``, two numbers, which are rounded to x's dtype where
+    that is one of floating point.  Without it they share out 0 to 256 for uint8, else x's least to
+    largest number, which are looked for first and waited for; where both are one number, 0.5 below
+    it to 0.5 above it.  Bin i holds edge i <= x < edge i + 1, and the last one its upper edge too;
+    what lies in none, NaN included, is left out.  Counts are NumPy's, but that edges are compared
+    exactly, and that NumPy computes edges of a range that it looks for in float32 for float32.
+    Counts are the same in every run; sums of weights may differ by their order on a GPU.
 
     Raises `InputError` for edges that do not rise where they lie in the CPU's memory; elsewhere
     they are not looked at.

@@ -37,9 +37,9 @@ def reduce(
     """x combined over all of it (``axis`` None), along one axis or along several.
 
     ``operator`` is ``"sum"``, ``"product"``, ``"min"``, ``"max"`` or an `Operator`.  x has any
-    shape and any dtype (docs/dtypes.md).  Numbers of 16 bits are combined in float32 and rounded
-    once; sums and products of integers and bool are int64, of uint64 uint64, and wrap around; what
-    is selected keeps its dtype.  NaN and infinities propagate.  The result has x's
+    shape and any dtype (docs/reference/dtypes.md).  Numbers of 16 bits are combined in float32 and
+    rounded once; sums and products of integers and bool are int64, of uint64 uint64, and wrap
+    around; what is selected keeps its dtype.  NaN and infinities propagate.  The result has x's
     shape without the axes.  Of an empty array a sum is 0, a product 1, and another operator
     gives its identity; the least and the greatest of nothing are errors.  Axes with others between
     them cost a transposition.  Every run gives the same bits, but for the strategy ``atomic``.

@@ -37,9 +37,9 @@ def scan(
     leaves x[i] itself out, so that the first result is the operator's identity; ``reverse`` begins
     at the last element.
 
-    x has any dtype (docs/dtypes.md).  The result has x's dtype, but integers and bool are combined
-    in int64, uint64 in uint64, unless one of two is selected (``min``, ``max``), and wrap around
-    there.  Numbers of 16 bits are combined in float32.  Sums of numbers carry along what
+    x has any dtype (docs/reference/dtypes.md).  The result has x's dtype, but integers and bool are
+    combined in int64, uint64 in uint64, unless one of two is selected (``min``, ``max``), and wrap
+    around there.  Numbers of 16 bits are combined in float32.  Sums of numbers carry along what
     their roundings lose: they do not stop growing, however many there are.  NaN and infinities
     propagate.  An empty array gives an empty one.  Every run gives the same bits.
 

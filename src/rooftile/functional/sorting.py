@@ -31,9 +31,10 @@ def sort(
 ) -> Array:
     """The elements of each line of x along an axis, from the least to the greatest.
 
-    x has any shape and any dtype (docs/dtypes.md); the result has its shape and dtype.  -0.0 comes
-    before +0.0, and NaN last; which NaN, is not said.  ``descending`` turns this order round: the
-    greatest comes first, and NaN before it, as in PyTorch.  An empty array gives an empty one.
+    x has any shape and any dtype (docs/reference/dtypes.md); the result has its shape and dtype.
+    -0.0 comes before +0.0, and NaN last; which NaN, is not said.  ``descending`` turns this order
+    round: the greatest comes first, and NaN before it, as in PyTorch.  An empty array gives an
+    empty one.
 
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 13.
     """

@@ -120,7 +120,7 @@ class Plan(ABC):
         Arrays of NumPy, PyTorch or JAX in the CPU's memory, on whichever device the plan is; the
         scores are there when the call returns.  A plan on a CUDA GPU also takes arrays that lie
         there, of PyTorch, CuPy, JAX or with ``__cuda_array_interface__``, and reads them as they
-        lie on the caller's stream (docs/arrays.md).  ``out`` takes the scores where it is given.
+        lie on the caller's stream (docs/do/arrays.md).  ``out`` takes the scores where it is given.
 
         Raises `InputError` for another dtype, shape or place, `OutOfMemory`, and
         `UnsupportedProblem` for a call that a graph cannot capture.

@@ -12,7 +12,7 @@ An operation of another package is a package of its own::
 
 It is made known by `register`, by the environment's ``ROOFTILE_OPERATIONS`` (packages, separated
 by commas), which child processes inherit, or by an entry point of the group
-``rooftile.operations``.  ``docs/operations.md`` shows one from start to end.
+``rooftile.operations``.  ``docs/do/operations.md`` shows one from start to end.
 """
 
 from __future__ import annotations

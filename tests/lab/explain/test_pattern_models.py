@@ -95,7 +95,7 @@ def test_contention_falls_up_the_ladder_of_histograms():
 
 
 def test_bytes_of_scans_are_those_of_the_page():
-    """docs/scan.md: 16 bytes an element where sections are written twice, 12, and 8."""
+    """docs/learn/scan.md: 16 bytes an element where sections are written twice, 12, and 8."""
     problem = named("scan", "sum-2^28")
     for name, bytes_ in (("hierarchical", 16), ("sums_first", 12), ("look_back", 8)):
         made = counted("scan", name, problem).values()

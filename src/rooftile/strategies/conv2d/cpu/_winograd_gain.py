@@ -1,8 +1,8 @@
 """How many times as fast `winograd` is estimated to be as the best rung at `ieee`.
 
 All costs are in fused multiply-adds of vectors, as those of `register_tile` and `map_vectors` are,
-and were fitted to 190 shapes of one image on one core of a Zen 3 (docs/cpu.md): 3x3, 5x5 and 7x7
-masks, 1 to 512 channels and maps, images of 4x4 to 56x56.
+and were fitted to 190 shapes of one image on one core of a Zen 3 (docs/learn/cpu.md): 3x3, 5x5 and
+7x7 masks, 1 to 512 channels and maps, images of 4x4 to 56x56.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """How images, weights and tasks of the folded pool are laid out.
 
 Four neighbouring results of a map, a fold's window, are four columns of a matrix product over the
-patch of inputs that they read.  `docs/kernels.md` explains slab, band, strip and segment.
+patch of inputs that they read.  `docs/understand/kernels.md` explains slab, band, strip and
+segment.
 """
 
 from __future__ import annotations

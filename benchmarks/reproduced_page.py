@@ -1,9 +1,11 @@
-"""Write docs/understand/reproduced.md, the published experiments run again, from their records.
+"""Write what came of the published experiments that were run again, from their records.
 
     python benchmarks/reproduced_page.py
 
-Every number is from ``benchmarks/results/reproduced-*.json``, which `benchmarks/reproduced.py`
-writes, or published, with its document and place.
+docs/understand/reproduced.md has a summary of each experiment; benchmarks/results/reproduced.md has
+every published number and every measurement.  Each number is from
+``benchmarks/results/reproduced-*.json``, which `benchmarks/reproduced.py` writes, or published,
+with its document and place.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from rooftile.lab.reproduce.fused_products import LAYERS, OPTIONS
 
 RESULTS = Path(__file__).parent / "results"
 PAGE = Path(__file__).parent.parent / "docs" / "understand" / "reproduced.md"
+WHOLE = RESULTS / "reproduced.md"
 Record = dict[str, Any]
 
 HEAD = """# The published experiments, run again
@@ -45,6 +48,12 @@ published number has a verdict that follows from the record beside it, or from a
 | not measured | this run has nothing to say: the reason is in the notes |
 """
 
+_NO_RECORD = "It has no record yet."
+VERDICTS = ("holds", "holds in ratio", "differs here", "cannot be", "measured something else")
+"""The columns of a summary; what was not measured has none."""
+MOST = 8
+"""Of how many tables a summary names a wrong number."""
+
 
 def records() -> list[Record]:
     """All records, by file."""
@@ -54,16 +63,64 @@ def records() -> list[Record]:
     return found
 
 
-def page(found: list[Record]) -> str:
-    """The whole page."""
-    lines = [HEAD]
+def summary(found: list[Record]) -> str:
+    """The page of the manual: what each experiment claimed, what holds, and why the rest does not.
+
+    Every published number by itself stands in `whole`.
+    """
+    lines = [HEAD, f"Every number and every measurement: `benchmarks/results/{WHOLE.name}`.", ""]
     lines += [f"- {name}: {about}." for name, about in sorted(documents().items())]
     lines += [""]
     for one in EXPERIMENTS.values():
         of_it = [record for record in found if record["experiment"] == one.name]
         lines += [f"## {one.title}", "", f"`rooftile reproduce {one.name}`. {one.what}", ""]
+        lines += [*counts(of_it), *claims(of_it), *failures(of_it)] if of_it else [_NO_RECORD, ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def counts(of_it: list[Record]) -> list[str]:
+    """How many published numbers have which verdict, a row for each device."""
+    cells = []
+    for record in of_it:
+        words = Counter(verdict["verdict"] for verdict in record["verdicts"])
+        where = f"{record['hardware']} ({record['device']})"
+        cells.append((where, *(str(words[word] or "") for word in VERDICTS)))
+    return [*markdown_table(("published numbers", *VERDICTS), cells), ""]
+
+
+def claims(of_it: list[Record]) -> list[str]:
+    """What the document says in words, once, as the last device bears it out."""
+    found = {claim["words"]: claim for record in of_it for claim in record["claims"]}
+    lines = [
+        f"- “{claim['words']}”: {'true' if claim['true'] else 'not true'}; {claim['because']}"
+        for claim in found.values()
+    ]
+    return [*lines, ""] if lines else []
+
+
+def failures(of_it: list[Record]) -> list[str]:
+    """Why numbers cannot be, or are not of what they should be: of each table the first reason."""
+    wrong: dict[str, list[str]] = {}
+    for verdict in of_it[-1]["verdicts"]:
+        if verdict["verdict"] in ("cannot be", "measured something else"):
+            said = f"{verdict['key']}: {verdict['verdict']}, {verdict['reason']}"
+            wrong.setdefault(verdict["table"], []).append(said)
+    lines = []
+    for name, said in list(wrong.items())[:MOST]:
+        more = f" (and {len(said) - 1} more)" if len(said) > 1 else ""
+        lines.append(f"- {tables()[name].place}, {said[0]}{more}")
+    lines += [f"- and {len(wrong) - MOST} more tables"] if len(wrong) > MOST else []
+    return ["Numbers that are wrong in the document:", "", *lines, ""] if lines else []
+
+
+def whole(found: list[Record]) -> str:
+    """Every table of every experiment, which stands beside the records."""
+    lines = [HEAD]
+    for one in EXPERIMENTS.values():
+        of_it = [record for record in found if record["experiment"] == one.name]
+        lines += [f"## {one.title}", "", f"`rooftile reproduce {one.name}`. {one.what}", ""]
         if not of_it:
-            lines += ["It has no record yet.", ""]
+            lines += [_NO_RECORD, ""]
         shown: set[str] = set()
         for record in of_it:
             lines += section(one, record, shown)
@@ -187,4 +244,5 @@ def number(value: float | None) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(records()), encoding="utf-8")
+    PAGE.write_text(summary(records()), encoding="utf-8")
+    WHOLE.write_text(whole(records()), encoding="utf-8")

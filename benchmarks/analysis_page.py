@@ -14,6 +14,7 @@ import argparse
 import dataclasses
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from rooftile.strategies import ladder, strategy
 
 RECORD = Path(__file__).parent / "results" / "h200-explain.json"
 PAGE = Path(__file__).parent.parent / "docs" / "understand" / "analysis.md"
+WHOLE = RECORD.with_suffix(".md")
 PROBLEMS = (("conv2d", "lenet-conv1", 1000), ("linear", "mnist-linear1", 256))
 UNMEASURED = "Not measured yet: the record that these tables are made of does not exist."
 _LIMIT_S = 60.0
@@ -122,6 +124,38 @@ def read() -> Record | None:
     return json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else None
 
 
+def short(record: Record | None) -> list[str]:
+    """A problem's bounds and times, how many predictions are close, and why others are not."""
+    if record is None:
+        return [UNMEASURED]
+    device, time = record["environment"]["device"], record["environment"]["time"]
+    operation, shape, batch = PROBLEMS[0]
+    runs = [run for run in record["runs"] if run["shape"] == shape]
+    head, rows = _times_of(runs)
+    kept = (0, 1, 2, 3, 5)
+    compared = [row for run in record["runs"] for row in run["compared"]]
+    counted = [row for row in compared if row["off"] is not None]
+    close = sum(abs(row["off"]) <= CLOSE for row in counted)
+    reasons = dict.fromkeys(f"- {row['what']}: {row['why']}" for row in compared if row["why"])
+    return [
+        f"`{operation}`, `{shape}`, {batch:,} inputs on an {device['name']}, {time[:10]}:",
+        "",
+        *markdown_table([head[n] for n in kept], [[row[n] for n in kept] for row in rows]),
+        "",
+        f"{close} of {len(counted)} predictions are within {100 * CLOSE:.0f} % of what Nsight "
+        f"Compute counts; all of them: `benchmarks/results/{WHOLE.name}`. The others, and the "
+        "assumption that fails:",
+        "",
+        *reasons,
+    ]
+
+
+def whole(record: Record | None) -> str:
+    """The file beside the record: every rung of every problem, with its counters."""
+    head = ["# What was predicted, and what was counted", ""]
+    return "\n".join([*head, *lines(record)]).rstrip() + "\n"
+
+
 def lines(record: Record | None) -> list[str]:
     """The tables of each problem, and why predictions are off."""
     if record is None:
@@ -142,6 +176,11 @@ def lines(record: Record | None) -> list[str]:
 
 
 def _times(runs: list[Record]) -> list[str]:
+    return markdown_table(*_times_of(runs))
+
+
+def _times_of(runs: list[Record]) -> tuple[Sequence[str], list[tuple[str, ...]]]:
+    """The head and the rows of a table of times."""
     head = (
         "rung",
         "bound, ms",
@@ -168,7 +207,7 @@ def _times(runs: list[Record]) -> list[str]:
                 _percent(held["driver"]),
             )
         )
-    return markdown_table(head, rows)
+    return head, rows
 
 
 def _comparisons(runs: list[Record]) -> list[str]:
@@ -203,7 +242,7 @@ def _percent(share: float | None) -> str:
 
 def page(text: str, record: Record | None) -> str:
     """The page with what it has from the record made anew."""
-    return filled(text, [*lines(record), ""], "counted")
+    return filled(text, [*short(record), ""], "counted")
 
 
 def main() -> None:
@@ -215,6 +254,7 @@ def main() -> None:
     if arguments.measure:
         measure(arguments.only)
     PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), read()), encoding="utf-8")
+    WHOLE.write_text(whole(read()), encoding="utf-8")
 
 
 if __name__ == "__main__":

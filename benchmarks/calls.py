@@ -3,10 +3,9 @@
     python benchmarks/calls.py [--only LABEL ... | --first] [--write]
     python benchmarks/calls.py --device cuda [--quick] [--only LABEL ...] [--write]
 
-The records are ``benchmarks/results/calls-cpu-<cpu>.json`` and ``calls-<gpu>.json``;
-``docs/reference/calls.md`` is made of those that exist.  On a GPU all rows are measured twice, in
-at most four minutes, with ``--quick`` once, in at most one; each row is printed and written as it
-comes.
+The records are ``benchmarks/results/calls-cpu-<cpu>.json`` and ``calls-<gpu>.json``, of which
+`benchmarks/calls_page.py` makes the pages.  On a GPU all rows are measured twice, in at most four
+minutes, with ``--quick`` once, in at most one; each row is printed and written as it comes.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ def main() -> None:
         else:
             results = calls_cpu.run(options.only, options.write)
         if not options.write:
-            print(calls_page.page({calls_cpu.RESULTS.name: results}))
+            print(calls_page.whole({calls_cpu.RESULTS.name: results}))
     else:
         import calls_gpu
 

@@ -2,8 +2,9 @@
 
 python benchmarks/patterns_page.py
 
-Each page of `patterns_cases.PAGES` has a part between two marks, which is made anew: of each record
-what calls take beside peers and goals, and each ladder with what was predicted of its rungs.
+Each page of `patterns_calls.PAGES` has a part between two marks, which is made anew: what calls
+take on a GPU and on a CPU beside the best peer, and the GPU's first ladder of each operation.
+Every record, goal, ladder and prediction stands in ``benchmarks/results/patterns-<page>.md``.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from pathlib import Path
 from pages import filled, markdown_table
 from patterns_calls import PAGES
 from patterns_rows import COPY, OURS, READ, Record, best_peer, median, reached
-from patterns_sparse_page import sections
+from patterns_sparse_page import sections, told
 
 RESULTS = Path(__file__).parent / "results"
 DOCS = Path(__file__).parent.parent / "docs" / "learn"
@@ -35,6 +36,10 @@ _WORDS = (
     "first. The floor is what FLOPs and compulsory bytes take at the measured ceilings; a copy "
     "moves as many bytes."
 )
+_ELSEWHERE = (
+    "Every problem, peer, goal and ladder, with what was predicted of each rung: "
+    "`benchmarks/results/{}`."
+)
 _READ_WORDS = " A read brings as many bytes and stores none."
 
 
@@ -45,17 +50,90 @@ def write() -> None:
         path = DOCS / f"{name}.md"
         text = path.read_text(encoding="utf-8")
         path.write_text(page(text, name, found), encoding="utf-8")
+        whole_path(name).write_text(whole(name, found), encoding="utf-8")
+
+
+def whole_path(name: str) -> Path:
+    """The file beside the records with all that they say of a page's operations."""
+    return RESULTS / f"patterns-{name}.md"
 
 
 def records() -> list[Record]:
     """The GPUs' records, then the CPU's."""
-    paths = sorted(RESULTS.glob("patterns-*.json"), key=lambda path: "cpu" in path.stem)
+    paths = sorted(
+        RESULTS.glob("patterns-*.json"), key=lambda path: ("cpu" in path.stem, path.stem)
+    )
     return [json.loads(path.read_text(encoding="utf-8")) for path in paths]
 
 
 def page(text: str, name: str, found: Sequence[Record]) -> str:
     """A page with the part between its marks made anew."""
-    return filled(text, (line for record in found for line in of_record(record, name)))
+    shown = _shown(name, found)
+    lines = [line for record in shown for line in short(record, name)]
+    if shown:
+        lines += [f"{_WORDS} {_ELSEWHERE.format(whole_path(name).name)}", ""]
+    return filled(text, lines)
+
+
+def _shown(name: str, found: Sequence[Record]) -> list[Record]:
+    """The record of a GPU and the one of a CPU that have most problems of a page's operations."""
+
+    def problems(record: Record) -> int:
+        return sum(PAGES.get(row["operation"]) == name for row in record["rows"])
+
+    kinds = [
+        [record for record in found if bool(record["environment"].get("device")) == gpu]
+        for gpu in (True, False)
+    ]
+    best = [max(kind, key=problems) for kind in kinds if kind]
+    return [record for record in best if problems(record)]
+
+
+def short(record: Record, name: str) -> list[str]:
+    """What a reader of the page needs of a record: calls, and each operation's first ladder."""
+    rows = [row for row in record["rows"] if PAGES.get(row["operation"]) == name]
+    where = record["environment"]
+    device = where.get("device", {})
+    days = sorted(row["measured"]["time"][:10] for row in rows)
+    lines = [f"### {device.get('name') or where['cpu']}, {days[-1]}", "", *_short_calls(rows), ""]
+    firsts: dict[str, Record] = {}
+    for row in rows:
+        if row["ladder"] and device:
+            firsts.setdefault(row["operation"], row)
+    for row in firsts.values():
+        cells = [_times(row, one)[:4] for one in row["entries"] if _is_rung(one)]
+        head = ("rung", "ms", "of the floor", "GB/s")
+        lines += [f"The ladder on `{row['key']}`:", "", *markdown_table(head, cells), ""]
+    return [*lines, *told(record)] if name == "sparse" else lines
+
+
+def _is_rung(one: Record) -> bool:
+    return one["kind"] == "strategy" and one["name"] != OURS and bool(one["time_ms"])
+
+
+def _short_calls(rows: list[Record]) -> list[str]:
+    cells = []
+    for row in rows:
+        ours, peer = median(row, OURS), best_peer(row)
+        other = float(peer["time_ms"]["median"]) if peer else None
+        floor = f"{row['floor_ms'] / ours:.0%}" if ours and row["floor_ms"] else "-"
+        times = f"{other / ours:.2f} x {peer['name']}" if other and ours and peer else "-"
+        dtype = f" {row['dtype']}" if row["dtype"] != "float32" else ""
+        cells.append([f"`{row['key']}`{dtype}", f"`{row['picked']}`", _ms(ours), floor, times])
+    return markdown_table(("problem", "picked", "ms", "of the floor", "times as fast as"), cells)
+
+
+def whole(name: str, found: Sequence[Record]) -> str:
+    """All that the records say of a page's operations."""
+    head = [
+        f"# Measured: {name}",
+        "",
+        "Generated by `python benchmarks/patterns_page.py` from `patterns-*.json`. "
+        f"docs/learn/{name}.md says what the operations and their rungs do.",
+        "",
+    ]
+    parts = (line for record in found for line in of_record(record, name))
+    return "\n".join([*head, *parts]).rstrip() + "\n"
 
 
 def of_record(record: Record, name: str) -> list[str]:

@@ -30,6 +30,11 @@ def sections(record: Record) -> list[str]:
     return [*lines, *(line for name, part in parts for line in part(record.get(name) or []))]
 
 
+def told(record: Record) -> list[str]:
+    """What a record says of the chooser in words."""
+    return [_chooser(record)[2], ""] if record.get("chooser") else []
+
+
 def _machine(record: Record) -> Machine:
     """By whose rates formats are chosen there."""
     return H200 if record["environment"].get("device") else PROCESSOR

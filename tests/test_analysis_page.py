@@ -15,6 +15,7 @@ def script(benchmark_script):
 def test_the_page_is_in_step_with_its_record(script):
     text = script.PAGE.read_text(encoding="utf-8")
     assert script.page(text, script.read()) == text
+    assert script.WHOLE.read_text(encoding="utf-8") == script.whole(script.read())
 
 
 def test_a_record_becomes_a_table_with_its_reasons(script):
@@ -45,6 +46,9 @@ def test_a_record_becomes_a_table_with_its_reasons(script):
     assert made.startswith("before\n")
     assert made.endswith("\nafter")
     assert "former words" not in made
+    assert "| `naive` | 0.5 | arithmetic | 2 | 25 % |" in made
+    assert "1 of 2 predictions are within" in made
+    assert "- loads, L1: kept in registers\n" in made
 
 
 def test_the_examples_run(script):

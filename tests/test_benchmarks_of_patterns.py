@@ -149,7 +149,7 @@ def test_a_row_takes_the_place_of_the_former_one(scripts, row):
     assert scripts.rows.median(merged[2], "rooftile") == 5.0
 
 
-def test_a_page_has_calls_goals_ladders_and_predictions(scripts, row):
+def test_pages_have_calls_and_ladders_and_files_beside_records_goals_and_predictions(scripts, row):
     case = scripts.cases.Case(
         "elementwise", "add-2^20", (scripts.cases.Goal("copy", 0.9),), ladder=True
     )
@@ -180,12 +180,17 @@ def test_a_page_has_calls_goals_ladders_and_predictions(scripts, row):
     assert text.startswith("before\n")
     assert text.endswith("\nafter")
     assert "old" not in text
+    assert "### NVIDIA H200, 2026-11-22" in text
+    assert "| 2 | 50% | 1.50 x torch eager |" in text
+    assert "| `vectors` (picked) | 2 | 50% | " in text
+    assert "`benchmarks/results/patterns-elementwise.md`" in text
+    assert scripts.page.page(marks, "matmul", [record]).count("\n") < 6
+    text = scripts.page.whole("elementwise", [record])
     assert "2026-11-22, revision abc; CUDA 13.0, load up to 0.5;" in text
     assert "| 90% of a copy | 95%: yes |" in text
     assert "| torch eager | 3 | 1.50 |" in text
     assert "| `vectors` (picked) | 2 | 50% |" in text
     assert "| 1 | device memory | 25% | 1.5 | 0.25 | 50% | 0.00% |" in text
-    assert scripts.page.page(marks, "matmul", [record]).count("\n") < 6
 
 
 def test_the_pages_are_in_step_with_the_records(scripts):
@@ -193,6 +198,8 @@ def test_the_pages_are_in_step_with_the_records(scripts):
     for name in sorted(set(scripts.calls.PAGES.values())):
         text = (scripts.page.DOCS / f"{name}.md").read_text(encoding="utf-8")
         assert scripts.page.page(text, name, records) == text, name
+        kept = scripts.page.whole_path(name).read_text(encoding="utf-8")
+        assert kept == scripts.page.whole(name, records), name
 
 
 CHECKED = {

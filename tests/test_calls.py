@@ -246,7 +246,7 @@ def test_the_page_shows_what_a_gpu_record_has(scripts):
                   refused={"plan, CuPy": "No module\nnamed cupy"}),
         ],
     }  # fmt: skip
-    text = scripts.page.page({"calls-h200.json": record})
+    text = scripts.page.whole({"calls-h200.json": record})
     assert "## Goals on the NVIDIA H200" in text
     assert "| host, call / torch eager | 0.25x | at most 0.5x | yes |" in text
     assert "| 41.5 (41.5-41.5) |" in text
@@ -254,14 +254,22 @@ def test_the_page_shows_what_a_gpu_record_has(scripts):
     assert "| one | 1.500 | 0.250 |" in text
     assert "it broke" in text
     assert "measured\ntwice" not in text
-    assert "measured\ntwice" in scripts.page.page({"calls-h200.json": {**record, "passes": 2}})
+    assert "measured\ntwice" in scripts.page.whole({"calls-h200.json": {**record, "passes": 2}})
+    short = scripts.page.page({"calls-h200.json": record})
+    assert "| `a label` | 4 | - | 16 |" in short
+    assert "| `a label` | 41.5 |" in short
+    assert "| one | 1.500 | 0.250 |" in short
+    found = [goal.reached for row in record["rows"] for goal in scripts.goals.goals(row)]
+    assert f"{sum(found)} of {len(found)} goals were reached" in short
 
 
-def test_the_page_is_in_step_with_the_records(scripts, monkeypatch, tmp_path):
-    kept = scripts.page.PAGE.read_text(encoding="utf-8")
-    monkeypatch.setattr(scripts.page, "PAGE", tmp_path / "calls.md")
+def test_the_pages_are_in_step_with_the_records(scripts, monkeypatch, tmp_path):
+    kept = {name: getattr(scripts.page, name).read_text("utf-8") for name in ("PAGE", "WHOLE")}
+    for name in kept:
+        monkeypatch.setattr(scripts.page, name, tmp_path / f"{name}.md")
     scripts.page.write()
-    assert scripts.page.PAGE.read_text(encoding="utf-8") == kept
+    for name, text in kept.items():
+        assert getattr(scripts.page, name).read_text("utf-8") == text
 
 
 def test_first_calls_keep_what_was_printed_before_an_error(scripts):

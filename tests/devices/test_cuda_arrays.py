@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from rooftile.devices.cuda import CudaArray, arrays
 from rooftile.devices.cuda.arrays import of_interface
 from rooftile.errors import DeviceMissing, InputError
+from rooftile.ops.array import DTYPES
 
 
 @pytest.fixture(autouse=True)
@@ -45,6 +46,11 @@ def test_what_an_array_says_of_itself():
     frozen.flags.writeable = False
     seen = of_interface("x", told(frozen, strides=None))
     assert (seen.contiguous, seen.writeable, seen.stream) == (True, False, None)
+
+
+@pytest.mark.parametrize("name", [name for name in DTYPES if name != "bfloat16"])
+def test_an_array_may_have_every_dtype_that_numpy_has(name):
+    assert of_interface("x", told(X.astype(name)), DTYPES).dtype == name
 
 
 @given(

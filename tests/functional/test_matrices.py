@@ -117,6 +117,7 @@ def test_padding_is_never_multiplied():
         assert made.tolist() == [1, 0, 0, 0, np.inf, 0], form
 
 
+@pytest.mark.filterwarnings("ignore:Constructing a DIA matrix", "ignore:Sparse .* tensor support")
 def test_matrices_of_other_libraries():
     scipy = pytest.importorskip("scipy.sparse")
     for form in ("csr", "csc", "coo", "bsr", "dia", "lil", "dok"):
@@ -128,6 +129,15 @@ def test_matrices_of_other_libraries():
     blocks = tensor.to_sparse_bsr((7, 5))
     for one in (tensor, tensor.to_sparse(), tensor.to_sparse_csr(), tensor.to_sparse_csc(), blocks):
         assert np.array_equal(rooftile.sparse(one).to_dense(), DENSE), one.layout
+        with pytest.raises(InputError, match="requires a gradient"):
+            rooftile.sparse(one.detach().requires_grad_())
+    with pytest.raises(InputError, match="bfloat16"):
+        rooftile.sparse(tensor.bfloat16())
+    matrix = rooftile.sparse(tensor)
+    values = torch.from_numpy(matrix.arrays["values"])
+    assert "csr" in rooftile.identify(matrix, values)
+    with pytest.raises(InputError, match="requires a gradient"):
+        rooftile.identify(matrix, values.requires_grad_())
 
 
 def test_arrays_that_others_have_laid_out():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import rooftile
+from rooftile.ops.array import DTYPES
 from rooftile.runtime.tensors import Torch
 
 FLOAT32, FLOAT16, STRIDED, SPARSE = object(), object(), object(), object()
@@ -57,6 +58,16 @@ def library(**options):
     torch = Torch(module(**options))
     torch.kinds.add(Tensor)
     return torch
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_a_tensor_may_have_every_dtype(name):
+    dtypes = {one: object() for one in DTYPES}
+    torch = SimpleNamespace(
+        **dtypes, _C=SimpleNamespace(), strided=STRIDED, is_grad_enabled=lambda: True
+    )
+    seen = Torch(torch).on_gpu("x", Tensor(dtype=dtypes[name]), 0, DTYPES)
+    assert (seen.dtype, seen.address) == (name, 4096)
 
 
 def test_plain_tensors_give_their_addresses():

@@ -12,11 +12,12 @@ from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.functional._call import check_flag, remembered, run, run_several
 from rooftile.ops.partition import Partition
-from rooftile.ops.problem import DTYPES
+from rooftile.ops.problem import DTYPES, AnyArray, numpy_dtype
 from rooftile.ops.sort import MOVED, Sort
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
 from rooftile.runtime.nothing import is_empty, of_nothing
 from rooftile.runtime.repeats import repeated
+from rooftile.runtime.scalars import placed
 
 
 @repeated("x")
@@ -129,8 +130,7 @@ def partition(
     """The elements of x that go before a pivot, then the others; and how many do.
 
     Both keep their order in x, which has any shape and becomes one axis: quicksort's step, stable.
-    ``pivot`` is an array of one element of x's library and dtype, or for an x of NumPy a number.
-    The order is that of `sort`, but that -0.0 equals +0.0: NaN goes behind every number.  On a GPU
+    ``pivot`` is an array of one element of x's library and dtype, or a number.  The order is that of `sort`, but that -0.0 equals +0.0: NaN goes behind every number.  On a GPU
     the call waits for the number; with ``counted`` nobody waits, and the number is int64[1] where x
     lies, as `compact` has it.  Dtypes are those of `sort`.
 
@@ -139,8 +139,10 @@ def partition(
     check_flag(counted=counted)
     given = Arguments(x)
     array = _flat(given.take("x", x, ANY, dtypes=DTYPES, empty=True))
-    held = _number(pivot, x) if isinstance(pivot, int | float) else pivot
-    middle = _flat(given.take("pivot", held, ANY, dtypes=(_dtype(array),)))
+    if isinstance(pivot, int | float):
+        middle = placed(given, array, _number(pivot, _dtype(array)))
+    else:
+        middle = _flat(given.take("pivot", pivot, ANY, dtypes=(_dtype(array),)))
     if middle.shape != (1,):
         raise InputError("pivot", f"{middle.shape[0]} elements", "one")
     if is_empty(array):
@@ -183,16 +185,15 @@ def _axis(axis: Any, rank: int) -> int:
     return axis % rank
 
 
-def _number(pivot: float, x: Any) -> Any:
-    """A number as an array of x's dtype."""
-    if not isinstance(x, np.ndarray):
-        raise InputError("pivot", repr(pivot), "an array of one element, as x is no NumPy array")
+def _number(pivot: float, dtype: str) -> AnyArray:
+    """A number as an array of one element of a dtype."""
+    kind = numpy_dtype(dtype)
     try:
-        made = np.array([pivot]).astype(x.dtype)
-        if x.dtype.kind in "iub" and int(made[0]) != pivot:
+        made: AnyArray = np.array([pivot]).astype(kind)
+        if kind.kind in "iub" and int(made[0]) != pivot:
             raise ValueError
     except (ValueError, OverflowError):
-        raise InputError("pivot", repr(pivot), f"a number that {x.dtype} has") from None
+        raise InputError("pivot", repr(pivot), f"a number that {dtype} has") from None
     return made
 
 

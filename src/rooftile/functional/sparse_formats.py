@@ -8,7 +8,7 @@ import numpy as np
 
 from rooftile.errors import InputError
 from rooftile.functional.matrices import Sparse
-from rooftile.functional.sparse_input import check_offsets, rows_from
+from rooftile.functional.sparse_input import check_offsets, on_host, rows_from
 from rooftile.ops.problem import is_whole
 from rooftile.ops.sparse_packets import Packets, packets_of, triplets_of_packets
 from rooftile.ops.sparse_rows import FORMS
@@ -21,10 +21,7 @@ def identify(matrix: Sparse, values: Any) -> list[str]:
     all padding is not among them.  Raises `InputError` for a matrix that is none of `sparse`.
     """
     _check(matrix)
-    try:
-        given = np.asarray(values).reshape(-1)
-    except ValueError as error:
-        raise InputError("values", f"a {type(values).__name__}: {error}", "numbers") from None
+    given = on_host("values", values).reshape(-1)
     found: list[str] = []
     for form in FORMS:
         if form == "coo":

@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 
 from rooftile.errors import InputError, check_word
-from rooftile.ops.problem import AnyArray
+from rooftile.ops.array import DTYPES as ANY_DTYPE
+from rooftile.ops.array import AnyArray
 from rooftile.ops.sparse_rows import Rows, of_triplets, summed
 from rooftile.ops.spmv import DTYPES
+from rooftile.runtime.arrays import library_of
 from rooftile.strategies.common.sparse_sorting import SORTING, looked_in_rows
 
 _KINDS = (
@@ -106,7 +108,7 @@ def _taken(
     elif hasattr(matrix, "tocoo") and hasattr(matrix, "format"):
         found = _of_scipy(matrix)
     else:
-        dense = _on_host(matrix)
+        dense = on_host("matrix", matrix)
         if not isinstance(dense, np.ndarray) or dense.ndim != 2:
             raise InputError("matrix", f"a {type(matrix).__name__}", _KINDS)
         found = _of_dense(dense)
@@ -136,6 +138,7 @@ def _of_scipy(matrix: Any) -> tuple[str, tuple[int, int], tuple[Any, ...]]:
 
 
 def _of_torch(tensor: Any) -> tuple[str, tuple[int, int], tuple[Any, ...]]:
+    library_of("matrix", tensor).check_unrecorded("matrix", tensor)
     layout, tensor = str(tensor.layout), tensor.detach()
     if tensor.ndim != 2:
         raise InputError("matrix", f"a tensor with {tensor.ndim} axes", "one with two")
@@ -149,7 +152,7 @@ def _of_torch(tensor: Any) -> tuple[str, tuple[int, int], tuple[Any, ...]]:
         # CSC and blocks.
         coo = tensor.to_sparse_coo()
         return "coo", shape, (coo._values(), *coo._indices())
-    return _of_dense(tensor.cpu().numpy())
+    return _of_dense(on_host("matrix", tensor))
 
 
 def _of_dense(dense: AnyArray) -> tuple[str, tuple[int, int], tuple[Any, ...]]:
@@ -157,10 +160,10 @@ def _of_dense(dense: AnyArray) -> tuple[str, tuple[int, int], tuple[Any, ...]]:
     return "coo", (dense.shape[0], dense.shape[1]), (dense[places], *places)
 
 
-def _on_host(array: Any) -> Any:
+def on_host(name: str, array: Any) -> Any:
     """An array of another library as NumPy's; one on a GPU is copied."""
     if hasattr(array, "detach"):
-        return array.detach().cpu().numpy()
+        return library_of(name, array).on_host(name, array.cpu(), ANY_DTYPE)
     if hasattr(array, "get") and hasattr(array, "__cuda_array_interface__"):
         return array.get()
     if isinstance(array, np.ndarray):
@@ -169,11 +172,11 @@ def _on_host(array: Any) -> Any:
         return np.asarray(array)
     except ValueError as error:
         # Rows of different lengths, or what only looks like an array.
-        raise InputError("matrix", f"a {type(array).__name__}: {error}", "numbers") from None
+        raise InputError(name, f"a {type(array).__name__}: {error}", "numbers") from None
 
 
 def _values(given: Any, dtype: str | None) -> AnyArray:
-    values = _on_host(given)
+    values = on_host("values", given)
     if dtype is not None:
         check_word("dtype", dtype, DTYPES)
     if values.ndim != 1:
@@ -184,7 +187,7 @@ def _values(given: Any, dtype: str | None) -> AnyArray:
 
 
 def _whole(name: str, given: Any) -> AnyArray:
-    array = _on_host(given)
+    array = on_host(name, given)
     if array.size == 0:
         return np.zeros(0, np.int64)
     if array.ndim != 1 or array.dtype.kind not in "iu":

@@ -68,6 +68,10 @@ class Library(ABC):
         """Raise `InputError` naming the argument for an array that a call cannot write."""
         return
 
+    def check_unrecorded(self, name: str, array: Any) -> None:
+        """Raise `InputError` naming the argument for an array whose gradient would be recorded."""
+        return
+
     def transposed(self, name: str, array: Any) -> Any:
         """A matrix with its axes exchanged, over the same memory where the library can.
 

@@ -13,7 +13,7 @@ from rooftile.devices.cuda import CudaArray, CudaDevice
 from rooftile.devices.cuda.array import ALIGNMENT
 from rooftile.devices.cuda.library import LEGACY_STREAM
 from rooftile.errors import InputError
-from rooftile.ops.problem import numpy_dtype
+from rooftile.ops.array import DTYPES, numpy_dtype
 from rooftile.runtime.library import FLOAT32, UNSEEN, Library, Reader
 
 
@@ -26,8 +26,8 @@ class Torch(Library):
     def __init__(self, torch: Any) -> None:
         self._torch = torch
         self.kinds = set[type]()
-        names = ("float32", "float16", "bfloat16", "float64", "int32", "int64", "uint8", "bool")
-        self._names = {getattr(torch, name): name for name in names if hasattr(torch, name)}
+        # Old releases have no unsigned integers beyond 8 bits.
+        self._names = {getattr(torch, name): name for name in DTYPES if hasattr(torch, name)}
         self._current = getattr(torch._C, "_cuda_getCurrentRawStream", self._slow_stream)
         self._float32 = torch.float32
         # What code that PyTorch compiles calls for its results: half of the time of `torch.empty`.
@@ -51,13 +51,16 @@ class Torch(Library):
             converts = f"{name}.float()" if dtypes == FLOAT32 else f"{name}.to(torch.{dtypes[0]})"
             expected = f"{' or '.join(dtypes)}; {converts} converts"
             raise InputError(name, f"dtype {tensor.dtype}", expected)
-        if tensor.requires_grad and torch.is_grad_enabled():
+        self.check_unrecorded(name, tensor)
+        return found
+
+    def check_unrecorded(self, name: str, array: Any) -> None:
+        if array.requires_grad and self._torch.is_grad_enabled():
             raise InputError(
                 name,
                 "a tensor that requires a gradient, which rooftile does not record",
                 f"{name}.detach(), or a call inside torch.no_grad()",
             )
-        return found
 
     def check_written(self, name: str, array: Any) -> None:
         if array.is_neg():
@@ -68,7 +71,12 @@ class Torch(Library):
         if self._check(name, array, dtypes) == "bfloat16":
             # PyTorch gives NumPy no bfloat16; 16-bit integers carry it.
             return tensor.view(self._torch.int16).numpy().view(numpy_dtype("bfloat16"))
-        return tensor.numpy()
+        try:
+            return tensor.numpy()
+        except RuntimeError as error:
+            # Inside of torch.func.vmap it stands for several.
+            found = f"a tensor without memory of its own ({error})"
+            raise InputError(name, found, "a plain tensor, outside of torch.func") from None
 
     def seen_by_numpy(self, array: Any) -> Any:
         try:

@@ -20,11 +20,11 @@ from rooftile.devices.cuda.library import answer, current_context
 from rooftile.devices.cuda.opening import open_device
 from rooftile.errors import InputError
 
-_TYPES = {
-    np.dtype(name).str: name
-    for name in ("float32", "float16", "float64", "int32", "int64", "uint8", "bool")
-}
-"""Names of the protocol's types, in native byte order."""
+_NAMES = (
+    "float32 float16 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool"
+).split()  # fmt: skip
+_TYPES = {np.dtype(name).str: name for name in _NAMES}
+"""Names of the protocol's types, in native byte order; it has none for bfloat16."""
 
 
 _DEVICE_ORDINAL = 9

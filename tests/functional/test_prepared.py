@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import typing
 from concurrent.futures import ThreadPoolExecutor
 
@@ -49,6 +51,70 @@ def test_linear_has_the_bits_of_the_function(strategy):
         x = values(batch, 70)
         expected = rooftile.linear(x, MATRIX, SHIFT, activation="tanh", strategy=strategy)
         np.testing.assert_array_equal(layer(x), expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.float64])
+@pytest.mark.parametrize("leading", [(), (1,), (2, 3), (2, 1, 3), (0,), (2, 0)])
+def test_linear_keeps_leading_axes(leading, dtype):
+    exact = dtype is np.float64
+    weights, shift = (a.astype(np.float64) if exact else a for a in (MATRIX, SHIFT))
+    layer = rooftile.Linear(weights, shift, activation="relu")
+    x = values(*leading, 70).astype(dtype)
+    expected = rooftile.linear(x, weights, shift, activation="relu")
+    assert expected.shape == (*leading, 33)
+    out = np.full_like(expected, 7)
+    for _ in range(2):
+        for made in (layer(x), layer(x, out=out), layer(x[..., ::-1])):
+            assert (made.dtype, made.shape) == (x.dtype, expected.shape)
+        np.testing.assert_array_equal(layer(x), expected)
+        assert layer(x, out=out) is out
+        np.testing.assert_array_equal(out, expected)
+        # A matrix of the same rows is another call.
+        np.testing.assert_array_equal(layer(x.reshape(-1, 70)), expected.reshape(-1, 33))
+    turned = values(70, 4).astype(dtype).T
+    np.testing.assert_array_equal(
+        layer(turned), rooftile.linear(turned, weights, shift, activation="relu")
+    )
+
+
+def test_linear_refuses_other_axes():
+    layer = rooftile.Linear(MATRIX)
+    for x in (np.float32(3).reshape(()), values(2, 0), values(3, 69), values(2, 3, 69)):
+        with pytest.raises(rooftile.InputError):
+            layer(x)
+    for out in (np.empty((6, 33), np.float32), np.empty((2, 3, 34), np.float32)):
+        with pytest.raises(rooftile.InputError, match="out"):
+            layer(values(2, 3, 70), out=out)
+
+
+def test_float64_stays():
+    weights, bias = WEIGHTS.astype(np.float64), BIAS.astype(np.float64) + 2.0**-40
+    conv = rooftile.Conv2d(weights, bias, **OPTIONS)
+    x = GENERATOR.standard_normal((2, 3, 12, 21))
+    for given in (x, x, x[:1], x[:, :, ::-1], x[:0]):
+        made, expected = conv(given), rooftile.conv2d(given, weights, bias, **OPTIONS)
+        assert made.dtype == np.float64
+        np.testing.assert_array_equal(made, expected)
+    assert repr(conv).startswith("<Conv2d of float64[5, 3, 3, 3]")
+    for again in (copy.deepcopy(conv), pickle.loads(pickle.dumps(conv))):
+        np.testing.assert_array_equal(again(x), conv(x))
+    conv.update(2 * weights)
+    np.testing.assert_array_equal(conv(x), rooftile.conv2d(x, 2 * weights, **OPTIONS))
+    around = rooftile.Conv2d(weights, padding=1, boundary="reflect")
+    expected = rooftile.conv2d(x, weights, padding=1, boundary="reflect")
+    np.testing.assert_array_equal(around(x), expected)
+    with pytest.raises(rooftile.InputError, match=r"x: got dtype float32; expected float64"):
+        conv(x.astype(np.float32))
+    with pytest.raises(rooftile.InputError, match=r"weights: got dtype float32; expected float64"):
+        conv.update(WEIGHTS)
+    with pytest.raises(rooftile.InputError, match=r"weights: got dtype float64; expected float32"):
+        rooftile.Conv2d(WEIGHTS).update(weights)
+    with pytest.raises(rooftile.InputError, match="bias"):
+        rooftile.Conv2d(weights, BIAS)
+    with pytest.raises(rooftile.InputError, match="x: got dtype"):
+        rooftile.Conv2d(WEIGHTS)(x)
+    with pytest.raises(rooftile.UnsupportedProblem, match="float64"):
+        rooftile.Conv2d(weights, strategy="loops")(x)
 
 
 def test_without_a_bias_and_with_out():
@@ -146,7 +212,7 @@ def gpu_name(opencl_device):
 LAYER = rooftile.Linear(MATRIX, SHIFT)
 WRONG = {
     "weights' rank": ("weights", lambda: rooftile.Conv2d(MATRIX)),
-    "weights' dtype": ("weights", lambda: rooftile.Linear(MATRIX.astype(np.float64))),
+    "weights' dtype": ("weights", lambda: rooftile.Linear(MATRIX.astype(np.int32))),
     "a list": ("weights", lambda: rooftile.Linear([[1.0]])),
     "bias' size": ("bias", lambda: rooftile.Linear(MATRIX, SHIFT[:-1])),
     "activation": ("activation", lambda: rooftile.Linear(MATRIX, activation="gelu")),
@@ -155,7 +221,7 @@ WRONG = {
     "precision": ("precision", lambda: rooftile.Linear(MATRIX, precision="fp8")),
     "device": ("device", lambda: rooftile.Linear(MATRIX, device="tpu")),
     "strategy": ("strategy", lambda: rooftile.Linear(MATRIX, strategy="fastest")(values(1, 70))),
-    "x's rank": ("x", lambda: LAYER(values(70))),
+    "x's rank": ("x", lambda: rooftile.Conv2d(WEIGHTS)(values(3, 9, 8))),
     "inputs": ("weights", lambda: LAYER(values(1, 71))),
     "no inputs": ("x", lambda: LAYER(np.zeros((70, 0), np.float32))),
     "out": ("out", lambda: LAYER(values(2, 70), out=np.zeros((1, 33), np.float32))),

@@ -58,6 +58,30 @@ def test_linear_has_the_bits_of_the_function(torch):
         assert torch.equal(layer(x), rooftile.linear(x, weights, bias, activation="tanh"))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_linear_keeps_leading_axes(torch, dtype):
+    kind = getattr(torch, dtype)
+    weights, bias = values(torch, 33, 70, seed=1), values(torch, 33, seed=2)
+    layer = rooftile.Linear(weights, bias)
+    for leading in ((), (2, 3), (2, 1, 3, 2), (0,), (2, 0)):
+        x = values(torch, *leading, 70).to(kind)
+        expected = rooftile.linear(x, weights, bias)
+        out = torch.full_like(expected, float("nan"))
+        for _ in range(2):
+            assert torch.equal(layer(x), expected)
+            assert layer(x, out=out) is out
+            assert torch.equal(out, expected)
+            assert torch.equal(layer(x.reshape(-1, 70)), expected.reshape(-1, 33))
+
+
+def test_float64_stays_on_the_cpu(torch):
+    with pytest.raises(rooftile.InputError, match="float64 on a GPU"):
+        rooftile.Linear(values(torch, 33, 70).double())
+    held = rooftile.Linear(values(torch, 33, 70).double().cpu(), device="cuda")
+    with pytest.raises(rooftile.UnsupportedProblem, match="float64"):
+        held(torch.zeros(2, 70, dtype=torch.float64))
+
+
 @pytest.mark.parametrize("options", STRATEGIES, ids=IDS)
 def test_parameters_are_copied_and_update_gives_others(torch, parameters, options):
     x, (weights, bias) = values(torch, 4, 16, 12, 20), parameters

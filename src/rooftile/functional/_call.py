@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache, wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -12,7 +11,7 @@ from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.ops import Precision, Problem
 from rooftile.runtime import layouts
-from rooftile.runtime.arguments import Arguments, Array, Taken, flattened
+from rooftile.runtime.arguments import Arguments, Array, Taken
 from rooftile.runtime.choice import decide
 from rooftile.runtime.host_calls import note_call, run_on_host
 from rooftile.runtime.results import new_result
@@ -67,10 +66,7 @@ def run(
     to = None
     if out is not None:
         held = [*inputs, *(p for p in parameters.values() if p is not None)]
-        wanted = result if shape is None else replace(result, shape=shape)
-        to = given.take_out(out, wanted, held)
-        if shape is not None:
-            to = flattened(to, result.shape)
+        to = given.take_shaped_out(out, result, held, shape)
     if shape is not None:
         given.row_major = False
     values = tuple(parameters.values())

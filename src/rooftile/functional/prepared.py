@@ -14,6 +14,7 @@ from rooftile.ops.activation import check_fused
 from rooftile.ops.boundary import Boundary
 from rooftile.ops.conv2d import BOUNDARIES
 from rooftile.ops.problem import pair
+from rooftile.runtime.arguments import Arguments, Taken
 from rooftile.runtime.plain import plain
 from rooftile.runtime.prepared import AnyKind, Prepared
 
@@ -33,7 +34,7 @@ class Conv2d(Prepared):
     captured in a graph after a first call of its shape; the graph needs the prepared operation for
     as long as it is replayed.  Parameters and x of the CPU with ``device`` "cuda[:N]" or
     "opencl[:N]": x is copied there and the result back.  The options and errors are those of
-    `rooftile.conv2d`; numbers are no float64.
+    `rooftile.conv2d`; parameters of float64 take an x of float64, on the CPU.
 
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
     chapters 7 and 16.
@@ -83,22 +84,23 @@ class Conv2d(Prepared):
 
     def problem(self, shape: tuple[int, ...]) -> Problem:
         """See `Prepared.problem`."""
-        made: Conv2dProblem = conv2d_problem(shape, self.shape, *self._options)
+        made: Conv2dProblem = conv2d_problem(shape, self.shape, *self._options, self._dtype)
         return made
 
 
 class Linear(Prepared):
-    """`rooftile.linear` with weights and bias that stay, for x of any batch.
+    """`rooftile.linear` with weights and bias that stay, for x of any batch and rank.
 
     weights[outputs, inputs] and bias[outputs] (None: zeros) are copied now, where they lie, and
     packed by the first call; ``update(weights, bias)`` gives others.  ``layer(x, out=out)`` takes
-    x[batch, inputs] of any library where the parameters are, on a GPU as `Conv2d` says.  The
-    options and errors are those of `rooftile.linear`; numbers are no float64, and x has two axes.
+    x[..., inputs] of any library where the parameters are, on a GPU as `Conv2d` says, and gives
+    y[..., outputs].  The options and errors are those of `rooftile.linear`; parameters of float64
+    take an x of float64, on the CPU.
 
     Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), chapter 6.
     """
 
-    axes = "batch, inputs"
+    axes = "..., inputs"
 
     @plain
     def __init__(
@@ -116,11 +118,16 @@ class Linear(Prepared):
         check_fused(activation)
         self._activation: FusedActivation = activation
 
+    def _input(self, given: Arguments[Any], x: Any) -> tuple[Taken, tuple[int, ...] | None]:
+        """See `Prepared._input`."""
+        rows, leading = given.take_rows("x", x)
+        return rows, None if len(leading) == 1 else (*leading, self.shape[0])
+
     def options(self) -> dict[str, Any]:
         """See `Prepared.options`."""
         return {} if self._activation == "none" else {"activation": self._activation}
 
     def problem(self, shape: tuple[int, ...]) -> Problem:
         """See `Prepared.problem`."""
-        made: LinearProblem = linear_problem(shape, self.shape, self._activation)
+        made: LinearProblem = linear_problem(shape, self.shape, self._activation, self._dtype)
         return made

@@ -130,9 +130,10 @@ def partition(
     """The elements of x that go before a pivot, then the others; and how many do.
 
     Both keep their order in x, which has any shape and becomes one axis: quicksort's step, stable.
-    ``pivot`` is an array of one element of x's library and dtype, or a number.  The order is that of `sort`, but that -0.0 equals +0.0: NaN goes behind every number.  On a GPU
-    the call waits for the number; with ``counted`` nobody waits, and the number is int64[1] where x
-    lies, as `compact` has it.  Dtypes are those of `sort`.
+    ``pivot`` is an array of one element of x's library and dtype, or a number.  The order is that
+    of `sort`, but that -0.0 equals +0.0: NaN goes behind every number.  On a GPU the call waits for
+    the number; with ``counted`` nobody waits, and the number is int64[1] where x lies, as `compact`
+    has it.  Dtypes are those of `sort`.
 
     Source: Blelloch, "Prefix Sums and Their Applications" (CMU-CS-90-190, 1990), section 1.5.
     """

@@ -229,6 +229,14 @@ class Arguments(Generic[Array]):
             self.row_major = self.row_major and not out.channels_last
         return out
 
+    def take_shaped_out(
+        self, value: Any, result: ArrayOf, others: list[Taken], shape: tuple[int, ...] | None
+    ) -> Taken:
+        """`take_out` where the caller's array has a ``shape`` of its own, if that is no None."""
+        if shape is None:
+            return self.take_out(value, result, others)
+        return flattened(self.take_out(value, replace(result, shape=shape), others), result.shape)
+
     def _look(self, name: str, value: Any, dtypes: tuple[str, ...]) -> Taken:
         library = self.library if type(value) is self.kind else library_of(name, value)
         if type(library) is not type(self.library):

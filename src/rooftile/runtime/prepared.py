@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 from rooftile.devices.select import DeviceName, parse_device
 from rooftile.errors import InputError
 from rooftile.ops import Problem, check_precision
-from rooftile.runtime.arguments import Arguments
+from rooftile.runtime.arguments import Arguments, Taken, computed_in
 from rooftile.runtime.choice import Choice, decide
 from rooftile.runtime.nothing import of_no_batch
 from rooftile.runtime.settled import OnGpu, OnHost, Settled, settled
@@ -45,6 +45,7 @@ class Prepared(ABC):
         self._asked = precision, strategy
         self._axes_of_weights = axes
         given, taken = self._taken(weights, bias)
+        self._dtype = computed_in(given.dtype)
         self._gpu = given.gpu
         self._device = given.device(device)
         self.shape: tuple[int, ...] = tuple(taken[0].shape)
@@ -71,7 +72,10 @@ class Prepared(ABC):
         options |= {} if strategy is None else {"strategy": strategy}
         options |= {} if self._device == "cpu" else {"device": self._device}
         shape = ", ".join(map(str, self.shape))
-        words = [f"float32[{shape}]", *(f"{name}={value!r}" for name, value in options.items())]
+        words = [
+            f"{self._dtype}[{shape}]",
+            *(f"{name}={value!r}" for name, value in options.items()),
+        ]
         return f"<{type(self).__name__} of {', '.join(words)}>"
 
     def __getstate__(self) -> dict[str, Any]:
@@ -100,20 +104,25 @@ class Prepared(ABC):
         if repeat is not None and (made := repeat((x,), out)) is not None:
             repeated: AnyKind = made
             return repeated
-        given = Arguments(x, forms=True)
+        given = Arguments(x, forms=True, double=self._dtype == "float64")
         self._check_place("x", given)
-        array = given.take("x", x, self.axes, empty="batch")
+        array, shape = self._input(given, x)
+        self._check_dtype("x", given)
         if not array.shape[0]:
             problem, place = self.problem((1, *array.shape[1:])), cast(DeviceName, self._device)
-            nothing: Any = of_no_batch(given, problem, array, None, *self._asked, place, out)
+            nothing: Any = of_no_batch(given, problem, array, shape, *self._asked, place, out)
             return nothing  # type: ignore[no-any-return]
         # Of 16-bit numbers the precision is another.
         key = array.shape if given.dtype == "float32" else (*array.shape, given.dtype)
         choice = self._choices.get(key)
         if choice is None:
             choice = self._choose(key, array.shape, given)
-        result: AnyKind = self._settled.run(choice, given, array, out)
+        result: AnyKind = self._settled.run(choice, given, array, out, shape)
         return result
+
+    def _input(self, given: Arguments[Any], x: Any) -> tuple[Taken, tuple[int, ...] | None]:
+        """x as a problem takes it, and the result's shape where it is not the problem's."""
+        return given.take("x", x, self.axes, empty="batch"), None
 
     def update(self, weights: Any, bias: Any = None) -> None:
         """Take new values for the parameters, in the shapes of the old ones.
@@ -123,19 +132,26 @@ class Prepared(ABC):
         """
         given, taken = self._taken(weights, bias)
         self._check_place("weights", given)
+        self._check_dtype("weights", given)
         if (shape := tuple(taken[0].shape)) != self.shape:
             raise InputError("weights", f"shape {shape}", f"the old ones' shape {self.shape}")
         self._settled.update(given, taken)
 
     def _taken(self, weights: Any, bias: Any) -> tuple[Arguments[Any], list[Any]]:
-        given = Arguments(weights, "weights", forms=True)
+        given = Arguments(weights, "weights", forms=True, double=True)
         held = given.take("weights", weights, self._axes_of_weights)
+        if given.dtype == "float64" and given.gpu is not None:
+            raise InputError("weights", "float64 on a GPU", "float32, or float64 on the CPU")
         return given, [held, given.take_bias(bias, held.shape[0])]
 
     def _check_place(self, name: str, given: Arguments[Any]) -> None:
         if given.gpu != self._gpu:
             here, there = ("the CPU" if g is None else f"cuda:{g}" for g in (self._gpu, given.gpu))
             raise InputError(name, f"an array on {there}", f"one on {here}, where it was prepared")
+
+    def _check_dtype(self, name: str, given: Arguments[Any]) -> None:
+        if computed_in(given.dtype) != self._dtype:
+            raise InputError(name, f"dtype {given.dtype}", f"{self._dtype}, as it was prepared")
 
     def _choose(self, key: Any, shape: tuple[int, ...], given: Arguments[Any]) -> Choice:
         asked, strategy = self._asked

@@ -45,8 +45,18 @@ class Settled(ABC):
         """What runs the next calls."""
 
     @abstractmethod
-    def run(self, choice: Choice, given: Arguments[Any], x: Any, out: Any) -> Any:
-        """The result of x, an array taken by ``given``; into ``out``, the caller's, or None."""
+    def run(
+        self,
+        choice: Choice,
+        given: Arguments[Any],
+        x: Any,
+        out: Any,
+        shape: tuple[int, ...] | None = None,
+    ) -> Any:
+        """The result of x, an array taken by ``given``; into ``out``, the caller's, or None.
+
+        ``shape`` is the result's, where it is not the problem's.
+        """
 
     @abstractmethod
     def update(self, given: Arguments[Any], parameters: Sequence[Any]) -> None:
@@ -69,10 +79,17 @@ class OnHost(Settled):
         """Those of them whose parameters a call may still read that takes no turn."""
         self._turn = lock()
 
-    def run(self, choice: Choice, given: Arguments[Any], x: Any, out: Any) -> Any:
+    def run(
+        self,
+        choice: Choice,
+        given: Arguments[Any],
+        x: Any,
+        out: Any,
+        shape: tuple[int, ...] | None = None,
+    ) -> Any:
         """See `Settled.run`."""
         (result,) = choice.problem.output_arrays
-        to = None if out is None else given.take_out(out, result, [x])
+        to = None if out is None else given.take_shaped_out(out, result, [x], shape)
         direct = given.writes_into(to)
         made: Any = to if direct else new_result(result)
         with self._turn:
@@ -81,7 +98,8 @@ class OnHost(Settled):
             if choice.device == "cpu" and given.dtype == "float32" and is_plain(x):
                 self._note(given, choice.problem, x, bound)
         if to is None:
-            return given.given_back(made)
+            back = given.given_back(made)
+            return back if shape is None else back.reshape(shape)
         if not direct:
             layouts.write(made, to)
         return out
@@ -120,7 +138,8 @@ class OnHost(Settled):
     def _copies(self, parameters: Sequence[AnyArray | None]) -> list[AnyArray]:
         """Nobody else writes to them."""
         pairs = zip(parameters, self._shapes, strict=True)
-        return [np.zeros(shape, np.float32) if a is None else a.copy() for a, shape in pairs]
+        kind = next(a.dtype for a in parameters if a is not None)
+        return [np.zeros(shape, kind) if a is None else a.copy() for a, shape in pairs]
 
     def _bind(self, choice: Choice) -> Any:
         rung: Any = choice.strategy
@@ -167,11 +186,18 @@ class OnGpu(Settled):
         self._ready: dict[tuple[tuple[int, ...], Forms], Packed] = {}
         self._turn = lock()
 
-    def run(self, choice: Choice, given: Arguments[Any], x: Any, out: Any) -> Any:
+    def run(
+        self,
+        choice: Choice,
+        given: Arguments[Any],
+        x: Any,
+        out: Any,
+        shape: tuple[int, ...] | None = None,
+    ) -> Any:
         """See `Settled.run`."""
         problem, library, device = choice.problem, given.library, self._device
         (result,) = problem.output_arrays
-        to = None if out is None else given.take_out(out, result, [x])
+        to = None if out is None else given.take_shaped_out(out, result, [x], shape)
         stream = library.stream(x)
         with device.on(stream):
             for array in (x, to):
@@ -189,7 +215,10 @@ class OnGpu(Settled):
             packed.start((x.address, made.address), problem.batch_size, workspace)
             if given.row_major and library.quick:
                 self._note(given, packed, x, made, problem.batch_size)
-            return library.finish(made, device) if out is None else out
+            if out is not None:
+                return out
+            done = library.finish(made, device)
+            return done if shape is None else done.reshape(shape)
 
     def _note(
         self,

@@ -21,8 +21,9 @@ from rooftile.devices.cuda.opening import open_device
 from rooftile.errors import InputError
 
 _NAMES = (
-    "float32 float16 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool"
-).split()  # fmt: skip
+    "float32", "float16", "float64", "int8", "int16", "int32", "int64",
+    "uint8", "uint16", "uint32", "uint64", "bool",
+)  # fmt: skip
 _TYPES = {np.dtype(name).str: name for name in _NAMES}
 """Names of the protocol's types, in native byte order; it has none for bfloat16."""
 

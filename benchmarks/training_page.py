@@ -1,4 +1,4 @@
-"""Write the tables of docs/do/training.md from their records.
+"""Write the tables of docs/do/training.md and of benchmarks/results/training.md from records.
 
     python benchmarks/training_page.py
 
@@ -25,6 +25,7 @@ CPU = "training-cpu"
 """How the names of the records of CPUs begin, of which each has one."""
 TRAINED = {kind: RESULTS / f"whole-training-{kind}.json" for kind in ("cpu", "cuda")}
 PAGE = ROOT / "docs" / "do" / "training.md"
+WHOLE = RESULTS / "training.md"
 PRECISIONS = ("ieee", "tf32", "bf16")
 GOALS = {
     ("lenet5", 64): (0.06, 0.05, 0.04),
@@ -79,6 +80,23 @@ def table(record: dict[str, Any]) -> list[str]:
     return [where, "", *markdown_table(_HEAD, cells), ""]
 
 
+def short_table(record: dict[str, Any]) -> list[str]:
+    """The smallest and the largest batch at the precisions that have goals."""
+    batches = sorted({row["batch"] for row in record["rows"]})
+    shown = [
+        row
+        for row in record["rows"]
+        if row["batch"] in (batches[0], batches[-1]) and row["precision"] in PRECISIONS
+    ]
+    head, cells = _HEAD[:3] + _HEAD[4:7], []
+    for row in table({**record, "rows": shown})[4:-1]:
+        columns = [cell.strip() for cell in row.strip("|").split("|")]
+        cells.append(columns[:3] + columns[4:7])
+    where = f"{record['device']}, {record['libraries']}; SGD with momentum."
+    where += f" Every row: `benchmarks/results/{WHOLE.name}`."
+    return [where, "", *markdown_table(head, cells), ""]
+
+
 def launches(record: dict[str, Any]) -> list[str]:
     """The lines on what a large step's launches take, and what their FLOPs and bytes allow."""
     cells = []
@@ -105,7 +123,7 @@ def launches(record: dict[str, Any]) -> list[str]:
 
 
 def trained(record: dict[str, Any]) -> list[str]:
-    """The lines on whole trainings: how each was made, and what its epochs came to."""
+    """The lines on whole trainings: how each was made, and what it came to."""
     about = record["environment"]
     where = record.get("gpu") or f"{about['cpu']}, one core of a machine that others used"
     lines = [f"{about['time'][:10]}, {where}:", ""]
@@ -122,6 +140,11 @@ def trained(record: dict[str, Any]) -> list[str]:
         if peer := row.get("torch"):
             lines[-1] += f" PyTorch {peer['torch']}: {100 * peer['accuracy']:.2f} % after"
             lines[-1] += f" {peer['seconds']:.1f} s, {peer['seconds'] / row['seconds']:.1f} times."
+    return [*lines, ""]
+
+
+def epochs(record: dict[str, Any]) -> list[str]:
+    """What the epochs of whole trainings came to."""
     cells = [
         [
             f"`{row['model']}`",
@@ -133,7 +156,7 @@ def trained(record: dict[str, Any]) -> list[str]:
         for one in row["epochs"]
     ]
     head = ("network", "epoch", "loss, nats", "right of 10,000 test images")
-    return [*lines, "", *markdown_table(head, cells), ""]
+    return [*trained(record), *markdown_table(head, cells), ""]
 
 
 def on_the_cpu(record: dict[str, Any]) -> list[str]:
@@ -159,15 +182,30 @@ def keep(path: Path, record: dict[str, Any]) -> None:
 
 
 PARTS = (
-    (RECORD.name, table, "measured"),
-    (BEFORE.name, table, "before"),
-    (RECORD.name, launches, "launches"),
+    (RECORD.name, short_table, "measured"),
     (f"{CPU}-*.json", on_the_cpu, "on the CPU"),
     (TRAINED["cpu"].name, trained, "trained"),
     (TRAINED["cuda"].name, trained, "trained on a GPU"),
 )
 """The names of the records that the page's parts are made of, by whom, and the parts' names; a part
 without a record is empty."""
+ALL = (
+    ("Steps", RECORD.name, table),
+    ("Steps on the GPU that the goals are for, measured before that", BEFORE.name, table),
+    ("What a large step's launches take", RECORD.name, launches),
+    ("Steps on CPUs", f"{CPU}-*.json", on_the_cpu),
+    ("Whole trainings on a CPU", TRAINED["cpu"].name, epochs),
+    ("Whole trainings on a GPU", TRAINED["cuda"].name, epochs),
+)
+"""The sections of the file beside the records."""
+
+
+def whole() -> str:
+    """The file beside the records: every row, launch and epoch."""
+    lines = ["# Measured: training", ""]
+    for title, records, made in ALL:
+        lines += [f"## {title}", "", *part(records, made)]
+    return "\n".join(lines).rstrip() + "\n"
 
 
 def part(records: str, lines: Callable[[dict[str, Any]], list[str]]) -> list[str]:
@@ -182,6 +220,7 @@ def main() -> None:
     for records, lines, name in PARTS:
         text = filled(text, part(records, lines), name)
     PAGE.write_text(text, encoding="utf-8")
+    WHOLE.write_text(whole(), encoding="utf-8")
 
 
 if __name__ == "__main__":

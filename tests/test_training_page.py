@@ -18,6 +18,7 @@ def test_the_page_has_what_the_record_says(script):
         made = script.part(records, lines)
         assert made, records
         assert script.filled(text, made, name) == text
+    assert script.WHOLE.read_text(encoding="utf-8") == script.whole()
 
 
 def test_each_processor_has_a_table_of_its_own(script, monkeypatch, tmp_path):
@@ -43,6 +44,9 @@ def test_a_table_says_what_was_reached_of_which_goal(script):
     assert known == "| `lenet5` | 64 | bf16 | 14 | 0.100 | 0.500 | 5.0 | 0.04 | today |"
     assert other.endswith("| 5.0 | - | before |")
     assert fp16.endswith("| 0.100 | - | - | - | today |")
+    *_, known, other, _ = script.short_table(record)
+    assert known == "| `lenet5` | 64 | bf16 | 0.100 | 0.500 | 5.0 |"
+    assert other == "| `lenet5` | 65 | bf16 | 0.100 | 0.500 | 5.0 |"
 
 
 def test_a_whole_training_on_a_gpu_stands_beside_pytorchs(script):
@@ -51,7 +55,8 @@ def test_a_whole_training_on_a_gpu_stands_beside_pytorchs(script):
     row |= {"epochs": [{"epoch": 1, "loss": 0.5, "accuracy": None}]}
     row |= {"torch": {"torch": "2.11", "accuracy": 0.9101, "seconds": 20.0}}
     record = {"environment": {"time": "2026-01-01T00:00"}, "gpu": "a GPU", "rows": [row]}
-    where, _, line, *table = script.trained(record)
+    where, _, line, *table = script.epochs(record)
+    assert script.trained(record)[:3] == [where, "", line]
     assert where == "2026-01-01, a GPU:"
     assert "after 4.0 s, everything included; killed in epoch 3" in line
     assert line.endswith("PyTorch 2.11: 91.01 % after 20.0 s, 5.0 times.")

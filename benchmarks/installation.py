@@ -72,7 +72,7 @@ def readme(record: Record) -> list[str]:
     return [
         f"The core takes {_mb(sum(sizes.values()))} on a disk, of which {_mb(sizes['llvmlite'])} "
         f"are LLVM, which compiles the CPU's kernels, and {_mb(sizes['numpy'])} NumPy",
-        "([docs/do/data-and-weights.md](docs/do/data-and-weights.md#what-an-installation-takes)).",
+        "([more](docs/do/data-and-weights.md#what-an-installation-takes)).",
     ]
 
 

@@ -34,6 +34,40 @@ def test_every_page_is_in_the_sites_menu():
     assert sorted(re.findall(r"(\S+\.md)$", menu, re.M)) == sorted(pages)
 
 
+def test_every_environment_variable_has_a_row():
+    """The variables that the sources name are those of the table, in both directions."""
+    named = set()
+    for path in (ROOT / "src").rglob("*"):
+        if path.suffix in {".py", ".c", ".cc", ".h", ".ll", ".cu", ".cl"}:
+            named |= set(re.findall(r"ROOFTILE_[A-Z_]+", path.read_text(encoding="utf-8")))
+    page = (ROOT / "docs" / "reference" / "environment.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| `(\w+)` \|", page, re.M)) == named
+
+
+def test_the_changelog_has_the_version_below_what_is_unreleased():
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    first, second, *_ = re.findall(r"^## \[([^]]+)\]", text, re.M)
+    assert (first, second) == ("Unreleased", rooftile.__version__)
+
+
+def test_mkdocs_needs_no_plugin_but_the_references():
+    site = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    listed = site.partition("\nplugins:\n")[2].partition("\nmarkdown_extensions:")[0]
+    assert re.findall(r"^  - (\w+)", listed, re.M) == ["mkdocstrings"]
+    assert '"mkdocs>=1.6,<2"' in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+
+
+def test_the_first_page_is_short_and_the_pages_stay_readable():
+    """The README takes some minutes, and the pages with it no longer than a book."""
+    words = {path: len(path.read_text("utf-8").split()) for path in ROOT.glob("docs/**/*.md")}
+    first = len((ROOT / "README.md").read_text("utf-8").split())
+    assert first <= 900
+    assert (
+        first + len((ROOT / "CHANGELOG.md").read_text("utf-8").split()) + sum(words.values())
+        <= 80_000
+    ), sorted(words.items(), key=lambda item: -item[1])[:5]
+
+
 def test_the_reference_is_of_what_there_is():
     for page in ROOT.glob("docs/reference/api/*.md"):
         for name in re.findall(r"^::: (\S+)$", page.read_text(encoding="utf-8"), re.M):

@@ -90,24 +90,26 @@ def test_pages_are_in_step_with_their_records(scripts):
         found = json.loads(path.read_text(encoding="utf-8"))
         page = scripts.table_page.path_of(path).read_text(encoding="utf-8")
         assert page == scripts.table_page.page(found, path.name), path
+        beside = path.with_name(scripts.table_page.whole_of(path.name)).read_text(encoding="utf-8")
+        assert beside == scripts.table_page.whole(found, path.name), path
 
 
 def test_the_fastest_counts_in_the_formats_that_the_row_admits(scripts, record):
-    text = scripts.table_page.page(record, "h200-table.json")
+    text = scripts.table_page.whole(record, "h200-table.json")
     (line,) = [line for line in text.splitlines() if line.startswith("| `lenet-conv1` |")]
     assert [cell.strip() for cell in line.strip("|").split("|")] == [
         "`lenet-conv1`", "10,000", "`fp16`", "**0.2**", "`two` (float32 to 16 bit)", "0.25", "1",
         "compile", "5.0", "0.1", "memory", "50%", "0.3", "yes",
     ]  # fmt: skip
     record["rows"][0]["case"]["narrow_out"] = False
-    text = scripts.table_page.page(record, "h200-table.json")
+    text = scripts.table_page.whole(record, "h200-table.json")
     (line,) = [line for line in text.splitlines() if line.startswith("| `lenet-conv1` |")]
     assert "**0.4** | `one` |" in line
     assert line.endswith("| no |")
 
 
 def test_a_network_without_peers_has_its_layers(scripts, record):
-    text = scripts.table_page.page(record, "h200-table.json")
+    text = scripts.table_page.whole(record, "h200-table.json")
     assert "| **0.8** | the plan | 0.25 |  |  |  | 0.1 | memory | 12% | 0.5 | no |" in text
     assert "| `lenet5@10000:ieee` | conv1 | `direct_tile` | 0.6 |" in text
     assert "| `lenet5@10000:ieee` | sum |  | 0.9 |" in text
@@ -117,7 +119,7 @@ def test_a_network_without_peers_has_its_layers(scripts, record):
 
 
 def test_who_has_no_time_says_why(scripts, record):
-    text = scripts.table_page.page(record, "h200-table.json")
+    text = scripts.table_page.whole(record, "h200-table.json")
     assert "- `lenet-conv1@10000:fp16`, four: failed, wrong by a mile" in text
     assert "five" not in text
     assert text.count("Not measured yet.") == 2
@@ -125,7 +127,7 @@ def test_who_has_no_time_says_why(scripts, record):
     assert "four: failed, wrong by a mile" in line
     assert "picked would be one" in line
     record["rows"] = []
-    assert scripts.table_page.page(record, "x").count("Not measured yet.") == 3
+    assert scripts.table_page.whole(record, "x").count("Not measured yet.") == 3
 
 
 def test_the_stream_stands_beside_the_peers_and_the_copy(scripts, record):
@@ -145,7 +147,7 @@ def test_the_stream_stands_beside_the_peers_and_the_copy(scripts, record):
         "source": "a sample", "target_ms": 1.5, "floor_ms": 1.2, "rows": [none, wrong, row],
         "peers": peers,
     }  # fmt: skip
-    text = scripts.table_page.page(record, "h200-table.json")
+    text = scripts.table_page.whole(record, "h200-table.json")
     assert "| ours | 8 | 1.5 | 1.6 | 1.2 | 0.5 | 0.1 | 50% |" in text
     assert "| ours | 4 | 2 wrong labels |" in text
     assert "| ours | 2 | clocks | - |" in text
@@ -160,7 +162,7 @@ def test_accuracy_names_the_images(scripts, record):
     record["accuracy"] = {"images": 1000, "source": "a sample", "rows": [
         {"model": "lenet5", "device": "cuda:0", "precision": "bf16", "accuracy": 0.92, "differ": 3}
     ]}  # fmt: skip
-    text = scripts.table_page.page(record, "h200-table.json")
+    text = scripts.table_page.whole(record, "h200-table.json")
     assert "1,000 images, a sample." in text
     assert "| `lenet5` | cuda:0 | `bf16` | 92.00 % | 3 |" in text
 
@@ -229,7 +231,7 @@ def test_rows_are_measured_and_kept_where_one_fails(scripts, device, tmp_path, m
     assert list(found["rows"][1]["layers_ms"] or found["rows"][0]["layers_ms"]) == [
         "conv1", "linear1", "linear2",
     ]  # fmt: skip
-    text = scripts.table_page.page(found, path.name)
+    text = scripts.table_page.whole(found, path.name)
     assert text.count("| yes |") == 2
     # A later run keeps what it does not measure.
     assert table.measure(bench, [], path, None, cases) == 0

@@ -7,7 +7,10 @@ to do instead.  A wrong result is never returned in place of an error.
 from __future__ import annotations
 
 import pickle
+import sys
+import warnings
 from collections.abc import Callable, Iterable, Sequence
+from types import FrameType
 from typing import Any
 
 
@@ -48,6 +51,15 @@ class RooftileWarning(UserWarning):
 
 class TrainingWarning(RooftileWarning):
     """A training does not learn: what is wrong, and what helps."""
+
+
+def warn(message: str, kind: type[RooftileWarning]) -> None:
+    """Warn, and point at the line outside of rooftile that led here."""
+    frame: FrameType | None = sys._getframe(1)
+    level = 2
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("rooftile."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, kind, stacklevel=level)
 
 
 class InputError(RooftileError, ValueError):

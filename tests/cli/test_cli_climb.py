@@ -171,12 +171,12 @@ def test_rows_are_recorded_unless_told_not_to(call, known_roof, history_path):
     assert found[0].environment["llvmlite"]
 
 
-def test_a_history_that_cannot_be_written_is_said_before_the_climb(call, known_roof, history_path):
+def test_a_history_that_cannot_be_written_costs_the_record_alone(call, known_roof, history_path):
     history_path.write_text("no database, whatever it is called\n" * 100)
     code, out, err = call("climb", "conv2d", "--shape", SHAPE)
-    assert (code, out) == (2, "")
+    assert code == 0
+    assert "loops" in out
     assert "history.sqlite" in err
-    assert "loops" not in err
 
 
 def test_an_interrupt_keeps_what_is_done(call, known_roof, history_path, monkeypatch):

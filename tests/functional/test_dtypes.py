@@ -125,7 +125,13 @@ def test_histograms(x, bins, range):
     if range is None and x.dtype == np.float32:
         # NumPy computes such edges in float32, and rooftile in float64.
         range = (float(x.min()), float(x.max()))
-    expected, edges = np.histogram(x, bins, range)
+    try:
+        expected, edges = np.histogram(x, bins, range)
+    except ValueError:
+        # No bin is as narrow as two neighbours of such large numbers are apart.
+        with pytest.raises(rooftile.InputError):
+            rooftile.histogram(x, bins, range)
+        return
     same(rooftile.histogram(x, bins, range), expected)
     same(rooftile.histogram(x, edges), np.histogram(x, edges)[0])
     weights = np.linspace(-1, 1, x.size).reshape(x.shape)

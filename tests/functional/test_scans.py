@@ -74,7 +74,7 @@ def test_linear_recurrences():
     decaying = rooftile.Operator("0.5 * a + b", identity=0, associative=False, commutative=False)
     y = rooftile.scan(b, decaying)
     assert np.allclose(y[1:], 0.5 * y[:-1] + b[1:])
-    with pytest.raises(UnsupportedProblem, match="not associative"):
+    with pytest.raises(UnsupportedProblem, match="associative=False"):
         rooftile.scan(b, decaying, strategy="two_pass")
 
 

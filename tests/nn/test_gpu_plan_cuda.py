@@ -159,7 +159,6 @@ BAD = {
     "dtype": ("images", lambda plan: plan(of_interface(typestr="<f8"), out=Array((5, 8)))),
     "shape": ("images", lambda plan: plan(of_interface(shape=(5, 1, 20, 17)))),
     "no channel": ("images", lambda plan: plan(of_interface(shape=(5, 20, 18)))),
-    "empty": ("images", lambda plan: plan(of_interface(shape=(0, *SHAPE)))),
     "gaps": ("images", lambda plan: plan(of_interface(strides=(2880, 2880, 144, 8)))),
     "no out": ("out", lambda plan: plan(of_interface())),
     "out of NumPy": (

@@ -75,12 +75,11 @@ def test_transforms_pay_for_large_masks_only():
 
 
 def test_winograd_is_fast_where_tiles_are_shared_and_never_ieee():
-    names = {shape: dispatch.choose(named("conv2d", shape, 1), "fast").name for shape in
-             ("lenet-conv1", "lenet-conv2", "mnist-conv", "lab-conv5", "stride-1")}  # fmt: skip
-    assert names == {
-        "lenet-conv1": "winograd", "lenet-conv2": "winograd", "mnist-conv": "register_tile",
-        "lab-conv5": "winograd", "stride-1": "register_tile",
-    }  # fmt: skip
+    for shape in ("lenet-conv1", "lab-conv5"):
+        assert dispatch.choose(named("conv2d", shape, 1), "fast").name == "winograd"
+    for shape in ("mnist-conv", "stride-1"):
+        problem = named("conv2d", shape, 1)
+        assert dispatch.choose(problem, "fast") is dispatch.choose(problem, "ieee")
     assert dispatch.choose(named("conv2d", "lenet-conv1", 1), "ieee").name == "register_tile"
 
 
@@ -106,7 +105,7 @@ def test_fast_transforms_where_that_was_measured_to_pay(maps, size, mask):
 
 
 def test_a_single_call_counts_the_transform_of_its_weights():
-    few, many = convolution(128, 28, 3, batch=2), convolution(128, 28, 3, batch=256)
+    few, many = convolution(128, 28, 3, batch=2), convolution(128, 28, 3, batch=2048)
     for problem, once in ((few, "ieee"), (many, "fast")):
         assert dispatch.choose(problem, "fast").name == "winograd"
         chosen = dispatch.decide(problem, "fast", once=True).strategy

@@ -9,6 +9,7 @@ from rooftile.devices import cpu
 from rooftile.errors import InputError
 from rooftile.lab.judge.verify import assert_close, random_inputs
 from rooftile.ops import Conv2d, Linear, Pool, Pool2d, Softmax
+from rooftile.strategies import ladder
 
 SPECIAL = np.array([np.inf, -np.inf, np.nan, -0.0, 0.0, 1e-40, -8.0], np.float32)
 """The largest finite one stays within what a transform in double precision can take."""
@@ -61,6 +62,11 @@ SOFTMAX = (Softmax(1, 1), Softmax(5, 10), Softmax(3, 1000))
 CASES = {"conv2d": CONV2D, "linear": LINEAR, "pool2d": POOL2D, "softmax": SOFTMAX}
 USUAL = {"conv2d": 4, "linear": 3, "pool2d": 1, "softmax": 1}
 """One case of each operation, which nearly every strategy of the ladder takes."""
+
+
+def float32(operation):
+    """The rungs of a CPU's ladder that take float32: `double` is judged by `EveryRung`."""
+    return [rung for rung in ladder(operation) if rung.name != "double"]
 
 
 def usual_case(rung):

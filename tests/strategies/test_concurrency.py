@@ -7,10 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from strategy_cases import CASES, inputs, usual_case
+from strategy_cases import CASES, float32, inputs, usual_case
 
 from rooftile.devices import cpu
-from rooftile.strategies import ladder
 
 OPERATIONS = list(CASES)
 
@@ -18,13 +17,12 @@ FORK = """
 import os, sys
 import numpy as np
 sys.path.insert(0, {tests!r})
-from strategy_cases import CASES, inputs, usual_case
+from strategy_cases import CASES, float32, inputs, usual_case
 from rooftile.devices import cpu
-from rooftile.strategies import ladder
 
 def results():
     for operation in CASES:
-        for rung in ladder(operation):
+        for rung in float32(operation):
             problem = usual_case(rung).with_batch(4)
             x, *parameters = inputs(problem, 0, ())
             out = np.full(problem.output_shape, np.nan, np.float32)
@@ -48,12 +46,12 @@ def test_a_forked_child_computes_the_same():
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", script]
     run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert run.returncode == 0, run.stderr[-2000:]
-    rungs = [f"{operation}-{rung.name}" for operation in CASES for rung in ladder(operation)]
+    rungs = [f"{operation}-{rung.name}" for operation in CASES for rung in float32(operation)]
     assert run.stdout.split() == ["same", *rungs]
 
 
 @pytest.mark.parametrize(
-    "rung", [pytest.param(r, id=f"{op}-{r.name}") for op in OPERATIONS for r in ladder(op)]
+    "rung", [pytest.param(r, id=f"{op}-{r.name}") for op in OPERATIONS for r in float32(op)]
 )
 def test_two_threads_may_call_at_once(rung):
     """The same bound strategy, and two of the same problem, each with its own input."""

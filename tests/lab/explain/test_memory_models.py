@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 from every_rung import NOT_HERE
 
@@ -36,6 +38,8 @@ def problems_of(rung, operation):
     """The first of the named problems that a rung takes, and with matrices that lie transposed."""
     found = [named(operation, name) for name in names(operation)]
     found += [Matmul(256, 128, 192, transpose_a=True)] if operation == "matmul" else []
+    if rung.name == "double":
+        found = [dataclasses.replace(problem, dtype="float64") for problem in found]
     taken = [problem for problem in found if rung.why_not(problem) is None]
     assert taken, f"{rung.name} takes no named problem"
     return {taken[0], taken[-1]}

@@ -38,6 +38,7 @@ PROBLEMS = (
     Conv1d(1024, 3, "zero", 2, 3, 2, 3),
 )
 CPU, GPU = ladder("conv1d"), ladder("conv1d", "opencl")
+FLOAT32 = [rung for rung in CPU if rung.name != "double"]
 
 
 class TestRungs(EveryRung):
@@ -78,7 +79,8 @@ def problems(draw, lengths):
 @given(problem=problems(st.integers(1, 20_000)), seed=st.integers(0, 99))
 def test_any_problem_on_the_cpu(problem, seed):
     for rung in CPU:
-        verify(problem, rung, seed, neighbours=False).raise_if_wrong()
+        if rung.why_not(problem) is None:
+            verify(problem, rung, seed, neighbours=False).raise_if_wrong()
 
 
 @few
@@ -134,7 +136,7 @@ def test_eight_lanes_are_right():
     assert done.returncode == 0, done.stderr.decode()
 
 
-@pytest.mark.parametrize("rung", CPU, ids=lambda rung: rung.name)
+@pytest.mark.parametrize("rung", FLOAT32, ids=lambda rung: rung.name)
 def test_nothing_computes_on_memory_that_nobody_wrote(rung):
     check_new_memory(rung, Conv1d(301, 6, "replicate", 2, 2, 3, 3))
     check_new_memory(rung, Conv1d(19, 31, "zero", 2, 1, 1, 3))

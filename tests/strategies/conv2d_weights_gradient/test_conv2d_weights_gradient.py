@@ -98,7 +98,7 @@ def test_problems():
 
 def test_row_vectors_takes_rows_of_neighbours():
     rung = strategy("conv2d_weights_gradient", "row_vectors")
-    for wrong, why in ((PROBLEMS[2], "max-pool"), (PROBLEMS[0], "horizontal stride of 3")):
+    for wrong, why in ((PROBLEMS[2], "pool='max'"), (PROBLEMS[0], "horizontal stride of 3")):
         with pytest.raises(UnsupportedProblem, match=why):
             rung.check(wrong)
     with pytest.raises(UnsupportedProblem, match="289 taps"):

@@ -81,7 +81,8 @@ def named_rung(rung):
 @given(problem=problems([(3, 3, 3), (1, 5, 2), (4, 3, 1)]), seed=st.integers(0, 99))
 def test_any_problem_on_the_cpu(problem, seed):
     for rung in CPU:
-        verify(problem, rung, seed, neighbours=False).raise_if_wrong()
+        if rung.why_not(problem) is None:
+            verify(problem, rung, seed, neighbours=False).raise_if_wrong()
 
 
 @pytest.mark.parametrize("rung", GPU, ids=named_rung)

@@ -279,7 +279,9 @@ def test_problems():
     assert problem.bytes == 4 * (12 + 20 + 15)
     assert Matmul(2**12, 7, 7).shrunk() == Matmul(64, 7, 7)
     assert "ties" not in problem.hard(0)
-    assert all(rung.why_not(Matmul(9, 9, 9).neighbours()[-1]) is None for rung in (*CPU, GPU[2]))
+    float32 = [rung for rung in CPU if rung.name != "double"]
+    larger = Matmul(9, 9, 9).neighbours()[-1]
+    assert all(rung.why_not(larger) is None for rung in (*float32, GPU[2]))
     with pytest.raises(InputError, match="columns"):
         Matmul(1, 1, 0)
     with pytest.raises(InputError, match="transpose_a"):

@@ -49,8 +49,10 @@ def test_right_on_a_gpu(rung, problem, device):
 @settings(max_examples=20)
 @given(rows=st.integers(1, 400), columns=st.integers(1, 1500), transpose=st.booleans())
 def test_any_shape_on_the_cpu(rows, columns, transpose):
+    problem = Matvec(rows, columns, transpose)
     for rung in CPU:
-        verify(Matvec(rows, columns, transpose), rung, neighbours=False).raise_if_wrong()
+        if rung.why_not(problem) is None:
+            verify(problem, rung, neighbours=False).raise_if_wrong()
 
 
 @pytest.mark.parametrize("transpose_b", [False, True])

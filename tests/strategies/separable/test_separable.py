@@ -32,6 +32,7 @@ PROBLEMS = (
     Separable(36, 128, (3, 5), "zero", 2, 3),
 )
 CPU, GPU = ladder("separable"), ladder("separable", "opencl")
+FLOAT32 = [rung for rung in CPU if rung.name != "double"]
 
 
 class TestRungs(EveryRung):
@@ -72,7 +73,8 @@ def problems(draw, most):
 @given(problem=problems(150), seed=st.integers(0, 99))
 def test_any_problem_on_the_cpu(problem, seed):
     for rung in CPU:
-        verify(problem, rung, seed, neighbours=False).raise_if_wrong()
+        if rung.why_not(problem) is None:
+            verify(problem, rung, seed, neighbours=False).raise_if_wrong()
 
 
 @few
@@ -95,7 +97,7 @@ def test_threads_and_places_change_no_bit(stream, monkeypatch):
         verify(problem, rung, neighbours=False).raise_if_wrong()
 
 
-@pytest.mark.parametrize("rung", CPU, ids=lambda rung: rung.name)
+@pytest.mark.parametrize("rung", FLOAT32, ids=lambda rung: rung.name)
 def test_calls_of_one_bound_strategy_take_turns(rung):
     problem = Separable(60, 70, (3, 3), "valid")
     bound = rung.bind(problem, (np.ones(3, np.float32),) * 2, cpu.open_device())
@@ -115,7 +117,7 @@ def test_strips_follow_each_other_over_a_wide_image():
         verify(problem, strategy("separable", "vectors"), neighbours=False).raise_if_wrong()
 
 
-@pytest.mark.parametrize("rung", CPU, ids=lambda rung: rung.name)
+@pytest.mark.parametrize("rung", FLOAT32, ids=lambda rung: rung.name)
 def test_nothing_computes_on_memory_that_nobody_wrote(rung):
     check_new_memory(rung, Separable(31, 77, (4, 6), "replicate", 2, 3))
     check_new_memory(rung, Separable(5, 7, (9, 33), "zero", 2, 3))

@@ -7,7 +7,6 @@ import hashlib
 import json
 import math
 import time
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rooftile._files import is_full
-from rooftile.errors import InputError, RooftileWarning
+from rooftile.errors import InputError, RooftileWarning, warn
 from rooftile.nn.definition import MODEL_KEY
 from rooftile.nn.network import Network
 from rooftile.nn.tensors import read_tensors, write_tensors
@@ -144,7 +143,7 @@ class Keeper:
             if not is_full(error):
                 raise
             self._written_at = -1, -1
-            warnings.warn(f"no checkpoint: {error}", RooftileWarning, stacklevel=2)
+            warn(f"no checkpoint: {error}", RooftileWarning)
 
     def __enter__(self) -> None:
         pass

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from rooftile.devices import cpu
 from rooftile.devices.select import DeviceName, parse_device
-from rooftile.errors import InputError, TrainingWarning
+from rooftile.errors import InputError, TrainingWarning, warn
 from rooftile.nn.network import Network
 from rooftile.nn.training import checkpoint as checkpoints
 from rooftile.nn.training import given
@@ -117,8 +116,7 @@ def _train(
                     keeper.offer()
                     if (said := watch.warning(report, state)) is not None:
                         report = replace(report, warning=said)
-                        # It points at the line that called `train`.
-                        warnings.warn(said, TrainingWarning, stacklevel=3)
+                        warn(said, TrainingWarning)
                 if progress is not None:
                     with keeper:
                         progress(report)

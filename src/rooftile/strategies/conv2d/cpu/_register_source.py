@@ -18,7 +18,7 @@ from rooftile.devices.cpu.emit import Writer
 from rooftile.strategies.common.fused import ACTIVATION_CODES
 from rooftile.strategies.conv2d.cpu._epilogue import Epilogue, emit_band, finish_row_call
 from rooftile.strategies.conv2d.cpu._register_taps import Taps
-from rooftile.strategies.conv2d.cpu._tile import Tile
+from rooftile.strategies.conv2d.cpu._tile import Block, Tile
 
 
 def generate(tile: Tile) -> str:
@@ -48,18 +48,27 @@ single block."""
 
 
 def fitted(tile: Tile) -> Tile:
-    """The tile with the most taps in one turn of a loop whose text is not too long."""
+    """The tile with the most taps in one turn of a loop whose text is not too long: with a smaller
+    register block where one tap is too long already, as with large strides and 32 registers."""
     if _fits(tile):
         return tile
     step = tile.problem.stride[1] if tile.block.order == "tap" else 1
     best = dataclasses.replace(tile, turn=1)
-    turn = max(2, step)
+    while not _fits(best) and best.block.rows * best.block.maps > 1:
+        best = dataclasses.replace(best, block=_smaller(best.block))
+    tile, turn = best, max(2, step)
     while turn < max(tile.problem.mask):
         longer = dataclasses.replace(tile, turn=turn)
         if not _fits(longer):
             break
         best, turn = longer, 2 * turn
     return best
+
+
+def _smaller(block: Block) -> Block:
+    if block.rows > 1:
+        return dataclasses.replace(block, rows=block.rows - 1)
+    return dataclasses.replace(block, maps=block.maps - 1)
 
 
 def _fits(tile: Tile) -> bool:

@@ -5,6 +5,7 @@ No GPU is needed: the times of the record here are made up.
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 
 import pytest
@@ -49,9 +50,20 @@ def test_the_page_has_every_row_and_what_has_no_time(scripts):
     rows[1]["refused"] = {"call": "wrong: by far"}
     where = {"name": "a GPU", "driver": "a driver"}
     env = {"time": "now", "revision": "abc", "device": where}
-    text = scripts.convolutions_page.page({"environment": env, "versions": "", "rows": rows}, "r")
+    record = {"environment": env, "versions": "", "rows": rows}
+    text = scripts.convolutions_page.whole(record, "r")
     assert "| `a name` | `naive` | 12 | - | 10 | - | 30 | - | 3.00 / - |" in text
     assert "- `a name, fp16`, call: wrong: by far" in text
+    short = scripts.convolutions_page.page(record, "r.json")
+    assert "| 10 us, 3.00 | - |" in short
+
+
+def test_the_pages_are_in_step_with_the_record(scripts):
+    page = scripts.convolutions_page
+    record = json.loads(page.RECORD.read_text(encoding="utf-8"))
+    assert page.PAGE.read_text("utf-8") == page.page(record, page.RECORD.name)
+    beside = page.RECORD.with_suffix(".md").read_text("utf-8")
+    assert beside == page.whole(record, page.RECORD.name)
 
 
 def test_a_line_for_a_terminal_begins_with_the_fastest(scripts):

@@ -13,7 +13,7 @@ from rooftile.errors import InputError
 from rooftile.functional._call import run, run_several
 from rooftile.functional._integers import taken_places
 from rooftile.ops import FusedActivation, Pool, PoolSpec
-from rooftile.ops.activation import check_fused
+from rooftile.ops.activation import Differentiable, check_fused
 from rooftile.ops.activation_gradient import ActivationGradient
 from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
@@ -29,7 +29,7 @@ _INDICES = ("int32",)
 def activation_gradient(
     y: Array,
     dy: Array,
-    activation: Literal["none", "relu", "sigmoid", "tanh", "softplus"],
+    activation: Differentiable,
     *,
     strategy: str | None = None,
     device: DeviceName | None = None,

@@ -8,13 +8,13 @@ from typing import Literal, cast, get_args
 
 from rooftile.errors import InputError, unknown
 from rooftile.nn.initialisation import Init, check_init
-from rooftile.ops import Conv2d, FusedActivation, Linear, Pool, PoolSpec
+from rooftile.ops import ActivationName, Conv2d, FusedActivation, Linear, Pool, PoolSpec
 from rooftile.ops.problem import check_positive
 
 Shape = tuple[int, ...]
 """Shape of one image or of one feature vector, without the batch."""
 
-LayerActivation = Literal["none", "relu", "sigmoid", "tanh", "softplus", "sign", "softmax"]
+LayerActivation = Literal[ActivationName, "softmax"]
 """``softmax`` is over a fully connected layer's outputs; the others take each number by itself."""
 
 
@@ -66,7 +66,8 @@ class ConvLayer:
         object.__setattr__(self, "pool", Pool.parse(self.pool))
         if self.pool is not None and apart(self.activation) != "none":
             # The fused activations are monotone, so that a maximum may be taken before them.
-            expected = "an activation that is fused with the pool: none, relu, sigmoid or tanh"
+            names = ", ".join(get_args(FusedActivation))
+            expected = f"an activation that is fused with the pool: {names}"
             raise InputError("activation", repr(self.activation), expected)
 
     def __str__(self) -> str:

@@ -1,10 +1,14 @@
-"""Activations and their derivatives, elementwise, in the dtype of their input.
+"""The table of activations: all that the package knows of each is one row.
 
-Each activation is a pair: ``value(z)`` and ``derivative(z, y)``, where ``z`` is
-the pre-activation and ``y = value(z)``; a derivative uses whichever is cheaper.
-NaN propagates through every one of them.
+Everything else is made from the rows: the functions of kernels on GPUs
+(``strategies/common/activations.h``) and on CPUs (`rooftile.strategies.common.fused`
+and `mlp_training`), the names that PyTorch and ONNX have, budgets, and which layers may take a
+maximum before their activation.
 
-Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), sections 6.2 and 6.3.
+NaN propagates through every activation.
+
+Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), sections 6.2 and 6.3; Hendrycks,
+Gimpel, "Gaussian Error Linear Units (GELUs)", arXiv 1606.08415 (2016).
 """
 
 from __future__ import annotations
@@ -20,20 +24,64 @@ from rooftile.errors import InputError, check_word, unknown
 
 Array = NDArray[np.floating]
 
-ActivationName = Literal["none", "relu", "sigmoid", "tanh", "softplus", "sign"]
-"""``none`` is the identity."""
-
 FusedActivation = Literal["none", "relu", "sigmoid", "tanh"]
-"""The activations that an operation may fuse; all of them are monotone."""
+"""The activations that an operation may fuse; ``none`` is the identity."""
+
+Differentiable = Literal[FusedActivation, "softplus"]
+"""The activations whose derivative something can be learnt from."""
+
+ActivationName = Literal[Differentiable, "sign"]
+"""All activations."""
 
 
 @dataclass(frozen=True)
 class Activation:
-    """An elementwise function with its derivative."""
+    """An elementwise function ``y = value(z)`` with its derivative, in the dtype of its input.
+
+    The derivative is a function of one argument ``t``: of y or of z, as `needs` says.
+    """
 
     name: ActivationName
     value: Callable[[Array], Array]
-    derivative: Callable[[Array, Array], Array]
+    slope: Callable[[Array], Array]
+    """The derivative as a function of t."""
+    c: str = ""
+    """The value of a float ``z`` as an expression of CUDA C and of OpenCL; empty: no kernel has
+    it."""
+    c_slope: str = ""
+    """The derivative as an expression of a float ``t``."""
+    scalar: str = ""
+    """The value of a number ``{z}`` in the CPU's kernel language; REAL is the number's type."""
+    scalar_slope: str = ""
+    """The derivative as an expression of ``{t}``."""
+    scalar_function: str = ""
+    """A function of the kernel language that both expressions may call."""
+    vector: str = ""
+    """The value of a float32 vector ``{z}`` in the CPU's kernel language; empty: there is none."""
+    vector_slope: str = ""
+    """The derivative as an expression of a vector ``{t}``; ``one`` is a vector of ones."""
+    torch: str = ""
+    """The class of `torch.nn`; empty: it is no peer's."""
+    onnx: str = ""
+    """The operator of ONNX; empty: it is no peer's."""
+    needs: Literal["y", "z"] = "y"
+    """What the derivative is a function of: the activation's value y, or its input z."""
+    monotone: bool = True
+    """Whether it never falls, so that a maximum may be taken before it."""
+    selects: bool = False
+    """Whether one instruction computes it, so that kernels apply it wherever the value is."""
+    roundings: float = 1.0
+    """Roundings inside the value, in units of float32."""
+    terms: Callable[[Array], Array] | None = None
+    """The magnitudes of what the derivative adds up, of t; None: those of the derivative."""
+
+    def derivative(self, z: Array, y: Array) -> Array:
+        """The derivative at z, where y is the value."""
+        return self.slope(z if self.needs == "z" else y)
+
+    def kept(self, z: Array) -> Array:
+        """The argument t of the derivative, which a gradient is given, from z."""
+        return z if self.needs == "z" else self.value(z)
 
 
 def _sigmoid(z: Array) -> Array:
@@ -46,17 +94,94 @@ def _softplus(z: Array) -> Array:
     return np.maximum(z, 0) + np.log1p(np.exp(-np.abs(z)))
 
 
-ACTIVATIONS: dict[str, Activation] = {
-    a.name: a
-    for a in (
-        Activation("none", lambda z: z, lambda z, y: np.ones_like(z)),
-        Activation("relu", lambda z: np.maximum(z, 0), lambda z, y: (z > 0).astype(z.dtype)),
-        Activation("sigmoid", _sigmoid, lambda z, y: y * (1 - y)),
-        Activation("tanh", np.tanh, lambda z, y: 1 - y * y),
-        Activation("softplus", _softplus, lambda z, y: _sigmoid(z)),
-        Activation("sign", np.sign, lambda z, y: np.zeros_like(z)),
-    )
-}
+_ROWS = (
+    Activation(
+        "none",
+        lambda z: z,
+        np.ones_like,
+        c="z",
+        c_slope="1.0f",
+        scalar="{z}",
+        scalar_slope="REAL(1.0)",
+        vector="{z}",
+        vector_slope="one",
+        selects=True,
+    ),
+    Activation(
+        "relu",
+        lambda z: np.maximum(z, 0),
+        lambda y: (y > 0).astype(y.dtype),
+        c="relu(z)",
+        c_slope="t > 0.0f ? 1.0f : 0.0f",
+        scalar="np.where({z} < REAL(0.0), REAL(0.0), {z})",
+        scalar_slope="np.where({t} > REAL(0.0), REAL(1.0), REAL(0.0))",
+        vector="relu({z})",
+        vector_slope="positive({t})",
+        torch="ReLU",
+        onnx="Relu",
+        selects=True,
+    ),
+    Activation(
+        "sigmoid",
+        _sigmoid,
+        lambda y: y * (1 - y),
+        c="sigmoid(z)",
+        c_slope="t * (1.0f - t)",
+        scalar="sigmoid_of({z})",
+        scalar_slope="{t} * (REAL(1.0) - {t})",
+        # The exponential of a number that is not positive cannot overflow.
+        scalar_function="""
+def sigmoid_of(z):
+    e = math.exp(-abs(z))
+    return np.where(z < REAL(0.0), e, REAL(1.0)) / (REAL(1.0) + e)
+""",
+        vector="sigmoid({z})",
+        vector_slope="multiply({t}, subtract(one, {t}))",
+        torch="Sigmoid",
+        onnx="Sigmoid",
+        roundings=4.0,
+        terms=lambda y: np.abs(y) + y * y,
+    ),
+    Activation(
+        "tanh",
+        np.tanh,
+        lambda y: 1 - y * y,
+        c="tanhf(z)",
+        c_slope="1.0f - t * t",
+        scalar="math.tanh({z})",
+        scalar_slope="REAL(1.0) - {t} * {t}",
+        vector="tanh({z})",
+        vector_slope="subtract(one, multiply({t}, {t}))",
+        torch="Tanh",
+        onnx="Tanh",
+        roundings=4.0,
+        terms=lambda y: 1 + y * y,
+    ),
+    Activation(
+        "softplus",
+        _softplus,
+        lambda y: -np.expm1(-y),
+        c="maximum(z, 0.0f) + log1pf(expf(-fabsf(z)))",
+        c_slope="1.0f - expf(-t)",
+        scalar="softplus_of({z})",
+        scalar_slope="REAL(1.0) - math.exp(-{t})",
+        scalar_function="""
+def softplus_of(z):
+    return np.where(z < REAL(0.0), REAL(0.0), z) + math.log1p(math.exp(-abs(z)))
+""",
+        torch="Softplus",
+        onnx="Softplus",
+        roundings=4.0,
+        terms=lambda y: 1 + np.exp(-y),
+    ),
+    Activation("sign", np.sign, np.zeros_like, onnx="Sign"),
+)
+
+ACTIVATIONS: dict[str, Activation] = {row.name: row for row in _ROWS}
+"""The table; kernels know an activation by its place here, see `CODES`."""
+
+CODES: dict[str, int] = {name: code for code, name in enumerate(ACTIVATIONS)}
+"""The numbers by which kernels know activations."""
 
 
 def activation(name: str) -> Activation:
@@ -74,30 +199,28 @@ def check_fused(name: str) -> None:
 
 def roundings(name: str) -> float:
     """Roundings inside an activation, in units of float32; the others select, and round once."""
-    return 4.0 if name in ("sigmoid", "tanh") else 1.0
+    return activation(name).roundings
 
 
-def derivative(name: str, y: Array) -> Array:
-    """The derivative of an activation where its value is y.
+def kept(name: str, z: Array) -> Array:
+    """What a gradient is given of an activation, from its input z: see `Activation.kept`."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        return activation(name).kept(z).astype(z.dtype, copy=False)
 
-    Every activation here rises where it is not flat, so the value tells.  Raises `InputError` for
-    sign, which has none that anything could be learnt from.
+
+def derivative(name: str, t: Array) -> Array:
+    """The derivative of an activation, of its value or of its input, as the table says.
+
+    Raises `InputError` for sign, which has none that anything could be learnt from.
     """
     found = activation(name)
-    if name == "sign":
-        raise InputError("activation", "'sign'", "one with a derivative: sign has none")
-    if name == "softplus":
-        return -np.expm1(-y)
-    return found.derivative(y, y)
+    if name not in get_args(Differentiable):
+        raise InputError("activation", repr(name), f"one with a derivative: {name} has none")
+    return found.slope(t)
 
 
-def derivative_terms(name: str, y: Array) -> NDArray[np.float64]:
+def derivative_terms(name: str, t: Array) -> NDArray[np.float64]:
     """The magnitudes of what the derivative adds up, which an error may be as large as."""
-    exact = y.astype(np.float64)
-    if name == "tanh":
-        return 1 + exact * exact
-    if name == "sigmoid":
-        return np.abs(exact) + exact * exact
-    if name == "softplus":
-        return 1 + np.exp(-exact)
-    return np.abs(derivative(name, exact))
+    row, exact = activation(name), t.astype(np.float64)
+    terms = np.abs(row.slope(exact)) if row.terms is None else row.terms(exact)
+    return terms.astype(np.float64, copy=False)

@@ -12,11 +12,11 @@ import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
-from rooftile.ops.activation import ACTIVATIONS, derivative, derivative_terms
+from rooftile.ops.activation import Differentiable, derivative, derivative_terms, kept
 from rooftile.ops.judgement import Budget, Judgement
 from rooftile.ops.precision import ErrorModel
 from rooftile.ops.problem import AnyArray, Array, Float32, Float64, Problem, check_positive
@@ -32,7 +32,7 @@ class ActivationGradient(Problem):
     words: ClassVar[str] = "{size} elements behind {activation}"
 
     size: int
-    activation: Literal["none", "relu", "sigmoid", "tanh", "softplus"] = "relu"
+    activation: Differentiable = "relu"
 
     def __post_init__(self) -> None:
         check_positive(size=self.size)
@@ -60,15 +60,13 @@ class ActivationGradient(Problem):
     def random(self, seed: int) -> tuple[AnyArray, ...]:
         """Normal values; y as the activation makes it."""
         y, dy = super().random(seed)
-        return self._value(y), dy
+        return kept(self.activation, y), dy
 
     def hard(self, seed: int) -> Mapping[str, tuple[AnyArray, ...]]:
         """Those of every operation."""
-        return {kind: (self._value(y), dy) for kind, (y, dy) in super().hard(seed).items()}
-
-    def _value(self, z: AnyArray) -> AnyArray:
-        with np.errstate(invalid="ignore", over="ignore"):
-            return ACTIVATIONS[self.activation].value(z).astype(np.float32)
+        return {
+            kind: (kept(self.activation, y), dy) for kind, (y, dy) in super().hard(seed).items()
+        }
 
     def reference(self, y: Float32, dy: Float32) -> Float64:
         """dx in float64."""

@@ -173,6 +173,12 @@ class Conv2d(Layer):
         return (self.batch, self.maps, *self.output_size)
 
     @property
+    def pools_first(self) -> bool:
+        """Whether the pool may be taken before the activation: a maximum, of one that rises."""
+        rises = activation(self.activation).monotone
+        return self.pool is not None and self.pool.kind == "max" and rises
+
+    @property
     def affine(self) -> bool:
         """Without an activation, and without a pool or behind an average."""
         return self.activation == "none" and (

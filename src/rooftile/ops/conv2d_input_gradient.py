@@ -22,11 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rooftile.ops.activation import (
-    ACTIVATIONS,
     FusedActivation,
     check_fused,
     derivative,
     derivative_terms,
+    kept,
 )
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.conv2d import Conv2d
@@ -138,8 +138,7 @@ class Conv2dInputGradient(Problem):
         if self.pool is not None:
             named["where"] = random_places(self.layer, seed)
         if self.before != "none":
-            with np.errstate(invalid="ignore", over="ignore"):
-                named["x"] = ACTIVATIONS[self.before].value(named["x"]).astype(np.float32)
+            named["x"] = kept(self.before, named["x"])
         return tuple(named.values())
 
     def reference(self, dy: Float32, *others: AnyArray) -> Float64:

@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 
 from rooftile.errors import InputError
 from rooftile.ops.activation import (
-    ACTIVATIONS,
     FusedActivation,
     check_fused,
     derivative,
     derivative_terms,
+    kept,
 )
 from rooftile.ops.conv2d import Conv2d
 from rooftile.ops.judgement import Budget, Judgement
@@ -132,9 +132,7 @@ class Conv2dWeightsGradient(Problem):
         x, dy, *others = arrays
         if self.pool is not None:
             return x, dy, random_places(self.layer, seed)
-        with np.errstate(invalid="ignore", over="ignore"):
-            value = ACTIVATIONS[self.activation].value
-            return x, dy, *(value(y).astype(np.float32) for y in others)
+        return x, dy, *(kept(self.activation, y) for y in others)
 
     def reference(self, x: Float32, dy: Float32, *others: AnyArray) -> tuple[Float64, Float64]:
         """dweights and dbias in float64."""

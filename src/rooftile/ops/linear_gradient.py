@@ -19,11 +19,11 @@ from typing import ClassVar
 import numpy as np
 
 from rooftile.ops.activation import (
-    ACTIVATIONS,
     FusedActivation,
     check_fused,
     derivative,
     derivative_terms,
+    kept,
 )
 from rooftile.ops.judgement import Budget, Judgement
 from rooftile.ops.precision import ErrorModel
@@ -81,13 +81,13 @@ class LinearGradient(Problem):
     def random(self, seed: int) -> tuple[AnyArray, ...]:
         """Normal values; x and y as their activations make them."""
         x, y, dy, weights = super().random(seed)
-        return _value(self.before, x), _value(self.activation, y), dy, weights
+        return kept(self.before, x), kept(self.activation, y), dy, weights
 
     def hard(self, seed: int) -> Mapping[str, tuple[AnyArray, ...]]:
         """Those of every operation."""
         found = super().hard(seed)
         return {
-            kind: (_value(self.before, x), _value(self.activation, y), dy, weights)
+            kind: (kept(self.before, x), kept(self.activation, y), dy, weights)
             for kind, (x, y, dy, weights) in found.items()
         }
 
@@ -110,11 +110,6 @@ class LinearGradient(Problem):
             dz = np.abs(dy) * derivative_terms(self.activation, y)
             dx = dz @ np.abs(weights.astype(np.float64))
             return dx * derivative_terms(self.before, x), dz.T @ exact, dz.sum(axis=0)
-
-
-def _value(activation: FusedActivation, z: AnyArray) -> AnyArray:
-    with np.errstate(invalid="ignore", over="ignore"):
-        return ACTIVATIONS[activation].value(z).astype(z.dtype)
 
 
 NAMED = {

@@ -19,18 +19,18 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rooftile.errors import InputError, unknown
-from rooftile.ops.activation import activation
+from rooftile.ops.activation import Differentiable, activation
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.problem import AnyArray, Array, Float64, Problem, check_positive
 
-ACTIVATIONS = ("none", "relu", "sigmoid", "tanh", "softplus", "softmax")
-"""Those that have a derivative; ``softmax`` is over a layer's neurons."""
+ACTIVATIONS = (*get_args(Differentiable), "softmax")
+"""The activations with a derivative; ``softmax`` is over a layer's neurons."""
 
 
 @dataclass(frozen=True)

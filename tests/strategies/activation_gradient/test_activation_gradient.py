@@ -21,7 +21,7 @@ class TestRungs(EveryRung):
     compiled = tuple(NAMED.values())
     wrong = Wrong(
         ActivationGradient(1003),
-        ("naive", "y > 0.0f ?", "y >= 0.0f ?"),
+        ("naive", "t > 0.0f ?", "t >= 0.0f ?"),
         ("vectors", "of.w * derivative(ACTIVATION, value.w)", "of.w"),
     )
 

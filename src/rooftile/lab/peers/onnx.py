@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from rooftile.lab.peers.torch_module import parts_of, peers_of
-from rooftile.ops import AnyArray, Array, Pool, Problem
+from rooftile.ops import ACTIVATIONS, AnyArray, Array, Pool, Problem
 
 _OPSET, _IR = 17, 8
 """Old enough for every release of the peers that this project still meets."""
-_ACTIVATIONS = {"relu": "Relu", "sigmoid": "Sigmoid", "tanh": "Tanh"}
 _POOLS = {"max": "MaxPool", "average": "AveragePool", "l2": "LpPool"}
 
 
@@ -73,7 +72,7 @@ class Graph:
     def activate(self, name: str) -> None:
         """Add an activation, unless it is the identity."""
         if name != "none":
-            self.node(_ACTIVATIONS[name])
+            self.node(ACTIVATIONS[name].onnx)
 
     def window(self, pool: Pool) -> None:
         """Add a pool that has no weights, without what comes behind it."""

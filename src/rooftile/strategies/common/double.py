@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from rooftile.devices.cpu.native import native
+from rooftile.devices.cpu.native import native, source
+from rooftile.strategies.common.activation_texts import scalar_activated
 from rooftile.strategies.cpu import ArrayStrategy
 
 
@@ -25,19 +26,8 @@ class Double(ArrayStrategy):
         return None if problem.double else "it computes in float64, and the arrays are float32"
 
 
-@native
-def activated(z, code):  # type: ignore[no-untyped-def]
-    """An activation of a float64, by its code in `rooftile.strategies.common.fused`."""
-    one = np.float64(1)
-    if code == 1:
-        return np.float64(0) if z < 0 else z
-    if code == 2:
-        # The exponential of no positive number overflows.
-        e = math.exp(-abs(z))
-        return e / (one + e) if z < 0 else one / (one + e)
-    if code == 3:
-        return math.tanh(z)
-    return z
+activated = source("activated", scalar_activated().replace("REAL", "np.float64"))
+"""``activated(z, code)``: an activation of a float64."""
 
 
 @native

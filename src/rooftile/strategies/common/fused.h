@@ -1,14 +1,11 @@
 // What operations fuse, by macros of the problem, where it has them:
-//   ACTIVATION (0 none, 1 relu, 2 sigmoid, 3 tanh)
+//   ACTIVATION (a code of activations.h)
 //   POOL_KIND (0 maximum, 1 average, 2 L2 norm, 3 sum of weighted elements)
 //   POOL_HEIGHT POOL_WIDTH, POOL_ACTIVATION (of what is pooled)
 
 #pragma once
 
-__device__ __forceinline__ float activated(int code, float z)
-{
-    return code == 1 ? relu(z) : code == 2 ? sigmoid(z) : code == 3 ? tanhf(z) : z;
-}
+#include "common/activations.h"
 
 #ifdef ACTIVATION
 __device__ __forceinline__ float activate(float z) { return activated(ACTIVATION, z); }

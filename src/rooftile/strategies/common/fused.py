@@ -11,35 +11,22 @@ import math
 import numpy as np
 
 from rooftile.devices.cpu.native import native, source
+from rooftile.ops.activation import CODES
+from rooftile.strategies.common.activation_texts import (
+    scalar_activated,
+    scalar_derivative,
+    vector_row,
+)
 
-ACTIVATION_CODES = {"none": 0, "relu": 1, "sigmoid": 2, "tanh": 3}
+ACTIVATION_CODES = CODES
 POOL_CODES = {"max": 0, "average": 1, "l2": 2, "weighted": 3}
 
 
-@native
-def activate(z, code):  # type: ignore[no-untyped-def]
-    """An activation of one float32; NaN stays NaN."""
-    if code == 1:
-        return np.float32(0.0) if z < np.float32(0.0) else z
-    if code == 2:
-        # exp of a non-positive argument cannot overflow.
-        e = np.float32(math.exp(-abs(z)))
-        return e / (np.float32(1.0) + e) if z < 0 else np.float32(1.0) / (np.float32(1.0) + e)
-    if code == 3:
-        return np.float32(math.tanh(z))
-    return z
-
-
-@native
-def derivative(code, y):  # type: ignore[no-untyped-def]
-    """Of an activation where its value is y."""
-    if code == 1:
-        return np.float32(y > 0)
-    if code == 2:
-        return y * (np.float32(1) - y)
-    if code == 3:
-        return np.float32(1) - y * y
-    return np.float32(1)
+activate = source("activate", scalar_activated().replace("REAL", "np.float32"))
+"""``activate(z, code)``: an activation of one float32; NaN stays NaN."""
+derivative = source("derivative", scalar_derivative().replace("REAL", "np.float32"))
+"""``derivative(code, t)``: of an activation, where its value is t, or its input as the table of
+activations says."""
 
 
 @native
@@ -64,21 +51,7 @@ def pooled_with(pooled, y, kind):  # type: ignore[no-untyped-def]
     return norm(pooled, y) if kind == 2 else pooled + y
 
 
-_ACTIVATE_ROW = """
-@apart
-def kernel(row, start, count, code):
-    stop = start + count
-    for j in range(start, stop, lanes()):
-        z = load_part(row, j, stop - j)
-        if code == 1:
-            z = relu(z)
-        elif code == 2:
-            z = sigmoid(z)
-        elif code == 3:
-            z = tanh(z)
-        store_part(row, j, z, stop - j)
-"""
-activate_row = source("activate_row", _ACTIVATE_ROW)
+activate_row = source("activate_row", vector_row())
 """Activate ``count`` elements of ``row`` from ``start`` in place, a vector at a time."""
 
 

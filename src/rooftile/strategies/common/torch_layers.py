@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rooftile.ops import Float32, Pool
+from rooftile.ops import ACTIVATIONS, Float32, Pool
 
 
 def pooled(pool: Pool | None) -> list[Any]:
@@ -26,8 +26,7 @@ def activated(name: str) -> list[Any]:
     """The module of an activation; none for the identity."""
     from torch import nn
 
-    kinds = {"relu": nn.ReLU, "sigmoid": nn.Sigmoid, "tanh": nn.Tanh}
-    return [] if name == "none" else [kinds[name]()]
+    return [] if name == "none" else [getattr(nn, ACTIVATIONS[name].torch)()]
 
 
 def filled(module: Any, parameters: Sequence[Float32]) -> Any:

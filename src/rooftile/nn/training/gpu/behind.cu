@@ -1,15 +1,16 @@
-// What stands behind a layer: softplus, and dropout.
+// What stands behind a layer: an activation that it does not fuse, and dropout.
 
-#ifdef __OPENCL_VERSION__
-#define log1pf log1p
-#endif
+#ifdef ACTIVATION
+#include "common/activations.h"
 
-// y = log(1 + exp(x)).  Grid: x over the elements.
-__global__ void softplus(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ y, int count)
+// y = activation(x).  Grid: x over the elements.
+__global__ void activation(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ y,
+                           int count)
 {
     int i = blockIdx.x * 256 + threadIdx.x;
-    if (i < count) y[i] = maximum(x[i], 0.0f) + log1pf(expf(-fabsf(x[i])));
+    if (i < count) y[i] = activated(ACTIVATION, x[i]);
 }
+#endif
 
 #ifdef SEED
 // Four random words of a counter's four: whoever asks again is told the same.

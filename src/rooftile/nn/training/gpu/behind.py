@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -16,8 +16,10 @@ from rooftile.nn.training.gpu.derivative import times_derivative
 from rooftile.nn.training.gpu.launches import Work
 from rooftile.nn.training.gpu.layers import Stage
 from rooftile.ops import Softmax
+from rooftile.ops.activation import ACTIVATIONS, CODES, Differentiable
 from rooftile.ops.activation_gradient import ActivationGradient
 from rooftile.ops.softmax_gradient import SoftmaxGradient
+from rooftile.strategies.gpu import HEADERS
 
 _THREADS = 256
 
@@ -26,9 +28,9 @@ def activation_stage(work: Work, name: str, x: Any, shape: tuple[int, ...]) -> S
     """The stage of an activation over x of a shape.  Raises `UnsupportedProblem` for sign."""
     if name == "softmax":
         return SoftmaxStage(work, x, shape)
-    if name != "softplus":
+    if name not in get_args(Differentiable):
         raise UnsupportedProblem("training on a GPU", f"the activation {name}", 'device="cpu"')
-    return SoftplusStage(work, x, shape)
+    return ActivationStage(work, name, x, shape)
 
 
 class SoftmaxStage:
@@ -50,27 +52,31 @@ class SoftmaxStage:
         times_derivative(self._work, before, self._x, dx, self._rows * self._classes)
 
 
-class SoftplusStage:
-    """``y = log(1 + exp(x))``."""
+class ActivationStage:
+    """``y = activation(x)``, element by element."""
 
     before = "none"
 
-    def __init__(self, work: Work, x: Any, shape: tuple[int, ...]) -> None:
+    def __init__(self, work: Work, name: str, x: Any, shape: tuple[int, ...]) -> None:
         self._work, self._x, self._count = work, x, math.prod(shape)
+        self._row = ACTIVATIONS[name]
         self.y = work.floats(self._count)
 
     def forward(self) -> None:
         """See `Stage`."""
-        self._work.call(self._softplus)
+        self._work.call(self._activated)
 
-    def _softplus(self) -> Call:
-        program = self._work.gpu.compile(_text(), {})
-        launch = Launch("softplus", (-(-self._count // _THREADS), 1, 1), (_THREADS, 1, 1))
+    def _activated(self) -> Call:
+        macros = {"ACTIVATION": CODES[self._row.name]}
+        program = self._work.gpu.compile(_text(), macros, [HEADERS])
+        launch = Launch("activation", (-(-self._count // _THREADS), 1, 1), (_THREADS, 1, 1))
         return Call(program, launch, (self._x, self.y, np.int32(self._count)))
 
     def backward(self, dz: Any, gradients: Sequence[Any], dx: Any, before: str) -> None:
         """See `Stage`."""
-        self._work.run(ActivationGradient(self._count, "softplus"), self.y, dz, dx)
+        kept = self._x if self._row.needs == "z" else self.y
+        problem = ActivationGradient(self._count, self._row.name)  # type: ignore[arg-type]
+        self._work.run(problem, kept, dz, dx)
         times_derivative(self._work, before, self._x, dx, self._count)
 
 

@@ -7,7 +7,7 @@
 
 #pragma once
 
-#include "common/derivative.h"
+#include "common/activations.h"
 #include "common/overlapping.h"
 
 #ifdef __OPENCL_VERSION__

@@ -5,53 +5,26 @@ Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 6.3.
 
 from __future__ import annotations
 
-import math
+from functools import cache
 
-import numpy as np
-
-from rooftile.devices.cpu.native import native
+from rooftile.devices.cpu.native import Native, source
+from rooftile.ops.activation import ACTIVATIONS
 from rooftile.ops.activation_gradient import ActivationGradient
 from rooftile.ops.features import features
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 
 
-@native
-def copied(y, dy, dx, sizes, begin, end):  # type: ignore[no-untyped-def]
-    """Units are elements."""
+@cache
+def _kernel(name: str) -> Native:
+    """The kernel of an activation; units are elements."""
+    row = ACTIVATIONS[name]
+    slope = row.scalar_slope.format(t="y[i]")
+    text = f"""{row.scalar_function}
+def kernel(y, dy, dx, sizes, begin, end):
     for i in range(begin, end):
-        dx[i] = dy[i]
-
-
-@native
-def relu(y, dy, dx, sizes, begin, end):  # type: ignore[no-untyped-def]
-    """Units are elements."""
-    for i in range(begin, end):
-        dx[i] = dy[i] * np.float32(y[i] > 0)
-
-
-@native
-def sigmoid(y, dy, dx, sizes, begin, end):  # type: ignore[no-untyped-def]
-    """Units are elements."""
-    for i in range(begin, end):
-        dx[i] = dy[i] * (y[i] * (np.float32(1) - y[i]))
-
-
-@native
-def tanh(y, dy, dx, sizes, begin, end):  # type: ignore[no-untyped-def]
-    """Units are elements."""
-    for i in range(begin, end):
-        dx[i] = dy[i] * (np.float32(1) - y[i] * y[i])
-
-
-@native
-def softplus(y, dy, dx, sizes, begin, end):  # type: ignore[no-untyped-def]
-    """Units are elements."""
-    for i in range(begin, end):
-        dx[i] = dy[i] * (np.float32(1) - np.float32(math.exp(-y[i])))
-
-
-FUNCTIONS = {"none": copied, "relu": relu, "sigmoid": sigmoid, "tanh": tanh, "softplus": softplus}
-"""The kernels by the problem's activation."""
+        dx[i] = dy[i] * ({slope})
+"""
+    return source(f"activation_gradient-{name}", text.replace("REAL", "np.float32"))
 
 
 class Loops(ArrayStrategy):
@@ -65,7 +38,7 @@ class Loops(ArrayStrategy):
 
     def kernel(self, problem: ActivationGradient) -> ArrayKernel:
         """See `ArrayStrategy.kernel`."""
-        return ArrayKernel(FUNCTIONS[problem.activation], problem.size)
+        return ArrayKernel(_kernel(problem.activation), problem.size)
 
 
 class Threads(Loops):

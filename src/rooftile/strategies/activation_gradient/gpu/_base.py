@@ -9,9 +9,6 @@ from rooftile.strategies.common.fused import ACTIVATION_CODES
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.gpu import Config, GpuStrategy, Step
 
-CODES = {**ACTIVATION_CODES, "softplus": 4}
-"""Those of `common/derivative.h`."""
-
 
 class GpuActivationGradient(GpuStrategy):
     """A GPU strategy of `activation_gradient`; takes every problem."""
@@ -21,7 +18,7 @@ class GpuActivationGradient(GpuStrategy):
 
     def macros(self, problem: ActivationGradient, config: Config) -> dict[str, int | str]:
         """The activation and the tunables."""
-        return {"ACTIVATION": CODES[problem.activation], **config}
+        return {"ACTIVATION": ACTIVATION_CODES[problem.activation], **config}
 
     def over(self, problem: ActivationGradient, each: int, config: Config) -> tuple[Step, ...]:
         """One kernel, a thread for so many elements."""

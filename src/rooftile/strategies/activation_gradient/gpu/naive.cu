@@ -3,7 +3,7 @@
 // y[size], dy[size], dx[size].
 // Grid: x over the elements.
 
-#include "common/derivative.h"
+#include "common/activations.h"
 
 __global__ void activation_gradient(const GLOBAL float* y, const GLOBAL float* dy, GLOBAL float* dx,
                                     int size)

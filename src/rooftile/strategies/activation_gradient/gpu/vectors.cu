@@ -5,7 +5,7 @@
 // y[size], dy[size], dx[size].
 // Grid: x over quads; the last one's elements are made one by one.
 
-#include "common/derivative.h"
+#include "common/activations.h"
 
 __global__ void activation_gradient(const GLOBAL float* __restrict__ y,
                                     const GLOBAL float* __restrict__ dy, GLOBAL float* __restrict__ dx,

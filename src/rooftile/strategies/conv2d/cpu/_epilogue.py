@@ -8,7 +8,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 
 from rooftile.devices.cpu.emit import Writer
-from rooftile.ops import Conv2d
+from rooftile.ops import ACTIVATIONS, Conv2d
 from rooftile.strategies.common.fused import ACTIVATION_CODES
 from rooftile.strategies.conv2d.cpu.loops import pool_codes
 
@@ -22,7 +22,7 @@ def folds(problem: Conv2d, lanes: int) -> bool:
         return False
     width = pool.window[1]
     tiles = pool.window == pool.stride and width <= lanes and width & (width - 1) == 0
-    return tiles and (pool.kind == "max" or problem.activation in ("none", "relu"))
+    return tiles and (problem.pools_first or ACTIVATIONS[problem.activation].selects)
 
 
 class Epilogue:
@@ -51,13 +51,18 @@ class Epilogue:
             assert self.p.pool is not None
             height, width = self.p.pool.window
             return f"multiply({name}, splat(float32({1.0 / (height * width)!r})))"
-        return f"relu({name})" if self.p.activation == "relu" else name
+        return self.selected(name)
+
+    def selected(self, name: str) -> str:
+        """The expression of an activation that one instruction computes; else the value itself."""
+        row = ACTIVATIONS[self.p.activation]
+        return row.vector.format(z=name) if row.selects else name
 
     def fold(self, into: str, value: str, first: bool) -> None:
         """Take ``value`` into the pool's running result ``into``."""
         average = self.average
-        if average and self.p.activation == "relu":
-            value = f"relu({value})"
+        if average:
+            value = self.selected(value)
         if first:
             self.to.line(f"{into} = {value}")
         else:
@@ -88,7 +93,7 @@ class Epilogue:
                     to.line(f"store(out, o + {k * lanes}, {value})")
                 elif count > 0:
                     to.line(f"store_part(out, o + {k * lanes}, {value}, {count})")
-            if p.activation in ("sigmoid", "tanh"):
+            if not ACTIVATIONS[p.activation].selects:
                 code = ACTIVATION_CODES[p.activation]
                 to.line(f"activate_row(out, o, {valid}, {code})")
 

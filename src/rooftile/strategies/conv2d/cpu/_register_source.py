@@ -15,6 +15,7 @@ from __future__ import annotations
 import dataclasses
 
 from rooftile.devices.cpu.emit import Writer
+from rooftile.ops import ACTIVATIONS
 from rooftile.strategies.common.fused import ACTIVATION_CODES
 from rooftile.strategies.conv2d.cpu._epilogue import Epilogue, emit_band, finish_row_call
 from rooftile.strategies.conv2d.cpu._register_taps import Taps
@@ -204,7 +205,7 @@ class _Rows(Taps):
                 self._emit_flat_block(f"{g} * {wide * tile.lanes}", wide, maps, m)
         if tail:
             self._emit_flat_block(str(groups * wide * tile.lanes), tail, maps, m)
-        if p.activation in ("sigmoid", "tanh"):
+        if not ACTIVATIONS[p.activation].selects:
             count = tile.band * p.output_size[1]
             with to.loop("q", maps) as q:
                 to.line(f"o = {self.end.place(f'{m} + {q}', '0', '0')}")

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from rooftile.devices.cpu.native import source, vector
-from rooftile.ops import Conv2d, Float32
+from rooftile.ops import ACTIVATIONS, Conv2d, Float32
 from rooftile.ops.features import features
 from rooftile.strategies.common.fused import ACTIVATION_CODES, activate_row
 from rooftile.strategies.common.panels import pack, packed_size, packing_of
@@ -59,8 +59,8 @@ class MapVectors(CpuStrategy):
             return None
         if pool.window != pool.stride:
             return f"the pool's windows must tile the image, not {pool.window} by {pool.stride}"
-        if pool.kind == "average" and problem.activation not in ("none", "relu"):
-            return f"it takes the mean of a pool before {problem.activation}"
+        if not (problem.pools_first or ACTIVATIONS[problem.activation].selects):
+            return f"it takes the {pool.kind} of a pool before {problem.activation}"
         if next(_blocks(problem), None) is None:
             return f"a pool of {pool.window} does not fit its registers"
         return None

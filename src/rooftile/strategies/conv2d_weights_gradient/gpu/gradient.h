@@ -5,7 +5,7 @@
 
 #pragma once
 
-#include "common/derivative.h"
+#include "common/activations.h"
 #include "common/places.h"
 
 #if Y_NARROW

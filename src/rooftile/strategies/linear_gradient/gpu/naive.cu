@@ -4,7 +4,7 @@
 // dx[images][INPUTS], dweights[OUTPUTS][INPUTS], dbias[OUTPUTS].
 // Grid: x over the elements of dweights, then of dx, then of dbias.
 
-#include "common/derivative.h"
+#include "common/activations.h"
 
 // Terms that are summed by themselves: of equal terms, long sums round the same way again and again.
 #define RUN 32

@@ -11,7 +11,7 @@
 // partial[PARTS][OUTPUTS][INPUTS + 1]: a row's weights, then its bias.
 // Grid: x over the parts of tiles of dweights, then the tiles of dx.  Block: 32 x 8.
 
-#include "common/derivative.h"
+#include "common/activations.h"
 #include "common/overlapping.h"
 
 #define TILE 32

@@ -6,36 +6,26 @@ from abc import abstractmethod
 from functools import lru_cache
 
 from rooftile.devices.cpu.native import Native, source
+from rooftile.ops.activation import ACTIVATIONS
 from rooftile.ops.features import features
 from rooftile.ops.mlp_training import MlpTraining
 from rooftile.strategies import ArrayKernel, ArrayStrategy
+from rooftile.strategies.common.activation_texts import scalar_functions
 
 HEAD = "def kernel(x, targets, order, rates, weights, trained, losses, sizes, begin, end):"
-FUNCTIONS = """
-def sigmoid_of(z):
-    e = math.exp(-abs(z))
-    return np.where(z < REAL(0.0), e, REAL(1.0)) / (REAL(1.0) + e)
+FUNCTIONS = scalar_functions()
+"""The functions that values and slopes call."""
 
-def softplus_of(z):
-    return np.where(z < REAL(0.0), REAL(0.0), z) + math.log1p(math.exp(-abs(z)))
-"""
-"""Of numbers; the exponential of a number that is not positive cannot overflow."""
-VALUES = {
-    "none": "{z}",
-    "relu": "np.where({z} < REAL(0.0), REAL(0.0), {z})",
-    "sigmoid": "sigmoid_of({z})",
-    "tanh": "math.tanh({z})",
-    "softplus": "softplus_of({z})",
-}
-"""Activations of a number."""
-SLOPES = {
-    "none": "REAL(1.0)",
-    "relu": "np.where({z} > REAL(0.0), REAL(1.0), REAL(0.0))",
-    "sigmoid": "{y} * (REAL(1.0) - {y})",
-    "tanh": "REAL(1.0) - {y} * {y}",
-    "softplus": "sigmoid_of({z})",
-}
-"""Their derivatives at z, where the value is y."""
+
+def value_of(name: str, z: str) -> str:
+    """The expression of an activation of a number z; softmax is of a whole layer."""
+    return ACTIVATIONS[name].scalar.format(z=z)
+
+
+def slope_of(name: str, z: str, y: str) -> str:
+    """The expression of the derivative at z, where the value is y."""
+    row = ACTIVATIONS[name]
+    return row.scalar_slope.format(t=z if row.needs == "z" else y)
 
 
 @lru_cache(maxsize=256)

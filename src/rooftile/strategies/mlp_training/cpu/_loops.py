@@ -6,7 +6,13 @@ from collections.abc import Callable
 
 from rooftile.devices.cpu.emit import Writer
 from rooftile.ops.mlp_training import MlpTraining
-from rooftile.strategies.mlp_training.cpu._base import FUNCTIONS, HEAD, SLOPES, VALUES, OneThread
+from rooftile.strategies.mlp_training.cpu._base import (
+    FUNCTIONS,
+    HEAD,
+    OneThread,
+    slope_of,
+    value_of,
+)
 
 
 class Unrolled(OneThread):
@@ -88,7 +94,7 @@ class _Loops:
             return
         place = f"{self._at[k + 1]} + j"
         with to.block(f"for j in range({neurons}):"):
-            to.line(f"a[{place}] = {VALUES[p.layers.activations[k]].format(z=f'z[{place}]')}")
+            to.line(f"a[{place}] = {value_of(p.layers.activations[k], f'z[{place}]')}")
 
     def _softmax(self, k: int) -> None:
         to, neurons, at = self._to, self._p.layers.counts[k], self._at[k + 1]
@@ -112,7 +118,7 @@ class _Loops:
             with to.block(f"for j in range({neurons}):"):
                 to.line(f"d[{at} + j] = a[{at} + j] * (d[{at} + j] - sum)")
         elif name != "none":
-            slope = SLOPES[name].format(z=f"z[{at} + j]", y=f"a[{at} + j]")
+            slope = slope_of(name, f"z[{at} + j]", f"a[{at} + j]")
             with to.block(f"for j in range({neurons}):"):
                 to.line(f"d[{at} + j] = d[{at} + j] * ({slope})")
 

@@ -23,7 +23,7 @@ from rooftile.ops import AnyArray
 from rooftile.ops.features import features
 from rooftile.ops.mlp_training import ACTIVATIONS, MlpTraining
 from rooftile.strategies import HostStrategy
-from rooftile.strategies.mlp_training.cpu._base import FUNCTIONS, SLOPES, VALUES
+from rooftile.strategies.mlp_training.cpu._base import FUNCTIONS, slope_of, value_of
 
 _FORWARD, _SOFTMAX, _LOSS, _THROUGH, _SOFTMAX_BACK, _BACKWARD, _STEP = range(7)
 """What a loop does."""
@@ -92,13 +92,13 @@ def _kernel(real: str) -> Native:
     """The kernel of all loops."""
     values, slopes = [], []
     for number, name in enumerate(ACTIVATIONS):
-        if name in VALUES:
-            value = VALUES[name].format(z="sum")
+        if name != "softmax":
+            value = value_of(name, "sum")
             values += [
                 f"            if name == {number}:",
                 f"                a[behind + j] = {value}",
             ]
-            slope = SLOPES[name].format(z="z[behind + j]", y="a[behind + j]")
+            slope = slope_of(name, "z[behind + j]", "a[behind + j]")
             slopes += [
                 f"            if name == {number}:",
                 f"                d[behind + j] *= {slope}",

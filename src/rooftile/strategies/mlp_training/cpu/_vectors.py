@@ -10,8 +10,11 @@ their bias is minus infinity, and the value is zero again.
 
 from __future__ import annotations
 
+import numpy as np
+
 from rooftile.devices.cpu.emit import Writer
 from rooftile.devices.cpu.native.vector import lanes as widest
+from rooftile.ops.activation import ACTIVATIONS
 from rooftile.ops.mlp_training import MlpTraining
 from rooftile.strategies.mlp_training.cpu._base import HEAD, OneThread
 
@@ -19,14 +22,11 @@ _NARROW = 8
 """Lanes where they suffice: the latencies of narrow vectors are shorter."""
 _MOST = 64
 """Vectors of weights; more would only go to the stack and back."""
-_VALUES = {"none": "{z}", "relu": "relu({z})", "sigmoid": "sigmoid({z})", "tanh": "tanh({z})"}
-_SLOPES = {
-    "relu": "positive({z})",
-    "sigmoid": "multiply({y}, subtract(one, {y}))",
-    "tanh": "subtract(one, multiply({y}, {y}))",
-}
-_SHUT = ("sigmoid", "softmax")
-"""Activations that make something else of zero."""
+
+
+def _shut(name: str) -> bool:
+    """Whether an activation makes something else of zero."""
+    return name == "softmax" or ACTIVATIONS[name].value(np.zeros(1))[0] != 0
 
 
 class LaneANeuron(OneThread):
@@ -41,8 +41,9 @@ class LaneANeuron(OneThread):
         """A layer fits a vector, and vectors are float32."""
         if problem.dtype != "float32":
             return f"{problem.dtype}: vectors are of float32"
-        if "softplus" in problem.layers.activations:
-            return "softplus: no logarithm of vectors"
+        for name in problem.layers.activations:
+            if name != "softmax" and not ACTIVATIONS[name].vector:
+                return f"{name}: there is no such function of vectors"
         wide = max(problem.layers.counts)
         if wide > widest():
             return f"a layer of {wide} neurons, at most {widest()}"
@@ -95,7 +96,7 @@ class _Vectors:
         to, p = self._to, self._p
         inputs, neurons, start = p.sizes_in_a_row[k], p.layers.counts[k], p.starts[k]
         for i in range(inputs + 1):
-            shut = i == inputs and p.layers.activations[k] in _SHUT
+            shut = i == inputs and _shut(p.layers.activations[k])
             to.line(f"store(buffer, 0, splat({'float32(-np.inf)' if shut else 'float32(0.0)'}))")
             for j in range(neurons):
                 to.line(f"buffer[{j}] = weights[{start + j * (inputs + 1) + i}]")
@@ -156,7 +157,7 @@ class _Vectors:
         if k > 0 or not self._ahead:
             to.line(f"z{k} = {self._sum(f'c{k}', f's{k}_', inputs)}")
         if name != "softmax":
-            to.line(f"a{k + 1} = {_VALUES[name].format(z=f'z{k}')}")
+            to.line(f"a{k + 1} = {ACTIVATIONS[name].vector.format(z=f'z{k}')}")
             return
         group = _power_of_two(neurons)
         to.line(f"most = {self._over('largest', f'z{k}', group)}")
@@ -178,7 +179,9 @@ class _Vectors:
         elif name == "none":
             to.line("d = e")
         else:
-            to.line(f"d = multiply(e, {_SLOPES[name].format(z=z, y=y)})")
+            row = ACTIVATIONS[name]
+            slope = row.vector_slope.format(t=z if row.needs == "z" else y)
+            to.line(f"d = multiply(e, {slope})")
         to.line("g = multiply(minus_rate, d)")
         if k > 0:
             to.line(*(f"d{j} = splat_lane(d, {j})" for j in range(neurons)))

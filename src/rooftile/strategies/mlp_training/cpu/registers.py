@@ -8,7 +8,13 @@ from __future__ import annotations
 
 from rooftile.devices.cpu.emit import Writer
 from rooftile.ops.mlp_training import MlpTraining
-from rooftile.strategies.mlp_training.cpu._base import FUNCTIONS, HEAD, SLOPES, VALUES, OneThread
+from rooftile.strategies.mlp_training.cpu._base import (
+    FUNCTIONS,
+    HEAD,
+    OneThread,
+    slope_of,
+    value_of,
+)
 
 _MOST = 400
 """More weights would be a text that takes seconds to compile."""
@@ -72,7 +78,7 @@ def _forward(to: Writer, k: int, name: str, inputs: int, neurons: int) -> None:
         to.line(f"z{k}_{j} = {' + '.join(terms)}")
     if name != "softmax":
         for j in range(neurons):
-            to.line(f"a{k + 1}_{j} = {VALUES[name].format(z=f'z{k}_{j}')}")
+            to.line(f"a{k + 1}_{j} = {value_of(name, f'z{k}_{j}')}")
         return
     to.line(f"most = z{k}_0")
     to.line(*(f"most = np.where(z{k}_{j} > most, z{k}_{j}, most)" for j in range(1, neurons)))
@@ -88,7 +94,7 @@ def _backward(to: Writer, k: int, name: str, inputs: int, neurons: int) -> None:
         to.line(*(f"d{j} = a{k + 1}_{j} * (e{k + 1}_{j} - sum)" for j in range(neurons)))
     else:
         for j in range(neurons):
-            slope = SLOPES[name].format(z=f"z{k}_{j}", y=f"a{k + 1}_{j}")
+            slope = slope_of(name, f"z{k}_{j}", f"a{k + 1}_{j}")
             to.line(f"d{j} = e{k + 1}_{j} * ({slope})")
     if k > 0:
         for i in range(inputs):

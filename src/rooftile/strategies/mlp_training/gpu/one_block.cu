@@ -5,38 +5,14 @@
 //
 // x[rows][features], targets[rows][outputs], order[epochs][rows], rates[epochs], weights[WEIGHTS],
 // trained[WEIGHTS], losses[epochs]; a layer's weights are [neurons][inputs + 1], the bias last.
-// SIZES are the features and each layer's neurons, NAMES the activations, in the order below.
+// SIZES are the features and each layer's neurons, NAMES the activations: codes of activations.h, or
+// SOFTMAX.
 // Grid: one block.
 // Block: x over neurons.
 
-#define NONE 0
-#define RELU 1
-#define SIGMOID 2
-#define TANH 3
-#define SOFTPLUS 4
-#define SOFTMAX 5
+#include "common/activations.h"
 
-#ifdef __OPENCL_VERSION__
-#define log1pf log1p
-#endif
-
-__device__ __forceinline__ float value_of(int name, float z)
-{
-    if (name == RELU) return relu(z);
-    if (name == SIGMOID) return sigmoid(z);
-    if (name == TANH) return tanhf(z);
-    if (name == SOFTPLUS) return (z < 0.0f ? 0.0f : z) + log1pf(expf(-fabsf(z)));
-    return z;
-}
-
-__device__ __forceinline__ float slope_of(int name, float z, float y)
-{
-    if (name == RELU) return z > 0.0f ? 1.0f : 0.0f;
-    if (name == SIGMOID) return y * (1.0f - y);
-    if (name == TANH) return 1.0f - y * y;
-    if (name == SOFTPLUS) return sigmoid(z);
-    return 1.0f;
-}
+#define SOFTMAX (-1)
 
 __global__ void one_block(const GLOBAL float* x, const GLOBAL float* targets,
                           const GLOBAL int* order, const GLOBAL float* rates,
@@ -65,7 +41,7 @@ __global__ void one_block(const GLOBAL float* x, const GLOBAL float* targets,
                     float sum = w[own + inputs];
                     for (int i = 0; i < inputs; i++) sum += w[own + i] * a[at + i];
                     z[behind + j] = sum;
-                    if (names[k] != SOFTMAX) a[behind + j] = value_of(names[k], sum);
+                    if (names[k] != SOFTMAX) a[behind + j] = activated(names[k], sum);
                 }
                 __syncthreads();
                 if (names[k] == SOFTMAX) {
@@ -95,7 +71,7 @@ __global__ void one_block(const GLOBAL float* x, const GLOBAL float* targets,
                 for (int j = threadIdx.x; j < neurons; j += BLOCK)
                     d[at + j] = names[k] == SOFTMAX
                                     ? a[at + j] * (d[at + j] - both)
-                                    : d[at + j] * slope_of(names[k], z[at + j], a[at + j]);
+                                    : d[at + j] * derivative(names[k], NEEDS_INPUT(names[k]) ? z[at + j] : a[at + j]);
                 __syncthreads();
                 if (k > 0) {
                     for (int i = threadIdx.x; i < inputs; i += BLOCK) {

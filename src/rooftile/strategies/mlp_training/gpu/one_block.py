@@ -6,7 +6,8 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 from __future__ import annotations
 
 from rooftile.devices.gpu import Launch
-from rooftile.ops.mlp_training import ACTIVATIONS, MlpTraining
+from rooftile.ops.activation import CODES
+from rooftile.ops.mlp_training import MlpTraining
 from rooftile.strategies.gpu import Config, GpuStrategy, Step, Tunable
 
 _SHARED = 48 * 1024
@@ -32,7 +33,7 @@ class OneBlock(GpuStrategy):
 
     def macros(self, problem: MlpTraining, config: Config) -> dict[str, int | str]:
         """The layers."""
-        names = (str(ACTIVATIONS.index(name)) for name in problem.layers.activations)
+        names = (str(CODES.get(name, "SOFTMAX")) for name in problem.layers.activations)
         return {
             "LAYERS": len(problem.layers.counts),
             "SIZES": ", ".join(map(str, problem.sizes_in_a_row)),

@@ -40,9 +40,11 @@ def test_kernels_have_every_activation_with_a_derivative(name):
 @pytest.mark.parametrize("name", FUSED)
 def test_fused_activations_have_vectors_and_names_elsewhere(name):
     row = ACTIVATIONS[name]
-    assert row.vector and row.vector_slope
+    assert row.vector
+    assert row.vector_slope
     if name != "none":
-        assert row.torch and row.onnx
+        assert row.torch
+        assert row.onnx
 
 
 @pytest.mark.parametrize("name", ACTIVATIONS)

@@ -31,14 +31,18 @@ GOALS = {
     "scipy": ("{:g} x SciPy", "{:.2f} x"),
 }
 """How a goal is written, and what was reached of it."""
+_SHORT_WORDS = (
+    "Medians of the public call in ms, in turns with its peers, each verified first; the floor is "
+    "what FLOPs and compulsory bytes take at the measured ceilings."
+)
 _WORDS = (
     "Medians of the public call in ms, in one process with its peers, in turns, each verified "
     "first. The floor is what FLOPs and compulsory bytes take at the measured ceilings; a copy "
     "moves as many bytes."
 )
 _ELSEWHERE = (
-    "Every problem, peer, goal and ladder, with what was predicted of each rung: "
-    "`benchmarks/results/{}`."
+    "`python benchmarks/patterns.py --write` measures again. Every problem, peer, goal and ladder, "
+    "with what was predicted of each rung: `benchmarks/results/{}`."
 )
 _READ_WORDS = " A read brings as many bytes and stores none."
 
@@ -71,7 +75,7 @@ def page(text: str, name: str, found: Sequence[Record]) -> str:
     shown = _shown(name, found)
     lines = [line for record in shown for line in short(record, name)]
     if shown:
-        lines += [f"{_WORDS} {_ELSEWHERE.format(whole_path(name).name)}", ""]
+        lines += [f"{_SHORT_WORDS} {_ELSEWHERE.format(whole_path(name).name)}", ""]
     return filled(text, lines)
 
 

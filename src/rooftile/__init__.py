@@ -1,210 +1,30 @@
 """rooftile: convolutional networks and parallel patterns, up to the hardware's roof.
 
-Importing this package compiles nothing, starts no thread and looks for no device:
-the public functions are imported on first use (PEP 562).
+Importing this package compiles nothing, starts no thread, looks for no device and imports no NumPy:
+a public name is imported on its first use (PEP 562).  ``functional/__init__.pyi`` lists the
+functions, for `lazy_loader` and for type checkers; the other names are listed here and in
+``__init__.pyi``.
 """
 
-from __future__ import annotations
+from lazy_loader import attach
 
-from typing import TYPE_CHECKING, Any
+from rooftile.functional import __all__ as _FUNCTIONS
 
-from rooftile._lazy import attribute, names
-from rooftile._version import __version__
-from rooftile.errors import (
-    CompileFailure,
-    DeviceMissing,
-    InputError,
-    OutOfMemory,
-    RooftileError,
-    RooftileWarning,
-    TrainingWarning,
-    UnsupportedProblem,
-    VerificationFailure,
-)
+_SUBMODULES = {"errors", "functional", "nn"}
 
-if TYPE_CHECKING:
-    from rooftile.functional import (
-        Conv2d,
-        Linear,
-        Sparse,
-        activation_gradient,
-        add,
-        argreduce,
-        argsort,
-        axpy,
-        box_blur,
-        cg,
-        compact,
-        conv1d,
-        conv2d,
-        conv2d_input_gradient,
-        conv2d_weights_gradient,
-        conv3d,
-        equalize,
-        from_packets,
-        grayscale,
-        histogram,
-        identify,
-        linear,
-        linear_gradient,
-        loss_gradient,
-        matmul,
-        matvec,
-        partition,
-        permute_columns,
-        pool2d,
-        pool2d_gradient,
-        pool2d_winners,
-        reduce,
-        rotate,
-        scale,
-        scan,
-        scatter,
-        segmented_reduce,
-        segmented_scan,
-        separable,
-        softmax,
-        softmax_cross_entropy,
-        softmax_gradient,
-        sort,
-        sort_pairs,
-        sparse,
-        spmm,
-        spmv,
-        stencil,
-        to_packets,
-        transpose,
-        unique,
-    )
-    from rooftile.nn import load
-    from rooftile.ops.operator import Operator
-
-__all__ = [
-    "CompileFailure",
-    "Conv2d",
-    "DeviceMissing",
-    "InputError",
-    "Linear",
-    "Operator",
-    "OutOfMemory",
-    "RooftileError",
-    "RooftileWarning",
-    "Sparse",
-    "TrainingWarning",
-    "UnsupportedProblem",
-    "VerificationFailure",
-    "__version__",
-    "activation_gradient",
-    "add",
-    "argreduce",
-    "argsort",
-    "axpy",
-    "box_blur",
-    "cg",
-    "compact",
-    "conv1d",
-    "conv2d",
-    "conv2d_input_gradient",
-    "conv2d_weights_gradient",
-    "conv3d",
-    "equalize",
-    "from_packets",
-    "grayscale",
-    "histogram",
-    "identify",
-    "linear",
-    "linear_gradient",
-    "load",
-    "loss_gradient",
-    "matmul",
-    "matvec",
-    "partition",
-    "permute_columns",
-    "pool2d",
-    "pool2d_gradient",
-    "pool2d_winners",
-    "reduce",
-    "rotate",
-    "scale",
-    "scan",
-    "scatter",
-    "segmented_reduce",
-    "segmented_scan",
-    "separable",
-    "softmax",
-    "softmax_cross_entropy",
-    "softmax_gradient",
-    "sort",
-    "sort_pairs",
-    "sparse",
-    "spmm",
-    "spmv",
-    "stencil",
-    "to_packets",
-    "transpose",
-    "unique",
-]
-
-_LAZY = {
-    "unique": "rooftile.functional",
-    "sort_pairs": "rooftile.functional",
-    "sort": "rooftile.functional",
-    "partition": "rooftile.functional",
-    "argsort": "rooftile.functional",
-    "Conv2d": "rooftile.functional",
-    "Linear": "rooftile.functional",
-    "Operator": "rooftile.ops.operator",
-    "Sparse": "rooftile.functional",
-    "add": "rooftile.functional",
-    "argreduce": "rooftile.functional",
-    "axpy": "rooftile.functional",
-    "activation_gradient": "rooftile.functional",
-    "conv2d_input_gradient": "rooftile.functional",
-    "conv2d_weights_gradient": "rooftile.functional",
-    "linear_gradient": "rooftile.functional",
-    "loss_gradient": "rooftile.functional",
-    "pool2d_gradient": "rooftile.functional",
-    "pool2d_winners": "rooftile.functional",
-    "softmax_cross_entropy": "rooftile.functional",
-    "softmax_gradient": "rooftile.functional",
-    "box_blur": "rooftile.functional",
-    "compact": "rooftile.functional",
-    "cg": "rooftile.functional",
-    "from_packets": "rooftile.functional",
-    "to_packets": "rooftile.functional",
-    "conv1d": "rooftile.functional",
-    "conv2d": "rooftile.functional",
-    "equalize": "rooftile.functional",
-    "grayscale": "rooftile.functional",
-    "histogram": "rooftile.functional",
-    "identify": "rooftile.functional",
-    "conv3d": "rooftile.functional",
-    "linear": "rooftile.functional",
-    "load": "rooftile.nn",
-    "matmul": "rooftile.functional",
-    "permute_columns": "rooftile.functional",
-    "matvec": "rooftile.functional",
-    "pool2d": "rooftile.functional",
-    "reduce": "rooftile.functional",
-    "rotate": "rooftile.functional",
-    "scale": "rooftile.functional",
-    "segmented_reduce": "rooftile.functional",
-    "scan": "rooftile.functional",
-    "scatter": "rooftile.functional",
-    "segmented_scan": "rooftile.functional",
-    "separable": "rooftile.functional",
-    "softmax": "rooftile.functional",
-    "sparse": "rooftile.functional",
-    "spmm": "rooftile.functional",
-    "spmv": "rooftile.functional",
-    "transpose": "rooftile.functional",
-    "stencil": "rooftile.functional",
-}
-
-
-def __getattr__(name: str) -> Any:
-    return attribute(__name__, _LAZY, name)
-
-
-def __dir__() -> list[str]:
-    return names(__name__, _LAZY)
+__getattr__, __dir__, __all__ = attach(
+    __name__,
+    _SUBMODULES,
+    {
+        "_version": ["__version__"],
+        "errors": [
+            "CompileFailure", "DeviceMissing", "InputError", "OutOfMemory", "RooftileError",
+            "RooftileWarning", "TrainingWarning", "UnsupportedProblem", "VerificationFailure",
+        ],
+        "functional": _FUNCTIONS,
+        "nn": ["load"],
+        "ops.operator": ["Operator"],
+    },
+)  # fmt: skip
+# A star import brings what has names of its own, and no name as common as ``errors``.
+__all__ = sorted({*__all__} - _SUBMODULES)

@@ -20,10 +20,12 @@ from rooftile.ops.scatter import Function, Scatter
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
 from rooftile.runtime.library import NumPy
 from rooftile.runtime.nothing import is_empty, of_nothing
+from rooftile.runtime.plain import plain
 from rooftile.runtime.repeats import repeated
 from rooftile.runtime.scalars import placed
 
 
+@plain
 def histogram(
     x: Array,
     bins: int | Array = 256,
@@ -220,6 +222,7 @@ def _fitting(low: float, high: float, dtype: Dtype) -> tuple[float, float]:
 _histogram = remembered(Histogram)
 
 
+@plain
 def scatter(
     x: Array,
     index: Array,

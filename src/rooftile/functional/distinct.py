@@ -18,6 +18,7 @@ from rooftile.ops.sort import Sort
 from rooftile.ops.unique import Unique
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
 from rooftile.runtime.nothing import is_empty, of_nothing
+from rooftile.runtime.plain import plain
 
 _MOST_CODES = 2**62
 """Codes of parts stay below: they are int64."""
@@ -49,6 +50,7 @@ def unique(
 ) -> Any: ...
 
 
+@plain
 def unique(
     x: Array,
     return_index: bool = False,

@@ -10,6 +10,7 @@ from rooftile.functional._call import remembered, run
 from rooftile.ops.elementwise import TAKES, Elementwise
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
 from rooftile.runtime.nothing import is_empty, of_nothing
+from rooftile.runtime.plain import plain
 from rooftile.runtime.repeats import repeated
 from rooftile.runtime.scalars import beside, number
 
@@ -36,6 +37,7 @@ def add(
     return _computed(given, "add", [first, second], None, strategy, device, out)
 
 
+@plain
 def axpy(
     alpha: float,
     x: Array,
@@ -59,6 +61,7 @@ def axpy(
     return _computed(given, "axpy", [first, second], factor, strategy, device, out)
 
 
+@plain
 def scale(
     alpha: float,
     x: Array,

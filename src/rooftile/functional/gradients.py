@@ -22,10 +22,12 @@ from rooftile.ops.pool2d_gradient import Pool2dGradient
 from rooftile.ops.pool2d_winners import Pool2dWinners
 from rooftile.ops.problem import pair
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
+from rooftile.runtime.plain import plain
 
 _INDICES = ("int32",)
 
 
+@plain
 def activation_gradient(
     y: Array,
     dy: Array,
@@ -51,6 +53,7 @@ def activation_gradient(
     return run(given, problem, inputs, {}, "ieee", strategy, device, out, shape)
 
 
+@plain
 def linear_gradient(
     x: Array,
     y: Array,
@@ -82,6 +85,7 @@ def linear_gradient(
     return dx, dweights, dbias
 
 
+@plain
 def conv2d_weights_gradient(
     x: Array,
     dy: Array,
@@ -128,6 +132,7 @@ def conv2d_weights_gradient(
     return dweights, dbias
 
 
+@plain
 def conv2d_input_gradient(
     dy: Array,
     weights: Array,
@@ -172,6 +177,7 @@ def conv2d_input_gradient(
     return run(given, problem, inputs, {"weights": masks}, "ieee", strategy, device, out)
 
 
+@plain
 def pool2d_winners(
     x: Array,
     window: int | tuple[int, int],
@@ -196,6 +202,7 @@ def pool2d_winners(
     return y, where
 
 
+@plain
 def pool2d_gradient(
     x: Array,
     dy: Array,

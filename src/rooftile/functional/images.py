@@ -11,12 +11,14 @@ from rooftile.ops.box_blur import BoxBlur
 from rooftile.ops.equalize import Equalize
 from rooftile.ops.grayscale import Grayscale, fixed
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
+from rooftile.runtime.plain import plain
 
 _BYTES = ("uint8",)
 BOOK = (0.21, 0.72, 0.07)
 """The weights of red, green and blue in Kirk, Hwu and El Hajj's book; their sum is one."""
 
 
+@plain
 def grayscale(
     image: Array,
     weights: Sequence[float] = BOOK,
@@ -43,6 +45,7 @@ def grayscale(
     return run(given, problem, [array], {}, "ieee", strategy, device, out)
 
 
+@plain
 def box_blur(
     image: Array,
     radius: int,
@@ -67,6 +70,7 @@ def box_blur(
     return run(given, problem, [array], {}, "ieee", strategy, device, out)
 
 
+@plain
 def equalize(
     image: Array,
     *,

@@ -18,6 +18,7 @@ from rooftile.runtime.choice import decide
 from rooftile.runtime.execution import run_copied, run_in_place
 from rooftile.runtime.host_calls import run_on_host
 from rooftile.runtime.nothing import is_empty, of_nothing
+from rooftile.runtime.plain import plain
 from rooftile.runtime.repeats import repeated
 
 _IN_PLACE = "in_place"
@@ -58,6 +59,7 @@ def transpose(
     return run(given, problem, [array], {}, "ieee", strategy, device, out)
 
 
+@plain
 def permute_columns(
     x: Array,
     index: Array,

@@ -13,6 +13,7 @@ from rooftile.functional.sparse_products import spmm, spmv
 from rooftile.functional.sparse_structure import machine_of
 from rooftile.ops.sparse_layouts import laid_out
 from rooftile.ops.sparse_rows import FORMS
+from rooftile.runtime.plain import plain
 
 
 class Sparse(Held):
@@ -37,6 +38,7 @@ class Sparse(Held):
         return spmv(self, other, transposed=True)
 
 
+@plain
 def sparse(
     matrix: Any,
     format: str | None = None,

@@ -20,6 +20,7 @@ from rooftile.ops.reduce import Reduce
 from rooftile.ops.segmented_reduce import SegmentedReduce
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
 from rooftile.runtime.nothing import is_empty, of_nothing
+from rooftile.runtime.plain import plain
 from rooftile.runtime.repeats import repeated
 
 
@@ -90,6 +91,7 @@ def argreduce(
     return run(given, problem, [array], {}, "ieee", strategy, device, out)
 
 
+@plain
 def segmented_reduce(
     x: Array,
     offsets: Array,

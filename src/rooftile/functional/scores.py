@@ -21,6 +21,7 @@ from rooftile.ops.softmax_gradient import SoftmaxGradient
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken, flattened
 from rooftile.runtime.arrays import FLOAT32
 from rooftile.runtime.nothing import is_empty, of_no_batch, of_nothing
+from rooftile.runtime.plain import plain
 from rooftile.runtime.repeats import repeated
 
 Reduction = Literal["none", "sum", "mean"]
@@ -60,6 +61,7 @@ def softmax(
     return run(given, problem, [lines], {}, precision, strategy, device, out, kept)
 
 
+@plain
 def softmax_gradient(
     y: Array,
     dy: Array,
@@ -93,6 +95,7 @@ def softmax_gradient(
     return run(given, problem, inputs, {}, "ieee", strategy, device, out, shape)
 
 
+@plain
 def softmax_cross_entropy(
     x: Array,
     labels: Array,
@@ -157,6 +160,7 @@ def softmax_cross_entropy(
     return (loss if reduction == "none" else reduce(loss, "sum")), dx
 
 
+@plain
 def loss_gradient(
     y: Array,
     targets: Array,

@@ -15,6 +15,7 @@ from rooftile.ops.compact import Compact
 from rooftile.ops.problem import DTYPES
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
 from rooftile.runtime.nothing import is_empty, of_nothing
+from rooftile.runtime.plain import plain
 
 
 @overload
@@ -43,6 +44,7 @@ def compact(
 ) -> tuple[Array, Array]: ...
 
 
+@plain
 def compact(
     x: Array,
     mask: Array,

@@ -21,6 +21,7 @@ from rooftile.ops.problem import AnyArray, is_whole
 from rooftile.runtime.arguments import Arguments
 from rooftile.runtime.choice import decide
 from rooftile.runtime.execution import resident_of
+from rooftile.runtime.plain import plain
 from rooftile.runtime.scalars import number
 
 _CHUNK = 2**13
@@ -75,6 +76,7 @@ class Solution:
     """Whether the solver's own residual came to the tolerance."""
 
 
+@plain
 def cg(
     A: Sparse,
     b: Any,

@@ -16,6 +16,7 @@ from rooftile.ops.problem import DTYPES, AnyArray, numpy_dtype
 from rooftile.ops.sort import MOVED, Sort
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
 from rooftile.runtime.nothing import is_empty, of_nothing
+from rooftile.runtime.plain import plain
 from rooftile.runtime.repeats import repeated
 from rooftile.runtime.scalars import placed
 
@@ -63,6 +64,7 @@ def argsort(
     return _along(x, axis, "places", descending, strategy, device, out)
 
 
+@plain
 def sort_pairs(
     x: Array,
     with_it: Array,
@@ -118,6 +120,7 @@ def partition(
 ) -> tuple[Array, Array]: ...
 
 
+@plain
 def partition(
     x: Array,
     pivot: Array | float,

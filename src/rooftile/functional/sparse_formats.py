@@ -12,8 +12,10 @@ from rooftile.functional.sparse_input import check_offsets, on_host, rows_from
 from rooftile.ops.problem import is_whole
 from rooftile.ops.sparse_packets import Packets, packets_of, triplets_of_packets
 from rooftile.ops.sparse_rows import FORMS
+from rooftile.runtime.plain import plain
 
 
+@plain
 def identify(matrix: Sparse, values: Any) -> list[str]:
     """The formats whose array of values can be this one.
 
@@ -38,6 +40,7 @@ def identify(matrix: Sparse, values: Any) -> list[str]:
     return found
 
 
+@plain
 def to_packets(matrix: Sparse, size: int = 256) -> Packets:
     """The matrix in the packet format, see `rooftile.ops.sparse_packets`.
 
@@ -49,6 +52,7 @@ def to_packets(matrix: Sparse, size: int = 256) -> Packets:
     return packets_of(matrix.rows, size)
 
 
+@plain
 def from_packets(packets: Packets) -> Sparse:
     """The matrix that `to_packets` has packed, in CSR.
 

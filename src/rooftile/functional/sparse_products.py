@@ -17,9 +17,11 @@ from rooftile.ops.problem import Dtype
 from rooftile.ops.spmm import Spmm
 from rooftile.runtime.arguments import Arguments
 from rooftile.runtime.nothing import of_nothing
+from rooftile.runtime.plain import plain
 from rooftile.runtime.scalars import beside, number, placed
 
 
+@plain
 def spmv(
     A: Held,
     x: Any,
@@ -70,6 +72,7 @@ def spmv(
     return run(given, problem, inputs, {}, "ieee", strategy, device, out)
 
 
+@plain
 def spmm(
     A: Held,
     b: Any,

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 from rooftile.runtime.arrays import Library
 from rooftile.runtime.choice import recent_stamp
 from rooftile.runtime.library import Reader
+from rooftile.runtime.plain import plain
 from rooftile.runtime.rooms import Rooms
 
 if TYPE_CHECKING:
@@ -263,7 +264,7 @@ def _types(options: dict[str, Any]) -> Any:
 def repeated(
     *names: str, turned: Sequence[str | None] = ()
 ) -> Callable[[Callable[_Of, _Made]], Callable[_Of, _Made]]:
-    """For a public function whose first parameters are arrays of these names.
+    """For a public function whose first parameters are arrays of these names; `plain`, too.
 
     ``turned`` are the options that say of a matrix, in their order, that it lies transposed: a call
     with a view of a transpose is one with what it is a view of.
@@ -271,6 +272,8 @@ def repeated(
 
     def of(function: Callable[_Of, _Made]) -> Callable[_Of, _Made]:
         seen: dict[Any, tuple[Any, Repeating]] = {}
+        # Around the long way alone: a call that repeats one before has nothing to be refused.
+        long_way: Callable[..., Any] = plain(function)
 
         def again(arrays: tuple[Any, ...], options: dict[str, Any], out: Any) -> Any:
             """The result of a call that was made before, else None."""
@@ -301,7 +304,7 @@ def repeated(
                         return made
             before, _now.call = _now.call, (seen, (arrays, options))
             try:
-                return function(*arrays, **options, out=out)
+                return long_way(*arrays, **options, out=out)
             finally:
                 _now.call = before
 

@@ -3,21 +3,6 @@
 It is imported on first use (PEP 562), as `rooftile.devices.cuda` is.
 """
 
-from __future__ import annotations
+from lazy_loader import attach_stub
 
-from typing import TYPE_CHECKING, Any
-
-from rooftile._lazy import attribute, names
-
-if TYPE_CHECKING:
-    from rooftile.devices.opencl.device import OpenclDevice, find, open_device, passed_over
-
-__all__ = ["OpenclDevice", "find", "open_device", "passed_over"]
-
-
-def __getattr__(name: str) -> Any:
-    return attribute(__name__, dict.fromkeys(__all__, f"{__name__}.device"), name)
-
-
-def __dir__() -> list[str]:
-    return names(__name__, __all__)
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rooftile.errors import InputError
-from rooftile.ops import activation
+from rooftile.ops.activation import activation
 
 Array = NDArray[np.floating[Any]]
 Parameters = tuple[Array, ...]

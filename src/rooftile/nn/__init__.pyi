@@ -1,0 +1,13 @@
+from . import data as data
+from . import training as training
+from .data.pixels import Pixels as Pixels
+from .data.standardisation import Standardisation as Standardisation
+from .interface import Interface as Interface
+from .layers import ConvLayer as ConvLayer
+from .layers import Layer as Layer
+from .layers import LinearLayer as LinearLayer
+from .models import MODELS as MODELS
+from .models import architecture as architecture
+from .models import load as load
+from .network import Network as Network
+from .plan import Plan as Plan

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import inspect
 import pickle
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
+import valid_calls
 
 import rooftile
 from rooftile import functional
@@ -60,6 +63,32 @@ def test_numbers_of_numpy(name, number):
 @pytest.mark.parametrize("index", [None, 0])
 def test_devices_of_pytorch(name, index):
     assert np.array_equal(CALLS[name](FakeDevice("cpu", index), int), CALLS[name]("cpu", int))
+
+
+@pytest.mark.parametrize("name", [name for name in functional.__all__ if name[0].islower()])
+def test_every_function_takes_the_devices_of_pytorch(name):
+    function = getattr(rooftile, name)
+    if "device" not in inspect.signature(function).parameters:
+        # `plain` or `repeated` wraps it all the same.
+        assert inspect.unwrap(function) is not function
+        return
+    with pytest.raises(rooftile.InputError, match="device: got 'mps'"):
+        function(**valid_calls.CALLS[name](40), device=FakeDevice("mps"))
+    function(**valid_calls.CALLS[name](40), device=FakeDevice("cpu", 0))
+
+
+def test_a_repeated_call_does_not_pay_for_it():
+    seen = []
+    rooftile.softmax(X)
+    rooftile.softmax(X)
+    sys.setprofile(lambda frame, event, value: seen.append((event, frame.f_code.co_filename)))
+    try:
+        rooftile.softmax(X)
+    finally:
+        sys.setprofile(None)
+    files = [Path(file).name for event, file in seen if event == "call"]
+    assert files[0] == "repeats.py"
+    assert "plain.py" not in files
 
 
 def test_floats_and_flags_of_numpy():

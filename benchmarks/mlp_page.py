@@ -31,15 +31,15 @@ error is carried by the factor of one minus the rate times a curvature, so the b
 of a sum of as many terms as there are steps, each as large as what a step adds."""
 _LADDER = """\
 1. **`loops`**: neurons, and the inputs of each, one after the other.
-2. **`unrolled_2`**, **`unrolled_4`**, **`unrolled_8`**: so many rounds of the inner loops are
+2. **`unrolled_2`**, **`unrolled_4`**, **`unrolled_8`**: that many rounds of the inner loops are
    written out. This takes the counting from the loops. Layers of four and five neurons have
    little to unroll.
-3. **`threads_2`** to **`threads_16`**: so many threads share the loops of each layer, and
+3. **`threads_2`** to **`threads_16`**: that many threads share the loops of each layer, and
    wait for each other some twenty times a row, with a few products in between. The overhead
    is all that one sees: a loop has less work than it takes to say that there is some.
 4. **`registers`**: every loop is written out and every weight is a variable of its own. A
    step has neither an index nor a branch left.
-5. **`vectors`**: a lane is a neuron. The weights lie in registers twice, as columns for the
+5. **`vectors`**: a lane is a neuron. The weights are in registers twice, as columns for the
    way forward and as rows for the way back; both are changed by the same products, so that no
    sum over lanes is needed but softmax's.
 6. **`pipelined`**: what a step does to the first layer is known in form, `(W - g x^T) n = W n

@@ -58,7 +58,7 @@ def page(found: list[Record]) -> str:
             _of_each(found, lambda record: _shares(record["rows"])),
         ),
         *section(
-            "Subnormal numbers in memory that nobody wrote",
+            "Subnormal numbers in memory that was not written",
             "Best milliseconds on one thread where new memory holds zeros, and where it holds\n"
             "subnormal numbers: a strategy that computed on it would take many times as long. The\n"
             "strategies convolve 200 images, 16 channels 3x3 with padding at 28x28.",

@@ -8,18 +8,18 @@ METHOD = """\
   float32 and convert inside.
 - **On what**: random numbers, in the GPU's memory, results left there.
 - **Verified first**: results in memory poisoned beforehand, held against a float64
-  reference, on images that nobody knew before too; what the timed graph itself has
+  reference, on freshly drawn images too; what the timed graph itself has
   computed is judged once more, the whole batch. A convolution's budget is that of
   [architecture.md](../understand/architecture.md); a network's is a few roundings of its precision
   in the norm of each image's scores.
 - **Timed**: medians by the GPU's clock, replays of captured graphs on everybody's side,
-  ours and the peers in turns in one process, on data that may lie in the cache. The
+  ours and the peers in turns in one process, on data that may be in the cache. The
   host's clock must agree, and the measured ceilings must allow it.
 - **The floor** is the larger of the fewest bytes (every input and weight read once,
   every result written once, nothing in between) over the measured bandwidth, and the
   FLOPs of the direct method over the measured rate of the precision. float32 accuracy
   comes by FMAs or by three products of TF32 or of scaled float16, whichever is fastest.
-  What fits in the cache need not come from memory: then a time may lie below its floor.
+  What fits in the cache need not come from memory: then a time may be below its floor.
 """
 """How everything was measured."""
 

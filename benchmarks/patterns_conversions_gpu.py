@@ -74,7 +74,7 @@ def measured(bench: Any, watch: Watch) -> Iterator[list[Record]]:
 
 def _converted(matrix: rooftile.Sparse, form: Form, place: Any) -> rooftile.Sparse:
     # Another matrix of the same arrays: a conversion is kept for the next one.
-    again = rooftile.Sparse(matrix.shape, matrix.format, matrix.arrays, matrix.nnz)
+    again = rooftile.Sparse._made(matrix.shape, matrix.format, matrix.arrays, matrix.nnz)
     return again.to(form, device=place)
 
 

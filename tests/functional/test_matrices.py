@@ -141,9 +141,10 @@ def test_matrices_of_other_libraries():
 
 
 def test_arrays_that_others_have_laid_out():
-    """Entries in another order are sorted, wherever a conversion leads."""
+    """Entries of a row in another order are sorted, wherever a conversion leads."""
     coo = rooftile.sparse(DENSE, "coo")
-    turned = {name: array[::-1].copy() for name, array in coo.arrays.items()}
+    order = np.lexsort((-coo.arrays["column_index"], coo.arrays["row_index"]))
+    turned = {name: array[order] for name, array in coo.arrays.items()}
     ell = rooftile.sparse(DENSE, "ell")
     padded = {name: array[::-1].copy() for name, array in ell.arrays.items()}
     along = {
@@ -158,6 +159,86 @@ def test_arrays_that_others_have_laid_out():
             made = rooftile.Sparse(DENSE.shape, form, arrays, coo.nnz).to(to)
             for name, array in coo.to(to).arrays.items():
                 assert np.array_equal(made.arrays[name], array), (form, to, name)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_arrays_that_others_have_laid_out_are_looked_at(form):
+    """An index, an offset or a place that the matrix does not have is never read by a kernel."""
+    held = rooftile.sparse(DENSE, form)
+
+    def made(**changed):
+        return rooftile.Sparse(DENSE.shape, form, {**held.arrays, **changed}, held.nnz)
+
+    assert np.array_equal(made().to_dense(), DENSE)
+    for name, array in held.arrays.items():
+        if name in ("values", "tail_values"):
+            wrong = [array.astype(np.int32)]
+        else:
+            wrong = [array.astype(np.float32), array.astype(np.int16), array.tolist()]
+            for at in (0, array.size // 2, array.size - 1):
+                for value in (-1 - array.size, 10**6, -(2**31)):
+                    other = array.copy()
+                    other.reshape(-1)[at] = value
+                    wrong.append(other)
+        wrong += [array[:-1], array[..., None]]
+        for other in wrong:
+            with pytest.raises(InputError) as caught:
+                made(**{name: other})
+            assert caught.value.argument.startswith("arrays[")
+        gaps = np.zeros((*array.shape, 2), array.dtype)
+        gaps[..., 0] = array
+        assert np.array_equal(made(**{name: gaps[..., 0]}).to_dense(), DENSE)
+    for shape in ((69, 50), (70, 40), (-1, 50), [70, 50]):
+        with pytest.raises(InputError):
+            rooftile.Sparse(shape, form, held.arrays, held.nnz)
+    for entries in (-1, 10**7, "many"):
+        with pytest.raises(InputError):
+            rooftile.Sparse(DENSE.shape, form, held.arrays, entries)
+    with pytest.raises(InputError, match="arrays"):
+        rooftile.Sparse(DENSE.shape, form, {"values": held.arrays["values"]}, held.nnz)
+    for shape in ((0, 5), (5, 0), (3, 4)):
+        nothing = rooftile.sparse(np.zeros(shape, np.float32), form)
+        again = rooftile.Sparse(shape, form, nothing.arrays, 0)
+        assert np.array_equal(again.to_dense(), nothing.to_dense())
+
+
+def test_rows_of_csr_that_others_have_laid_out_rise():
+    offsets = np.array([0, 2], np.int32)
+    for columns in ([2, 1], [1, 1]):
+        arrays = {
+            "values": np.ones(2, np.float32),
+            "column_index": np.array(columns, np.int32),
+            "row_offsets": offsets,
+        }
+        with pytest.raises(InputError, match=r"rooftile\.sparse sorts"):
+            rooftile.Sparse((1, 3), "csr", arrays, 2)
+
+
+@pytest.mark.parametrize("form", ["coo", "hybrid"])
+def test_lists_of_entries_go_by_rows(form):
+    """Products add up what follows each other in one row."""
+    held = rooftile.sparse(DENSE, form)
+    turned = {
+        name: array[::-1].copy() if array.ndim == 1 else array
+        for name, array in held.arrays.items()
+    }
+    with pytest.raises(InputError, match=r"rooftile\.sparse sorts"):
+        rooftile.Sparse(DENSE.shape, form, turned, held.nnz)
+
+
+def test_values_beside_the_matrix_are_refused():
+    diagonal = np.ones((1, 3), np.float32)
+    with pytest.raises(InputError, match="beside the matrix"):
+        rooftile.Sparse(
+            (3, 3), "dia", {"values": diagonal, "diagonals": np.array([1], np.int32)}, 3
+        )
+    for at in ((0, 3, 0), (0, 0, 3)):
+        block = np.zeros((1, 4, 4), np.float32)
+        block[0, 0, 0] = block[at] = 1
+        starts = np.array([0, 1], np.int32)
+        arrays = {"values": block, "block_columns": starts[:1], "block_offsets": starts}
+        with pytest.raises(InputError, match="beside the matrix"):
+            rooftile.Sparse((3, 3), "bsr", arrays, 2)
 
 
 def test_formats_without_padding_lead_back():

@@ -70,7 +70,7 @@ def sparse(
         held = matrix
     else:
         rows = rows_from(matrix, shape, dtype, index)
-        held = Sparse(rows.shape, "csr", laid_out(rows, "csr"), rows.entries)
+        held = Sparse._made(rows.shape, "csr", laid_out(rows, "csr"), rows.entries)
     if format is None and device is None:
         return held
     if format is not None and not isinstance(format, str):

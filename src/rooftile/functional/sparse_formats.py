@@ -65,7 +65,7 @@ def from_packets(packets: Packets) -> Sparse:
     values, down, across = triplets_of_packets(packets)
     rows = rows_from((values, (down, across)), packets.shape, None, packets.tail_rows.dtype.name)
     arrays = {"values": rows.values, "column_index": rows.columns, "row_offsets": rows.offsets}
-    return Sparse(rows.shape, "csr", arrays, rows.entries)
+    return Sparse._made(rows.shape, "csr", arrays, rows.entries)
 
 
 def _check(matrix: Any) -> None:

@@ -12,6 +12,7 @@ from rooftile.devices.select import DeviceName, parse_device
 from rooftile.errors import check_word
 from rooftile.functional.conversion import converted
 from rooftile.functional.device_arrays import DeviceArrays, kept
+from rooftile.functional.sparse_checked import checked
 from rooftile.functional.sparse_operands import Operands
 from rooftile.functional.sparse_structure import (
     check_chosen,
@@ -36,9 +37,38 @@ class Held:
     ``arrays`` are the format's, by name, NumPy's.  On a GPU a product's first call copies them to
     where x lies, and they stay there as long as the matrix.  What a GPU has converted, see `to`,
     lies there already, and is copied to the host when somebody asks for an array.
+
+    Arrays that a caller has laid out are looked at once, when the matrix is made: dtypes, shapes,
+    indices and offsets, so that no product reads or writes outside of an array.  Contiguous ones
+    are not copied.  Who changes one afterwards answers for it: nothing looks again, and what was
+    made of it before, such as a copy on a GPU, stays as it was.
     """
 
+    shape: tuple[int, int]
+    format: Form
+    nnz: int
+
     def __init__(
+        self, shape: tuple[int, int], form: Form, arrays: Mapping[str, AnyArray], entries: int
+    ) -> None:
+        """``arrays`` are those of the format, by name, see `rooftile.ops.sparse_rows.ARRAYS`.
+
+        Raises `InputError`, which names the array, the element and the rule that it breaks.
+        """
+        # What lies on a device was made there, by a conversion.
+        made = arrays if isinstance(arrays, DeviceArrays) else checked(shape, form, arrays, entries)
+        self._hold(shape, form, made, entries)
+
+    @classmethod
+    def _made(
+        cls, shape: tuple[int, int], form: Form, arrays: Mapping[str, AnyArray], entries: int
+    ) -> Self:
+        """A matrix whose arrays rooftile has laid out, which nobody needs to look at."""
+        self = cls.__new__(cls)
+        self._hold(shape, form, arrays, entries)
+        return self
+
+    def _hold(
         self, shape: tuple[int, int], form: Form, arrays: Mapping[str, AnyArray], entries: int
     ) -> None:
         self.shape = shape
@@ -133,7 +163,7 @@ class Held:
 
     def _again(self, form: Form, arrays: Mapping[str, AnyArray]) -> Self:
         """The same matrix with other arrays."""
-        found = type(self)(self.shape, form, arrays, self.nnz)
+        found = self._made(self.shape, form, arrays, self.nnz)
         found._rows, found._structure = self._rows, self._structure
         return found
 
@@ -149,11 +179,11 @@ class Held:
         if self.format in ("csr", "csc"):
             to: Form = "csc" if self.format == "csr" else "csr"
             if isinstance(self.arrays, DeviceArrays):
-                return type(self)(shape, to, self.arrays.renamed(ARRAYS[to]), self.nnz)
+                return self._made(shape, to, self.arrays.renamed(ARRAYS[to]), self.nnz)
             made = dict(zip(ARRAYS[to], self.arrays.values(), strict=True))
-            return type(self)(shape, to, made, self.nnz)
+            return self._made(shape, to, made, self.nnz)
         turned = SORTING.turned(self.rows)
-        matrix = type(self)(shape, "csr", laid_out(turned, "csr"), self.nnz)
+        matrix = self._made(shape, "csr", laid_out(turned, "csr"), self.nnz)
         return matrix.to(self.format)
 
     def _as_csr(self) -> Self:

@@ -44,7 +44,7 @@ def rows_from(
         for name, given, size in zip(("rows", "columns"), places, shape, strict=True):
             if given.shape != values.shape:
                 raise InputError(name, f"{len(given)} elements", f"{len(values)}, as values has")
-            _check_range(name, given, size)
+            check_range(name, given, size)
         down, across = (place.astype(chosen, copy=False) for place in places)
         return of_triplets(shape, values, down, across, SORTING)
     columns, offsets = _whole("columns", arrays[1]), _whole("offsets", arrays[2])
@@ -53,7 +53,7 @@ def rows_from(
         raise InputError("columns", f"{len(columns)} elements", f"{len(values)}, as values has")
     if columns.dtype.itemsize > np.dtype(chosen).itemsize:
         # A number that is too large must not become a smaller one.
-        _check_range("columns", columns, shape[1])
+        check_range("columns", columns, shape[1])
     places = [part.astype(chosen, copy=False) for part in (columns, offsets)]
     return _canonical(Rows(shape, values, *places))
 
@@ -81,7 +81,7 @@ def _read(path: str | PathLike[str]) -> Any:
 def _canonical(rows: Rows) -> Rows:
     zeros, falls, repeats, outside = looked_in_rows(rows)
     if outside:
-        _check_range("columns", rows.columns, rows.shape[1])
+        check_range("columns", rows.columns, rows.shape[1])
     if zeros:
         return of_triplets(rows.shape, rows.values, rows.of_entries, rows.columns, SORTING)
     if falls:
@@ -212,28 +212,31 @@ def _index(asked: str | None, shape: tuple[int, int], entries: int) -> str:
     return asked
 
 
-def _check_range(name: str, index: AnyArray, size: int) -> None:
-    if not len(index):
+def check_range(name: str, index: AnyArray, size: int, what: str = "") -> None:
+    """Raise `InputError` unless all indices are from 0 to below the matrix's number of ``what``."""
+    if not index.size:
         return
     # Without their signs what is below 0 is above all else: one pass finds both.
     if index.view(f"uint{8 * index.itemsize}").max() < size:
         return
-    at = int(np.flatnonzero((index < 0) | (index >= size))[0])
+    flat = index.reshape(-1)
+    at = int(np.flatnonzero((flat < 0) | (flat >= size))[0])
+    where = ", ".join(str(int(k)) for k in np.unravel_index(at, index.shape))
     raise InputError(
-        f"{name}[{at}]", index[at], f"at least 0 and below {size}, the matrix's {name}"
+        f"{name}[{where}]", flat[at], f"at least 0 and below {size}, the matrix's {what or name}"
     )
 
 
-def check_offsets(offsets: AnyArray, rows: int, entries: int) -> None:
+def check_offsets(offsets: AnyArray, rows: int, entries: int, name: str = "offsets") -> None:
     """Raise `InputError` unless offsets of so many rows rise from 0 to the number of entries."""
     if len(offsets) != rows + 1:
-        raise InputError("offsets", f"{len(offsets)} elements", f"{rows + 1}: one more than rows")
+        raise InputError(name, f"{len(offsets)} elements", f"{rows + 1}: one more than rows")
     for at, expected, why in ((0, 0, "where the first row begins"), (rows, entries, "all entries")):
         if offsets[at] != expected:
-            raise InputError(f"offsets[{at}]", offsets[at], f"{expected}: {why}")
+            raise InputError(f"{name}[{at}]", offsets[at], f"{expected}: {why}")
     falls = np.flatnonzero(offsets[1:] < offsets[:-1])
     if falls.size:
         at = int(falls[0]) + 1
         raise InputError(
-            f"offsets[{at}]", offsets[at], f"at least {offsets[at - 1]}: offsets never fall"
+            f"{name}[{at}]", offsets[at], f"at least {offsets[at - 1]}: offsets never fall"
         )

@@ -27,6 +27,7 @@ README, PAGE = ROOT / "README.md", ROOT / "docs" / "do" / "data-and-weights.md"
 MARK = "installed"
 _TOOLS = ("pip", "setuptools", "pkg_resources", "_distutils_hack", "distutils-precedence.pth")
 """What an environment has before anything is installed."""
+_DOWNLOADS = ("pooch", "requests", "urllib3", "certifi", "charset_normalizer", "idna")
 
 Record = dict[str, Any]
 
@@ -86,6 +87,7 @@ def page(record: Record) -> list[str]:
         f"{_mb(sizes['llvmlite'])} are llvmlite, which",
         f"brings LLVM, {_mb(sizes['numpy'])} NumPy, and {_mb(sizes['rooftile'])} rooftile itself "
         f"with what Python compiled. Its wheel is {_mb(record['wheel_bytes'])}.",
+        f"pooch and what it downloads with take {_mb(sum(sizes[name] for name in _DOWNLOADS))}.",
     ]
 
 

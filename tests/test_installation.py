@@ -34,7 +34,13 @@ def test_sizes_are_those_on_the_disk(script, tmp_path):
         "system": "Linux",
         "python": "3.11",
         "wheel_bytes": 2**23,
-        "bytes": {"llvmlite": 2**27, "numpy": 2**26, "rooftile": 2**24},
+        "bytes": {
+            **dict.fromkeys(script._DOWNLOADS, 2**19),
+            "llvmlite": 2**27,
+            "numpy": 2**26,
+            "rooftile": 2**24,
+        },
     }
-    assert "takes 208 MB on a disk, of which 128 MB" in script.readme(record)[0]
-    assert "Its wheel is 8 MB." in script.page(record)[-1]
+    assert "takes 211 MB on a disk, of which 128 MB" in script.readme(record)[0]
+    assert "Its wheel is 8 MB." in script.page(record)[-2]
+    assert script.page(record)[-1] == "pooch and what it downloads with take 3 MB."

@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-import gzip
-import hashlib
-import http.client
-import urllib.request
-import zlib
+import logging
 from collections.abc import Callable
 from pathlib import Path
 
-from rooftile._files import write_atomically
+import pooch
 
 URL = "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/"
 
 SHA256 = {
-    "t10k-images-idx3-ubyte": "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b",
-    "t10k-labels-idx1-ubyte": "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34",
-    "train-images-idx3-ubyte": "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888",
-    "train-labels-idx1-ubyte": "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9",
+    "t10k-images-idx3-ubyte": "346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073",
+    "t10k-labels-idx1-ubyte": "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5",
+    "train-images-idx3-ubyte": "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84",
+    "train-labels-idx1-ubyte": "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845",
 }
-"""Hashes of the decompressed files: distributions compress the same content anew, so the bytes
-of the ``.gz`` differ from one place to another."""
+"""Hashes of the site's ``<name>.gz``, compressed as they are there."""
 
 Report = Callable[[str, int, int | None], None]
 """``report(file, bytes so far, bytes in all)``; the last is None where the site does not say."""
 
 _TIMEOUT = 20.0
-"""So many seconds without an answer end a download."""
+"""Seconds without an answer that end a download."""
 _PIECE = 2**16
 _MOST_BYTES = 2**26
 """None of the files is longer, so an answer that is longer is none of them."""
@@ -40,41 +35,49 @@ class DownloadFailure(Exception):
 def download_files(
     names: tuple[str, str], directory: Path, report: Report | None
 ) -> tuple[Path, Path]:
-    """Fetch ``<name>.gz`` for both names, check their content, put them into a directory.
+    """Fetch ``<name>.gz`` for both names into a directory, where they are not there already.
 
     Raises `DownloadFailure`; no file appears that is not whole and right.
     """
-    images, labels = names
-    return _download(images, directory, report), _download(labels, directory, report)
-
-
-def _download(name: str, directory: Path, report: Report | None) -> Path:
-    address, path = f"{URL}{name}.gz", directory / f"{name}.gz"
+    registry = {f"{name}.gz": f"sha256:{known}" for name, known in SHA256.items()}
+    site, logger = pooch.create(directory, URL, registry=registry), pooch.get_logger()
+    level = logger.level
+    # The caller is told of the progress by `report`.
+    logger.setLevel(logging.WARNING)
     try:
-        compressed = _fetch(address, report)
-        found = hashlib.sha256(gzip.decompress(compressed)).hexdigest()
-        if found != SHA256[name]:
-            raise DownloadFailure(f"{address}: sha256 {found}; expected {SHA256[name]}")
-        write_atomically(path, compressed)
-    except (OSError, EOFError, ValueError, zlib.error, http.client.HTTPException) as error:
-        raise DownloadFailure(f"{address}: {error}") from error
-    return path
+        images, labels = (_fetch(site, f"{name}.gz", report) for name in names)
+    finally:
+        logger.setLevel(level)
+    return images, labels
 
 
-def _fetch(address: str, report: Report | None) -> bytes:
-    """The bytes behind an address."""
-    file = address.rpartition("/")[2]
-    with urllib.request.urlopen(address, timeout=_TIMEOUT) as response:
-        length = response.headers.get("Content-Length")
-        total = int(length) if length is not None else None
-        pieces, done = [], 0
-        while piece := response.read(_PIECE):
-            pieces.append(piece)
-            done += len(piece)
-            if done > _MOST_BYTES:
-                raise ValueError(f"more than {_MOST_BYTES} bytes")
-            if report is not None:
-                report(file, done, total)
-        if total is not None and done != total:
-            raise ValueError(f"{done} bytes of {total}")
-    return b"".join(pieces)
+def _fetch(site: pooch.Pooch, file: str, report: Report | None) -> Path:
+    progress = _Progress(file, report)
+    downloader = pooch.HTTPDownloader(progress, _PIECE, timeout=_TIMEOUT)
+    try:
+        return Path(site.fetch(file, downloader=downloader))
+    except (OSError, ValueError) as error:
+        raise DownloadFailure(f"{URL}{file}: {error}") from error
+
+
+class _Progress:
+    """What pooch tells of a download, passed on; it ends one that is too long."""
+
+    def __init__(self, file: str, report: Report | None) -> None:
+        self.total, self._done, self._file, self._report = 0, 0, file, report
+
+    def update(self, count: int) -> None:
+        """``count`` more bytes have come; of the last piece pooch counts a whole one."""
+        self._done += count
+        if self._done > _MOST_BYTES + _PIECE:
+            raise ValueError(f"more than {_MOST_BYTES} bytes")
+        if self._report is not None:
+            done = min(self._done, self.total) if self.total else self._done
+            self._report(self._file, done, self.total or None)
+
+    def reset(self) -> None:
+        """Pooch counts all bytes once more at the end."""
+        self._done = 0
+
+    def close(self) -> None:
+        """There is nothing to close."""

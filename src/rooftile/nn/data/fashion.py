@@ -81,7 +81,7 @@ def load_images(
             return _read(files, limit, f"Fashion-MNIST {split} images in {directory}")
     reason = "a download was not asked for"
     if download:
-        # Imported here: Python's HTTP client takes a fifth of the time that `rooftile.nn` takes.
+        # Imported here, with pooch: most calls download nothing.
         from rooftile.nn.data.download import DownloadFailure, download_files
 
         try:

@@ -191,7 +191,7 @@ def _times_of(runs: list[Record]) -> tuple[Sequence[str], list[tuple[str, ...]]]
         "occupancy predicted",
         "occupancy by the driver",
     )
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for run in runs:
         bound, time, held = run["bound_ms"], run["time_ms"], run["occupancy"]
         known = bound is not None

@@ -106,9 +106,9 @@ def failures(of_it: list[Record]) -> list[str]:
             said = f"{verdict['key']}: {verdict['verdict']}, {verdict['reason']}"
             wrong.setdefault(verdict["table"], []).append(said)
     lines = []
-    for name, said in list(wrong.items())[:MOST]:
-        more = f" (and {len(said) - 1} more)" if len(said) > 1 else ""
-        lines.append(f"- {tables()[name].place}, {said[0]}{more}")
+    for name, found in list(wrong.items())[:MOST]:
+        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        lines.append(f"- {tables()[name].place}, {found[0]}{more}")
     lines += [f"- and {len(wrong) - MOST} more tables"] if len(wrong) > MOST else []
     return ["Numbers that are wrong in the document:", "", *lines, ""] if lines else []
 

@@ -33,6 +33,8 @@ OFF_GRID = Conv2d(1, 3, 15, 22, 5, (3, 3), activation="relu", pool=Pool.of("max"
 PROBLEMS = (FEW, DEEP, PADDED)
 # No warp to spare, which would repeat a task: the same results to the same places.
 LENET = nn.architecture("lenet5").problems(2)[:2]
+# A block has a part of one image: those of another one do the same elsewhere.
+ONE_IMAGE = nn.architecture("lenet5").problems(1)[:2]
 CUDA_ONLY = [rung for rung in ladder("conv2d", "cuda") if rung.devices == ("cuda",)]
 # Large tiles take seconds, so these have a small problem of their own.
 IMPLICIT = [rung for rung in CUDA_ONLY if rung.name.startswith("implicit_gemm")]
@@ -270,8 +272,8 @@ def test_two_blocks_in_one_kernel_make_the_bits_of_two(tmp_path):
     ("operation", "name", "problem"),
     [
         ("conv2d", "direct_bulk", LENET[0][1]),
-        ("conv2d", "pool_folded_ieee", LENET[0][1]),
-        ("conv2d", "pool_folded_wgmma_ieee", LENET[1][1]),
+        ("conv2d", "pool_folded_ieee", ONE_IMAGE[0][1]),
+        ("conv2d", "pool_folded_wgmma_ieee", ONE_IMAGE[1][1]),
         # It is pool_folded and pool_folded_wgmma in one.
         ("network", "front_fp16", Chain(tuple(LENET))),
         ("conv2d", "implicit_gemm_ieee", CHANNELS),
@@ -348,7 +350,7 @@ def test_an_address_that_a_load_cannot_have_is_caught(tmp_path):
 def test_a_race_is_caught(tmp_path):
     split = "back = round_band(own, tile, scales);"
     rung = wrong(IEEE, f"{split}\n        meet();", split)
-    problem = LENET[1][1]
+    problem = ONE_IMAGE[1][1]
     x, *parameters = random_inputs(problem, 0)
     with pytest.raises(AssertionError, match="data race"):
         emulate(rung, problem, x, parameters, None, tmp_path, sanitizer="thread")

@@ -26,14 +26,19 @@ def by_hand(x, mask, boundary):
     length, taps = len(x), len(mask)
     before = 0 if boundary == "valid" else (taps - 1) // 2
     count = length - taps + 1 if boundary == "valid" else length
+    x, mask = x.tolist(), mask.tolist()  # Python's floats, which have 64 bits
     made = np.zeros(count)
     for i in range(count):
         if boundary == "interior" and (i < before or i + taps - before > length):
             continue
-        for q in range(taps):
-            at = ghost(i + q - before, length, boundary)
-            made[i] += 0 if at is None else np.float64(x[at]) * mask[q]
+        places = [ghost(i + q - before, length, boundary) for q in range(taps)]
+        made[i] = sum(x[at] * mask[q] for q, at in enumerate(places) if at is not None)
     return made
+
+
+def same(made, expected):
+    """Equal up to the order of float64's sums."""
+    np.testing.assert_allclose(made, expected, rtol=1e-12, atol=1e-12)
 
 
 @settings(max_examples=60)
@@ -48,7 +53,7 @@ def test_the_reference_of_a_signal_is_that_of_loops(length, mask, boundary, seed
         return
     problem = Conv1d(length, mask, boundary)
     x, weights = problem.random(seed)
-    assert problem.reference(x, weights) == pytest.approx(by_hand(x, weights, boundary))
+    same(problem.reference(x, weights), by_hand(x, weights, boundary))
     assert (problem.magnitude(x, weights) >= np.abs(problem.reference(x, weights)) - 1e-9).all()
 
 
@@ -58,7 +63,7 @@ def test_channels_are_summed_for_each_map(boundary):
     x, weights = problem.random(0)
     for n, m in np.ndindex(2, 5):
         made = sum(by_hand(x[n, c], weights[m, c], boundary) for c in range(3))
-        assert problem.reference(x, weights)[n, m] == pytest.approx(made)
+        same(problem.reference(x, weights)[n, m], made)
 
 
 @settings(max_examples=30)
@@ -75,7 +80,7 @@ def test_the_reference_of_an_image_is_that_of_two_passes(height, width, mask, bo
     x, column, row = problem.random(3)
     down = np.stack([by_hand(x[:, j], column, boundary) for j in range(width)], axis=1)
     made = np.stack([by_hand(line, row, boundary) for line in down])
-    assert problem.reference(x, column, row) == pytest.approx(made)
+    same(problem.reference(x, column, row), made)
 
 
 def test_the_course_leaves_the_first_and_the_last_output_zero():

@@ -267,7 +267,7 @@ def test_a_rung_stands_under_the_devices_roof(climb, monkeypatch):
     assert found.to_json()["ceilings"]["read_gbps"] == ROOF.read_gbps
 
 
-def test_rungs_take_configs(opencl_device, on_grid):
+def test_rungs_take_configs(opencl_device, on_grid, known_roof):
     rung = strategy("conv2d", "naive", "opencl")
     problem = lab.parse("conv2d", SHAPE, 2)
     candidates = [(rung, {"BLOCK_X": 8}), (rung, {"BLOCK_X": 7, "NO": 1})]

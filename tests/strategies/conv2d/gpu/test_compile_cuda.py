@@ -44,6 +44,10 @@ def check_compiles(rung, problem, architecture):
 @pytest.mark.parametrize("rung", RUNGS)
 def test_named_problems_compile_and_fit(rung):
     problems = [problem for problem in SHAPES if rung.why_not(problem) is None]
+    if rung.name not in TUNED:
+        # It may spill: the one with the largest mask and pool shows what a thread takes, and
+        # OpenCL's compiler sees the texts of all shapes.
+        problems = problems[:1]
     for architecture in other_architectures(rung):
         check_compiles(rung, problems[0], architecture)
     for problem in problems:

@@ -17,8 +17,8 @@ from rooftile.strategies import strategy
 
 unhurried = settings(max_examples=25, suppress_health_check=[HealthCheck.filter_too_much])
 LARGE = (
-    Conv2d(1, 1, 86, 86, 2, (7, 7), pool=Pool.of("max", 2)),
-    Conv2d(1, 1, 70, 61, 2, (5, 5), padding=(2, 2)),
+    Conv2d(1, 1, 62, 86, 1, (5, 5), pool=Pool.of("max", 2)),
+    Conv2d(1, 1, 70, 61, 1, (5, 5), padding=(2, 2)),
     Conv2d(1, 2, 64, 67, 1, (3, 3), stride=(2, 2)),
 )
 

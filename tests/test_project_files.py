@@ -44,6 +44,16 @@ def test_every_environment_variable_has_a_row():
     assert set(re.findall(r"^\| `(\w+)` \|", page, re.M)) == named
 
 
+def test_every_table_beside_the_records_is_listed():
+    """Each file of all rows has its row in the list, and its page names it."""
+    folder = ROOT / "benchmarks" / "results"
+    listed = re.findall(r"^\| `(\S+\.md)` \|", (folder / "README.md").read_text("utf-8"), re.M)
+    there = {path.name for path in folder.glob("*.md")} - {"README.md"}
+    assert {path.name for name in listed for path in folder.glob(name)} == there
+    pages = "".join(path.read_text("utf-8") for path in ROOT.glob("docs/**/*.md"))
+    assert [name for name in sorted(there) if f"benchmarks/results/{name}" not in pages] == []
+
+
 def test_the_changelog_has_the_version_below_what_is_unreleased():
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     first, second, *_ = re.findall(r"^## \[([^]]+)\]", text, re.M)

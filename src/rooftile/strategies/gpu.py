@@ -214,6 +214,10 @@ class GpuStrategy(Strategy):
         """The text with its headers in place."""
         return whole(self.text, self.folders)
 
+    def unfit(self, problem: Any) -> str | None:
+        """Why the machine cannot run the problem's default config, for `limits`; None if it can."""
+        return self.invalid(problem, self.defaults(problem))
+
     def compile(self, problem: Any, device: GpuDevice, config: Config | None = None) -> Compiled:
         """The kernels for a problem; ``config`` sets tunables.
 

@@ -40,8 +40,8 @@ class CompactWaves(GpuCompact):
     )
 
     def limits(self, problem: Compact) -> str | None:
-        """Other sizes."""
-        return None if problem.itemsize == 4 else "its elements have 32 bits"
+        """Other sizes, little shared memory."""
+        return self.unfit(problem) if problem.itemsize == 4 else "its elements have 32 bits"
 
     def why_slow(self, problem: Compact) -> str | None:
         """The first wave is counted before anything is moved."""

@@ -36,21 +36,24 @@ class LaneTaps(GpuWeightsGradient):
     tunables = (Tunable("WARPS", (4, 8, 16), 8), Tunable("SPLITS", (1, 2, 4), 1))
 
     def limits(self, problem: Conv2dWeightsGradient) -> str | None:
-        """Images beyond shared memory, masks beyond registers."""
+        """Images beyond shared memory, masks and maps beyond registers."""
         if (nbytes := 4 * (_plane(problem) + 1)) > PORTABLE_SHARED_BYTES:
             return f"a channel takes {nbytes} bytes of shared memory of {PORTABLE_SHARED_BYTES}"
         if (sums := math.prod(problem.mask) // 32 + 1) > _MOST_SUMS:
             return f"a mask takes {sums} registers of each lane, of {_MOST_SUMS}"
-        return None
+        return self.unfit(problem)
 
     def defaults(self, problem: Conv2dWeightsGradient) -> dict[str, int]:
         """Maps are split, and shared by more warps, where images do not fill the GPU."""
         wanted = self.machine.multiprocessors * 2 / problem.images
         groups = blocks(problem.maps, _group(problem))
         if problem.images <= self.machine.multiprocessors:
-            return {"WARPS": 16, "SPLITS": min(2, groups)}
-        splits = next((s for s in (4, 2) if s <= wanted * 2 and s <= groups), 1)
-        return {"WARPS": 8, "SPLITS": splits}
+            made = {"WARPS": 16, "SPLITS": min(2, groups)}
+        else:
+            splits = next((s for s in (4, 2) if s <= wanted * 2 and s <= groups), 1)
+            made = {"WARPS": 8, "SPLITS": splits}
+        # Of many maps a warp has several.
+        return {"WARPS": 16, "SPLITS": 4} if self.invalid(problem, made) else made
 
     def invalid(self, problem: Conv2dWeightsGradient, config: Config) -> str | None:
         """More sums than registers hold."""

@@ -43,13 +43,13 @@ class SegmentedWaves(GpuSegmentedScan):
     )
 
     def limits(self, problem: SegmentedScan) -> str | None:
-        """Other sizes, an operator of an order."""
+        """Other sizes, an operator of an order, little shared memory."""
         if reason := super().limits(problem):
             return reason
         x, _, y = problem.arrays
         if {CARRIED_BYTES[problem.carried], x.numpy.itemsize, y.numpy.itemsize} != {4}:
             return "its numbers have 32 bits"
-        return None
+        return self.unfit(problem)
 
     def why_slow(self, problem: SegmentedScan) -> str | None:
         """The first wave is summed before anything is stored; two warps mark all beginnings."""

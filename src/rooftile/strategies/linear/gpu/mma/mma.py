@@ -51,10 +51,10 @@ class Mma(GpuLinear):
     )
 
     def limits(self, problem: Linear) -> str | None:
-        """Sums that no number of parts makes short enough."""
+        """Sums that no number of parts makes short enough, little shared memory."""
         if problem.inputs > MOST_SUMMED * _PARTS[-1]:
             return f"the cores sum up to {MOST_SUMMED} products in each of {_PARTS[-1]} parts"
-        return None
+        return self.unfit(problem)
 
     def why_slow(self, problem: Linear) -> str | None:
         """See `pays_for_many`."""

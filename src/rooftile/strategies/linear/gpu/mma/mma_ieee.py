@@ -25,8 +25,8 @@ class MmaIeee(Mma):
     summary = "tensor cores, float32 as two numbers of scaled float16"
 
     def limits(self, problem: Linear) -> str | None:
-        """Short sums: their budgets have no room for the split's error."""
-        return too_short(problem.reduction)
+        """Short sums, whose budgets have no room for the split's error; little shared memory."""
+        return too_short(problem.reduction) or self.unfit(problem)
 
     @property
     def cores(self) -> Cores:

@@ -50,10 +50,11 @@ class Mma(GpuMatmul):
     )
 
     def limits(self, problem: Matmul) -> str | None:
-        """Sums that no number of parts makes short enough, and more tiles than a grid has."""
+        """Sums that no number of parts makes short enough, more tiles than a grid has, little
+        shared memory."""
         if self._too_long(problem, _PARTS[-1]):
             return f"the cores sum up to {MOST_SUMMED} products in each of {_PARTS[-1]} parts"
-        return super().limits(problem)
+        return super().limits(problem) or self.unfit(problem)
 
     def defaults(self, problem: Matmul) -> dict[str, int]:
         """Wide tiles of few rows, where there are no more, so that b passes once; square ones

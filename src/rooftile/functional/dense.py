@@ -19,7 +19,6 @@ from rooftile.ops.problem import pair
 from rooftile.runtime.arguments import Arguments, Array, computed_in
 from rooftile.runtime.choice import decide
 from rooftile.runtime.nothing import is_empty, of_no_batch, of_nothing
-from rooftile.runtime.plain import plain
 from rooftile.runtime.repeats import repeated
 
 _ROWS_AT_TF32 = range(9, 513)
@@ -109,7 +108,6 @@ def conv2d_problem(
     )
 
 
-@plain
 def pool2d(
     x: Array,
     kind: PoolKind,

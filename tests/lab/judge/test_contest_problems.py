@@ -12,7 +12,10 @@ from rooftile.lab import climb as lab
 from rooftile.lab.judge.contest import Contest
 from rooftile.lab.judge.entry import Entry
 
-pytestmark = [pytest.mark.alone, pytest.mark.usefixtures("few_samples", "plainly_compiled")]
+pytestmark = [
+    pytest.mark.alone,
+    pytest.mark.usefixtures("few_samples", "known_roof", "plainly_compiled"),
+]
 
 
 @pytest.fixture

@@ -22,7 +22,10 @@ from rooftile.runtime.winners import tuned_config
 from rooftile.strategies import strategy
 from rooftile.strategies.conv2d.gpu.row_local import RowLocal
 
-pytestmark = [pytest.mark.alone, pytest.mark.usefixtures("few_samples", "plainly_compiled")]
+pytestmark = [
+    pytest.mark.alone,
+    pytest.mark.usefixtures("few_samples", "known_roof", "plainly_compiled"),
+]
 
 DIRECT = strategy("conv2d", "direct_tile", "opencl")
 

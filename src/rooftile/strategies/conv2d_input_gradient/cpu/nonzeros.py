@@ -27,6 +27,8 @@ from rooftile.strategies.common.nonzeros import (
     why_not_places,
 )
 
+_WRITTEN_OUT = 48
+"""Vectors of a mask's rows that are written one behind the other."""
 _SIZES = (
     "channels", "height", "width", "maps", "down", "right", "rows", "columns", "across",
     "reciprocal",
@@ -125,10 +127,20 @@ def _emit_spend(to: Writer, tall: int, wide: int, lanes: int) -> None:
         to.line("value = splat_at(values, k)")
         with to.block("for c in range(channels):"):
             to.line("at = places[k] + c * plane")
-            for r in range(tall):
-                for first, count in taps(wide, lanes):
-                    place = f"at + {r} * width + {first}"
-                    tap = f"load_part(weights, w + (c * {tall} + {r}) * {wide} + {first}, {count})"
-                    to.line(f"before = load_part(image, {place}, {count})")
-                    to.line(f"store_part(image, {place}, fma(value, {tap}, before), {count})")
+            # Of a tall mask the rows are a loop: their text would grow with it.
+            if tall * len(taps(wide, lanes)) > _WRITTEN_OUT:
+                with to.block(f"for r in range({tall}):"):
+                    _emit_row(to, "r", tall, wide, lanes)
+            else:
+                for r in range(tall):
+                    _emit_row(to, str(r), tall, wide, lanes)
     to.line("", "")
+
+
+def _emit_row(to: Writer, r: str, tall: int, wide: int, lanes: int) -> None:
+    """Write what a gradient brings to a row of the image."""
+    for first, count in taps(wide, lanes):
+        place = f"at + {r} * width + {first}"
+        tap = f"load_part(weights, w + (c * {tall} + {r}) * {wide} + {first}, {count})"
+        to.line(f"before = load_part(image, {place}, {count})")
+        to.line(f"store_part(image, {place}, fma(value, {tap}, before), {count})")

@@ -36,6 +36,8 @@ from rooftile.strategies.conv2d_weights_gradient.cpu._shares import (
 
 _SUMS = 12
 """Vectors of sums that stay in registers beside what is loaded."""
+_WRITTEN_OUT = 4
+"""Blocks of rows that are written one behind the other."""
 _SIZES = (
     "channels", "height", "width", "maps", "down", "right", "rows", "columns", "images", "shares",
     "across", "reciprocal",
@@ -137,8 +139,13 @@ def _emit_spend(to: Writer, tall: int, wide: int, lanes: int) -> None:
     vectors = taps(wide, lanes)
     block = max(1, _SUMS // len(vectors))
     with to.block("def spend(x, places, values, held, plane, width, channels, sums, to):"):
+        # Many equal blocks of rows are a loop: their text would grow with the mask.
+        looped = tall // block * block if tall > _WRITTEN_OUT * block else 0
         with to.block("for c in range(channels):"):
-            for top in range(0, tall, block):
+            if looped:
+                with to.block(f"for top in range(0, {looped}, {block}):"):
+                    _emit_rows(to, range(block), vectors, tall, wide, "top + ")
+            for top in range(looped, tall, block):
                 rows = range(top, min(tall, top + block))
                 _emit_rows(to, rows, vectors, tall, wide)
         to.line("sum = splat(float32(0.0))")
@@ -149,17 +156,22 @@ def _emit_spend(to: Writer, tall: int, wide: int, lanes: int) -> None:
 
 
 def _emit_rows(
-    to: Writer, rows: range, vectors: list[tuple[int, int]], tall: int, wide: int
+    to: Writer,
+    rows: range,
+    vectors: list[tuple[int, int]],
+    tall: int,
+    wide: int,
+    before: str = "",
 ) -> None:
-    """Write the sums of some rows of the mask in one channel."""
+    """Write the sums of some rows of the mask in one channel; ``before`` is added to the rows."""
     sums = [(f"s{r}_{first}", r, first, count) for r in rows for first, count in vectors]
     to.line(*(f"{name} = splat(float32(0.0))" for name, *_ in sums))
     with to.block("for k in range(held):"):
         to.line("value, at = splat_at(values, k), places[k] + c * plane")
         for name, r, first, count in sums:
-            seen = f"load_part(x, at + {r} * width + {first}, {count})"
+            seen = f"load_part(x, at + ({before}{r}) * width + {first}, {count})"
             to.line(f"{name} = fma(value, {seen}, {name})")
     for name, r, first, count in sums:
-        place = f"to + (c * {tall} + {r}) * {wide} + {first}"
+        place = f"to + (c * {tall} + {before}{r}) * {wide} + {first}"
         to.line(f"{name} = add({name}, load_part(sums, {place}, {count}))")
         to.line(f"store_part(sums, {place}, {name}, {count})")

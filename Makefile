@@ -11,7 +11,7 @@
 # make bench-patterns the dense patterns on the CPU, beside their peers; writes tables into docs/
 # make bench-patterns-gpu the same on an NVIDIA GPU, in at most four minutes
 # make texts     LLVM's texts of the package's C, by clang; CLANG=clang-15 chooses it
-# make ulps      the errors of the kernels' exponential, sigmoid and tangent, over every float32
+# make ulps      the errors of the kernels' exponential and of what is made of it, over every float32
 # make docs      set up a fourth one; the documentation as a site in build/site, its links checked
 # make clean     remove all of them and every cache of a tool
 #

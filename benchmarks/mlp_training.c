@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { NONE, RELU, SIGMOID, TANH, SOFTPLUS, SOFTMAX };
+enum { NONE, RELU, SIGMOID, TANH, SOFTPLUS, SOFTMAX, GELU };
 
 static double** rows_of(int count, const int* sizes, int more)
 {
@@ -33,6 +33,7 @@ static void activate(int name, int count, const double* z, double* y)
             case TANH: y[j] = tanh(z[j]); break;
             case SOFTPLUS: y[j] = log1p(exp(z[j])); break;
             case SOFTMAX: y[j] = exp(z[j] - most); break;
+            case GELU: y[j] = 0.5 * z[j] * erfc(-0.7071067811865476 * z[j]); break;
             default: y[j] = z[j];
         }
         sum += y[j];
@@ -53,6 +54,10 @@ static void derive(int name, int count, const double* z, const double* y, double
             case TANH: d[j] *= 1.0 - y[j] * y[j]; break;
             case SOFTPLUS: d[j] *= 1.0 / (1.0 + exp(-z[j])); break;
             case SOFTMAX: d[j] = y[j] * (d[j] - both); break;
+            case GELU:
+                d[j] *= 0.5 * erfc(-0.7071067811865476 * z[j]) +
+                        0.3989422804014327 * z[j] * exp(-0.5 * z[j] * z[j]);
+                break;
         }
     }
 }

@@ -28,9 +28,11 @@ from rooftile.devices import cpu
 from rooftile.lab.environment import environment
 from rooftile.nn.data import Standardisation, read_csv
 from rooftile.ops import AnyArray
-from rooftile.ops.mlp_training import ACTIVATIONS, NAMED, MlpTraining
+from rooftile.ops.mlp_training import NAMED, MlpTraining
 from rooftile.strategies import ladder
 
+_NAMES = ("none", "relu", "sigmoid", "tanh", "softplus", "softmax", "gelu")
+"""The activations in the order of the C program's ``enum``."""
 Call = Callable[[], AnyArray]
 ROUNDS = 5
 LONG, SHORT, SHORTEST = 100, 1, 1
@@ -65,7 +67,7 @@ def c_call(problem: MlpTraining, arrays: list[AnyArray], options: list[str], fol
     subprocess.run(words, check=True)
     train = ctypes.CDLL(str(library)).train
     sizes = np.array(problem.sizes_in_a_row, np.int32)
-    names = np.array([ACTIVATIONS.index(a) for a in problem.layers.activations], np.int32)
+    names = np.array([_NAMES.index(a) for a in problem.layers.activations], np.int32)
     counts = (problem.rows, problem.epochs, len(names))
 
     def call() -> AnyArray:

@@ -1,4 +1,5 @@
-"""The largest error of the kernels' exponential, sigmoid and tangent, over every float32.
+"""The largest error of the kernels' exponential, sigmoid, tangent and normal
+distribution, over every float32.
 
 Each of the 2^32 numbers, NaN and infinities included, is computed by vectors as kernels do and
 compared with NumPy's float64.  The exit code is 1 where a bound that the package states
@@ -34,6 +35,7 @@ _CALLS = {
     "grown_exp": "grown_exp(minimum(z, subtract(splat(float32(0.0)), z)))",
     "sigmoid": "sigmoid(z)",
     "tanh": "tanh(z)",
+    "normal": "normal(z)",
 }
 _AT_ONCE = 2**20
 """Numbers of a chunk."""
@@ -51,11 +53,17 @@ def _grown_exp(z: NDArray[np.float64]) -> NDArray[np.float64]:
     return found
 
 
+def _normal(z: NDArray[np.float64]) -> NDArray[np.float64]:
+    half: Any = np.frompyfunc(lambda x: 0.5 * math.erfc(-x * math.sqrt(0.5)), 1, 1)(z)
+    return np.asarray(half, np.float64)
+
+
 REFERENCES: dict[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
     "exp": np.exp,
     "grown_exp": _grown_exp,
     "sigmoid": _sigmoid,
     "tanh": np.tanh,
+    "normal": _normal,
 }
 
 

@@ -21,8 +21,8 @@ def test_the_c_program_gives_the_references_weights(benchmark_script, tmp_path):
     if shutil.which("cc") is None:
         pytest.skip("no C compiler cc")
     script = benchmark_script("mlp_training")
-    names = ("softmax", "relu", "tanh", "softplus", "sigmoid")
-    problem = MlpTraining(7, 3, 2, Neurons((4, 5, 3, 2, 2), names), "float64")
+    names = ("softmax", "relu", "tanh", "softplus", "gelu", "sigmoid")
+    problem = MlpTraining(7, 3, 2, Neurons((4, 5, 3, 3, 2, 2), names), "float64")
     arrays = list(problem.random(0))
     found = script.c_call(problem, arrays, ["-O1"], tmp_path)()
     np.testing.assert_allclose(found, problem.reference(*arrays)[0], rtol=1e-12, atol=1e-13)

@@ -23,12 +23,14 @@ pytestmark = pytest.mark.skipif(missing() != "", reason=f"CUDA texts on the host
 
 FEW = Conv2d(1, 1, 30, 34, 4, (7, 7), activation="relu", pool=Pool.of("max", 2))
 DEEP = Conv2d(1, 4, 24, 24, 16, (7, 7), activation="relu", pool=Pool.of("max", 4))
-PADDED = Conv2d(3, 3, 23, 27, 7, (6, 5), padding=(1, 2), pool=Pool.of("average", 2))
+PADDED = Conv2d(
+    3, 3, 23, 27, 7, (6, 5), padding=(1, 2), activation="gelu", pool=Pool.of("average", 2)
+)
 BANDS = Conv2d(3, 3, 24, 26, 7, (6, 5), pool=Pool.of("max", 2))
 CHANNELS = Conv2d(
     1, 33, 9, 11, 40, (3, 2), padding=(1, 1), activation="relu", pool=Pool.of("max", 2)
 )
-LAYER = Linear(70, 104, 130, "tanh")
+LAYER = Linear(70, 104, 130, "gelu")
 OFF_GRID = Conv2d(1, 3, 15, 22, 5, (3, 3), activation="relu", pool=Pool.of("max", 2))
 PROBLEMS = (FEW, DEEP, PADDED)
 # No warp to spare, which would repeat a task: the same results to the same places.
@@ -186,7 +188,7 @@ def test_deep_channels_in_any_form(precision, channels, config, tmp_path):
 
 STRIDED = Conv2d(3, 3, 27, 29, 7, (11, 11), (4, 4), (2, 2))
 POOLED = Conv2d(2, 3, 23, 26, 20, (7, 7), (2, 2), (3, 3), "relu", Pool.of("max", 3, 2))
-EVEN = Conv2d(3, 6, 14, 14, 16, (5, 5), activation="relu")
+EVEN = Conv2d(3, 6, 14, 14, 16, (5, 5), activation="gelu")
 
 
 @pytest.mark.parametrize(
@@ -208,7 +210,7 @@ def test_few_channels_are_right(precision, problem, config, tmp_path):
 
 
 # One tap: maps and pixels off the grid, a sum of several slices.
-TAP = Conv2d(2, 70, 5, 11, 19, (1, 1), activation="relu")
+TAP = Conv2d(2, 70, 5, 11, 19, (1, 1), activation="gelu")
 
 
 @pytest.mark.parametrize(

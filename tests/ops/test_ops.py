@@ -291,7 +291,7 @@ def test_activations_keep_nan_and_survive_extremes(name):
         ("classes", lambda: Softmax(1, -3)),
         ("height", lambda: Pool2d(1, 1, 2.0, 4, Pool.of("max", 1))),
         ("pool stride", lambda: Pool.of("max", 2, (1, 2, 3))),
-        ("activation", lambda: activation("gelu")),
+        ("activation", lambda: activation("gelus")),
         ("activation", lambda: activation(["relu"])),
         ("precision", lambda: check_precision("ieee754")),
     ],

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
 from hypothesis import strategies as st
 
 from rooftile.devices import cpu
 from rooftile.errors import InputError
 from rooftile.lab.judge.verify import assert_close, random_inputs
-from rooftile.ops import Conv2d, Linear, Pool, Pool2d, Softmax
+from rooftile.ops import Conv2d, FusedActivation, Linear, Pool, Pool2d, Softmax
 from rooftile.strategies import ladder
 
 SPECIAL = np.array([np.inf, -np.inf, np.nan, -0.0, 0.0, 1e-40, -8.0], np.float32)
@@ -34,6 +36,9 @@ CONV2D = (
     Conv2d(1, 1, 40, 50, 2, (17, 19), activation="relu", pool=Pool.of("average", 2)),
     # Enough taps to block the reduction.
     Conv2d(1, 37, 9, 18, 17, (3, 3), padding=(1, 1), activation="relu", pool=Pool.of("max", 2)),
+    # An activation that falls too: no maximum may be taken before it.
+    Conv2d(2, 3, 11, 20, 5, (3, 3), padding=(1, 1), activation="gelu", pool=Pool.of("max", 2)),
+    Conv2d(1, 2, 9, 21, 3, (1, 1), activation="gelu", pool=Pool.of("average", 2, None, "gelu")),
     # A single tap, with an end of everything.
     Conv2d(3, 19, 7, 11, 9, (1, 1), activation="relu"),
 )
@@ -44,6 +49,7 @@ LINEAR = (
     Linear(3, 1024, 32, "relu"),
     Linear(19, 31, 10, "tanh"),
     Linear(130, 257, 47, "sigmoid"),
+    Linear(19, 33, 17, "gelu"),
 )
 
 POOL2D = (
@@ -52,7 +58,7 @@ POOL2D = (
     Pool2d(2, 3, 9, 35, Pool.of("average", 2)),
     Pool2d(1, 2, 11, 21, Pool.of("max", 3, 2)),
     Pool2d(1, 2, 11, 43, Pool.of("average", (2, 4), (3, 5))),
-    Pool2d(3, 1, 8, 40, Pool.of("max", (8, 33), 1)),
+    Pool2d(3, 1, 8, 40, Pool.of("max", (8, 33), 1, "gelu")),
     Pool2d(2, 3, 9, 36, Pool.of("l2", (2, 3), (1, 2))),
     Pool2d(2, 3, 9, 36, Pool.of("weighted", 3, 2, "tanh"), bias=True),
 )
@@ -81,7 +87,7 @@ def usual_case(rung):
 
 sizes = st.integers(1, 6)
 pairs = st.tuples(st.integers(1, 4), st.integers(1, 4))
-behind = st.sampled_from(["none", "none", "sigmoid"])
+behind = st.sampled_from(["none", "none", "sigmoid", "gelu"])
 """The activation behind a pool."""
 
 
@@ -92,7 +98,7 @@ def pools_of(*kinds):
 pools = pools_of("max", "average", "l2")
 # Those of transforms, which a draw of two numbers would seldom meet, as often as any others.
 masks = st.sampled_from([(3, 3), (5, 5), (7, 7)]) | st.tuples(st.integers(1, 7), st.integers(1, 7))
-activations = st.sampled_from(["none", "relu", "sigmoid", "tanh"])
+activations = st.sampled_from(get_args(FusedActivation))
 
 
 def _valid(kind, *arguments):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import get_args
 
 import numpy as np
 import pytest
 
+from rooftile.errors import InputError
+from rooftile.ops import Conv2d, Pool
 from rooftile.ops.activation import (
     ACTIVATIONS,
     CODES,
@@ -15,6 +18,8 @@ from rooftile.ops.activation import (
     FusedActivation,
     derivative_terms,
 )
+from rooftile.ops.linear_gradient import LinearGradient
+from rooftile.strategies import ladder, strategy
 from rooftile.strategies.common.activation_texts import HEADER, header
 
 FUSED = get_args(FusedActivation)
@@ -68,3 +73,31 @@ def test_pytorch_has_the_same_function(name):
     z = np.linspace(-9.0, 9.0, 181)
     of_torch = getattr(torch.nn, ACTIVATIONS[name].torch)()(torch.tensor(z)).numpy()
     np.testing.assert_allclose(of_torch, ACTIVATIONS[name].value(z), rtol=1e-12, atol=1e-15)
+
+
+FOLDS = Conv2d(64, 2, 24, 24, 16, (5, 5), activation="gelu", pool=Pool.of("max", 2))
+"""A problem whose pool many rungs take before an activation that rises."""
+
+
+@pytest.mark.parametrize("kind", ["cpu", "cuda"])
+def test_rungs_that_pool_before_activating_refuse_what_falls(kind):
+    rises = dataclasses.replace(FOLDS, activation="tanh")
+    average = dataclasses.replace(FOLDS, pool=Pool.of("average", 2))
+    refused = {
+        rung.name.partition("_fp16")[0]
+        for rung in ladder("conv2d", kind)
+        if rung.why_not(FOLDS) and not rung.why_not(rises)
+    }
+    if kind == "cpu":
+        assert refused == {"map_vectors", "winograd"}
+    else:
+        assert {"implicit_gemm", "pool_folded", "pool_folded_ieee"} <= refused
+        rung = strategy("conv2d", "implicit_gemm_fp16", "cuda")
+        assert "maximum before gelu" in rung.why_not(FOLDS)
+        assert rung.why_not(average) is None
+
+
+def test_gradients_do_not_take_a_value_for_an_input():
+    with pytest.raises(InputError, match="x does not tell the derivative"):
+        LinearGradient(3, 4, 5, before="gelu")
+    assert LinearGradient(3, 4, 5, "gelu").activation == "gelu"

@@ -39,7 +39,8 @@ def activation_gradient(
 ) -> Array:
     """``dy * f'(x)`` where y = f(x); y and dy are float32 of any one shape.
 
-    The derivative follows from y.  Raises `InputError` for ``sign``, which has none.
+    The derivative follows from y, but of ``gelu`` from x, which is given in y's place.  Raises
+    `InputError` for ``sign``, which has none.
 
     Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 6.3.
     """
@@ -68,7 +69,8 @@ def linear_gradient(
     """dx, dweights and dbias of ``y = activation(x weights^T + bias)``, from dy.
 
     x[batch, inputs], y and dy[batch, outputs], weights[outputs, inputs].  Where x is the value of
-    another activation, ``before``, dx is the gradient before that one.
+    another activation, ``before``, dx is the gradient before that one.  Of the activation ``gelu``
+    its input stands in y's place, and as ``before`` it raises `InputError`.
 
     Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 6.5, algorithm 6.4.
     """
@@ -108,7 +110,7 @@ def conv2d_weights_gradient(
     each: row * columns + column, as `pool2d_winners` finds them.  A place outside of its window is
     an error in the CPU's memory; on a GPU nobody waits to look, and the nearest place of the window
     stands for it.  With an ``activation`` of the layer, and no pool, dy is the gradient behind it,
-    and its value y, of dy's shape, is needed.
+    and its value y, of dy's shape, is needed; of ``gelu`` its input in y's place.
 
     Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 9.5.
     """
@@ -153,7 +155,7 @@ def conv2d_input_gradient(
     dy[batch, maps, rows, columns], weights[maps, channels, mask height, mask width]; ``where`` and
     ``pool`` as `conv2d_weights_gradient` takes them.  Where the layer's input x is the value of
     another activation, ``before``, dx is the gradient before that one, and x, of dx's shape, is
-    needed.
+    needed; of ``gelu`` that one's input in x's place.
 
     Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 9.5.
     """

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Literal, cast, get_args
+from dataclasses import dataclass, replace
+from typing import Any, Literal, cast, get_args
 
 from rooftile.errors import InputError, unknown
 from rooftile.nn.initialisation import Init, check_init
-from rooftile.ops import ActivationName, Conv2d, FusedActivation, Linear, Pool, PoolSpec
+from rooftile.ops import (
+    ACTIVATIONS,
+    ActivationName,
+    Conv2d,
+    FusedActivation,
+    Linear,
+    Pool,
+    PoolSpec,
+)
 from rooftile.ops.problem import check_positive
 
 Shape = tuple[int, ...]
@@ -130,3 +138,19 @@ class LinearLayer:
 
 
 Layer = ConvLayer | LinearLayer
+
+
+def trained(layer: Layer, problem: Any) -> tuple[Any, LayerActivation]:
+    """The problem of a layer whose gradient is wanted, and the activation behind it.
+
+    An activation whose derivative needs its input runs behind the layer, whose result is that
+    input.  Raises `InputError` where a pool comes between.
+    """
+    left = apart(layer.activation)
+    if left != "none" or ACTIVATIONS[problem.activation].needs == "y":
+        return problem, left
+    if getattr(problem, "pool", None) is not None:
+        names = ", ".join(n for n in get_args(FusedActivation) if ACTIVATIONS[n].needs == "y")
+        found = f"{layer.activation} before a pool, of layer {layer.name}"
+        raise InputError("activation", found, f"for training one of {names}, or no pool")
+    return replace(problem, activation="none"), layer.activation

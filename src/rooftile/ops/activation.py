@@ -13,6 +13,7 @@ Gimpel, "Gaussian Error Linear Units (GELUs)", arXiv 1606.08415 (2016).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -24,7 +25,7 @@ from rooftile.errors import InputError, check_word, unknown
 
 Array = NDArray[np.floating]
 
-FusedActivation = Literal["none", "relu", "sigmoid", "tanh"]
+FusedActivation = Literal["none", "relu", "sigmoid", "tanh", "gelu"]
 """The activations that an operation may fuse; ``none`` is the identity."""
 
 Differentiable = Literal[FusedActivation, "softplus"]
@@ -64,6 +65,8 @@ class Activation:
     """The class of `torch.nn`; empty: it is no peer's."""
     onnx: str = ""
     """The operator of ONNX; empty: it is no peer's."""
+    onnx_version: int = 1
+    """The first version of ONNX's operators that has it."""
     needs: Literal["y", "z"] = "y"
     """What the derivative is a function of: the activation's value y, or its input z."""
     monotone: bool = True
@@ -92,6 +95,18 @@ def _sigmoid(z: Array) -> Array:
 
 def _softplus(z: Array) -> Array:
     return np.maximum(z, 0) + np.log1p(np.exp(-np.abs(z)))
+
+
+def _normal(z: Array) -> Array:
+    """The distribution function of the standard normal distribution."""
+    exact = np.frompyfunc(lambda x: 0.5 * math.erfc(x), 1, 1)(np.asarray(z) * -math.sqrt(0.5))
+    return np.asarray(exact, z.dtype)
+
+
+def _density(z: Array) -> Array:
+    """The density of the standard normal distribution."""
+    density: Array = np.exp(-0.5 * z * z) / math.sqrt(2 * math.pi)
+    return density.astype(z.dtype, copy=False)
 
 
 _ROWS = (
@@ -173,6 +188,27 @@ def softplus_of(z):
         onnx="Softplus",
         roundings=4.0,
         terms=lambda y: 1 + np.exp(-y),
+    ),
+    Activation(
+        "gelu",
+        lambda z: z * _normal(z),
+        lambda z: _normal(z) + z * _density(z),
+        c="0.5f * z * erfcf(-0.70710678f * z)",
+        c_slope="0.5f * erfcf(-0.70710678f * t) + 0.39894228f * t * expf(-0.5f * t * t)",
+        scalar="REAL(0.5) * {z} * math.erfc(REAL(-0.7071067811865476) * {z})",
+        scalar_slope="REAL(0.5) * math.erfc(REAL(-0.7071067811865476) * {t})"
+        " + REAL(0.3989422804014327) * {t} * math.exp(REAL(-0.5) * {t} * {t})",
+        vector="multiply({z}, normal({z}))",
+        vector_slope="fma(multiply({t}, splat(float32(0.3989422804014327))),"
+        " exp(multiply({t}, multiply({t}, splat(float32(-0.5))))), normal({t}))",
+        torch="GELU",
+        onnx="Gelu",
+        onnx_version=20,
+        needs="z",
+        monotone=False,
+        roundings=4.0,
+        # The rounding of an exponent -z^2/2 is as large as z^2 roundings of its exponential.
+        terms=lambda z: _normal(z) + np.abs(z) * (1 + z * z) * _density(z),
     ),
     Activation("sign", np.sign, np.zeros_like, onnx="Sign"),
 )

@@ -1,7 +1,8 @@
 """`activation_gradient`: ``dx = dy * f'(x)``, where ``y = f(x)`` is an activation's value.
 
 The derivative follows from y: of relu 1 where y is above zero, else 0; of sigmoid ``y (1 - y)``, of
-tanh ``1 - y^2``, of softplus ``1 - exp(-y)``.  Sign has none that anything could be learnt from.
+tanh ``1 - y^2``, of softplus ``1 - exp(-y)``.  That of gelu follows from x, which stands in y's
+place.  Sign has none that anything could be learnt from.
 
 Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), sections 6.2 and 6.3.
 """

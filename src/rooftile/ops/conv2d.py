@@ -175,8 +175,14 @@ class Conv2d(Layer):
     @property
     def pools_first(self) -> bool:
         """Whether the pool may be taken before the activation: a maximum, of one that rises."""
-        rises = activation(self.activation).monotone
-        return self.pool is not None and self.pool.kind == "max" and rises
+        return self.pool is not None and self.pool.kind == "max" and self.why_not_first is None
+
+    @property
+    def why_not_first(self) -> str | None:
+        """Why a kernel that takes the maximum of its sums cannot activate it; None where it can."""
+        if self.pool is None or self.pool.kind != "max" or activation(self.activation).monotone:
+            return None
+        return f"it takes a pool's maximum before {self.activation}, which falls too"
 
     @property
     def affine(self) -> bool:

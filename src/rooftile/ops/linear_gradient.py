@@ -18,8 +18,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from rooftile.errors import InputError
 from rooftile.ops.activation import (
     FusedActivation,
+    activation,
     check_fused,
     derivative,
     derivative_terms,
@@ -34,7 +36,8 @@ from rooftile.ops.problem import AnyArray, Array, Float32, Float64, Problem, che
 class LinearGradient(Problem):
     """x[images, inputs], y, dy[images, outputs], weights[outputs, inputs] to dx, dweights, dbias.
 
-    y is the layer's result.  Raises `InputError`.
+    y is the layer's result, or the activation's input where the derivative needs that (gelu).  As
+    ``before`` such an activation is refused: x is its value.  Raises `InputError`.
     """
 
     operation: ClassVar[str] = "linear_gradient"
@@ -50,6 +53,9 @@ class LinearGradient(Problem):
         check_positive(images=self.images, inputs=self.inputs, outputs=self.outputs)
         check_fused(self.activation)
         check_fused(self.before)
+        if activation(self.before).needs == "z":
+            expected = "'none' and activation_gradient behind it: x does not tell the derivative"
+            raise InputError("before", repr(self.before), expected)
 
     @cached_property
     def arrays(self) -> tuple[Array, ...]:

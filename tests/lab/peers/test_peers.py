@@ -31,6 +31,7 @@ PROBLEMS = {
     "conv2d": CONV,
     "average": Conv2d(2, 3, 9, 9, 4, (2, 2), activation="tanh", pool=Pool.of("average", 3, 2)),
     "linear": Linear(3, 20, 7, "sigmoid"),
+    "gelu": Linear(3, 20, 7, "gelu"),
     "pool2d": Pool2d(2, 3, 9, 9, Pool.of("max", 3, 2)),
     "softmax": Softmax(4, 9),
     "add": Elementwise("add", (3, 5)),

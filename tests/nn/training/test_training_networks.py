@@ -18,7 +18,7 @@ from rooftile.nn.training.activation_passes import DropoutPass
 from rooftile.nn.training.losses import loss_of
 from rooftile.nn.training.model import Model
 
-SMOOTH = ("none", "sigmoid", "softplus", "tanh", "softmax")
+SMOOTH = ("none", "sigmoid", "softplus", "tanh", "gelu", "softmax")
 LOSSES = ("cross_entropy", "squared_error", "half_squared_error", "missed", "squared_distance")
 
 
@@ -131,6 +131,32 @@ def test_a_plan_computes_a_softmax_in_the_midst():
     x = np.random.default_rng(1).standard_normal((7, 4)).astype(np.float32)
     np.testing.assert_allclose(network.plan(batch=4)(x), outputs(network, x), atol=1e-6)
     assert "l0.softmax" in network.plan().strategies
+
+
+def test_gelu_is_trained_by_its_input():
+    """In float32, where layers fuse what their gradients do not need the input of."""
+    layers = [ConvLayer("c", 3, 3, activation="gelu"), LinearLayer("h", 5, "gelu")]
+    network = Network([*layers, LinearLayer("o", 2)], (1, 5, 6)).initialise(1)
+    generator = np.random.default_rng(2)
+    x = generator.standard_normal((4, 1, 5, 6)).astype(np.float32)
+    labels = np.array([0, 1, 1, 0])
+    model, parameters = Model(network, 1, "cross_entropy"), network.parameters
+    np.testing.assert_allclose(network.plan(batch=4)(x), outputs(network, x), atol=1e-6)
+    _, gradients = model.loss_and_gradients(parameters, x, labels)
+    for key, value in parameters.items():
+        direction = generator.standard_normal(value.shape).astype(np.float32)
+        found = (gradients[key] * direction).sum()
+        wanted = slope(model, parameters, key, direction, x, labels, 1e-2)
+        assert found == pytest.approx(wanted, rel=2e-2, abs=2e-4)
+
+
+def test_a_pool_keeps_no_input_of_gelu():
+    layers = [ConvLayer("c", 2, 1, activation="gelu", pool=("max", 1)), LinearLayer("l", 2)]
+    network = Network(layers, (1, 3, 4)).initialise(0)
+    x = np.random.default_rng(0).standard_normal((3, 1, 3, 4)).astype(np.float32)
+    assert network.plan(batch=3)(x).shape == (3, 2)
+    with pytest.raises(InputError, match="gelu before a pool, of layer c"):
+        train(network, x, np.zeros(3, int), TrainingOptions(epochs=1))
 
 
 def test_features_are_saved_and_loaded(tmp_path):

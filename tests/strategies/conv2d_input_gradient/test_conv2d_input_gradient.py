@@ -10,7 +10,7 @@ import pytest
 from rooftile.devices import cpu
 from rooftile.errors import InputError
 from rooftile.lab.judge.verify import assert_close, verify
-from rooftile.ops import Pool, parse
+from rooftile.ops import ACTIVATIONS, Pool, parse
 from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.strategies import ladder
 
@@ -25,6 +25,7 @@ PROBLEMS = (
 BEHIND = (
     Conv2dInputGradient(3, 2, 14, 17, 2, (3, 4), (2, 3), (2, 1), before="relu"),
     Conv2dInputGradient(4, 2, 14, 17, 3, (3, 4), (1, 2), (2, 1), POOL, "tanh"),
+    Conv2dInputGradient(2, 2, 9, 11, 2, (3, 3), before="gelu"),
 )
 
 
@@ -48,7 +49,7 @@ def test_times_the_derivative_of_what_comes_before(problem):
         verify(problem, rung, hard=True, neighbours=False).raise_if_wrong()
     dy, *where, x, weights = problem.random(0)
     alone = dataclasses.replace(problem, before="none").reference(dy, *where, weights)
-    slope = (x > 0) if problem.before == "relu" else 1 - x.astype(np.float64) ** 2
+    slope = ACTIVATIONS[problem.before].slope(x.astype(np.float64))
     np.testing.assert_allclose(problem.reference(dy, *where, x, weights), alone * slope)
 
 

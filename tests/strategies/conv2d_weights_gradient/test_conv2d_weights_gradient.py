@@ -9,7 +9,7 @@ import pytest
 
 from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.lab.judge.verify import verify
-from rooftile.ops import Pool, parse
+from rooftile.ops import ACTIVATIONS, Pool, parse
 from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies import ladder, strategy
 
@@ -24,6 +24,7 @@ PROBLEMS = (
     Conv2dWeightsGradient(2, 1, 30, 63, 2, (3, 4), pool=Pool.of("max", 3, 2)),
     Conv2dWeightsGradient(3, 2, 14, 17, 3, (3, 4), (1, 1), (2, 1), activation="sigmoid"),
     Conv2dWeightsGradient(9, 2, 9, 37, 2, (5, 6), padding=(2, 2)),
+    Conv2dWeightsGradient(2, 2, 8, 17, 3, (3, 4), activation="gelu"),
 )
 
 
@@ -52,7 +53,7 @@ def test_the_reference_is_the_gradient(problem):
     given = dy
     where = others if problem.pool is not None else []
     if problem.activation != "none":
-        dy = dy * others[0].astype(np.float64) * (1 - others[0].astype(np.float64))
+        dy = dy * ACTIVATIONS[problem.activation].slope(others[0].astype(np.float64))
     direction = np.random.default_rng(2).standard_normal(problem.layer.parameter_shapes["weights"])
     layer = dataclasses.replace(problem.layer, pool=None)
     z = layer.reference(x, direction, np.ones(problem.maps))

@@ -19,7 +19,7 @@ FEW = LinearGradient(7, 45, 33, "relu", "tanh")
 
 class TestRungs(EveryRung):
     # On and off the tiles; items enough for parts.
-    problems = (FEW, LinearGradient(40, 32, 32))
+    problems = (FEW, LinearGradient(40, 32, 32, "gelu"))
     near = (FEW,)
     configured = (LinearGradient(37, 20, 10, "relu", "relu"),)
     compiled = (NAMED["lenet-linear1"], LinearGradient(4096, 32, 10))
@@ -44,7 +44,7 @@ def test_sums_of_many_equal_terms_keep_their_budget(name, opencl_device):
         assert verdict.budget_fraction < 0.6
 
 
-@pytest.mark.parametrize("activation", ["none", "sigmoid", "tanh"])
+@pytest.mark.parametrize("activation", ["none", "sigmoid", "tanh", "gelu"])
 def test_the_reference_is_the_gradient(activation):
     """By differences of ``sum(v * f(x w + b))``, with x itself a value of another activation."""
     problem = LinearGradient(3, 5, 4, activation, "tanh")
@@ -55,7 +55,7 @@ def test_the_reference_is_the_gradient(activation):
     def loss(z, weights, bias):
         return (v * value(np.tanh(z) @ weights.T + bias)).sum()
 
-    y = value(np.tanh(z) @ weights.T + bias)
+    y = ACTIVATIONS[activation].kept(np.tanh(z) @ weights.T + bias)
     found = problem.reference(np.tanh(z), y, v, weights)
     step, given = 1e-6, [z, weights, bias]
     for which, gradient in enumerate(found):
@@ -69,6 +69,6 @@ def test_the_reference_is_the_gradient(activation):
 
 
 def test_problems():
-    for wrong in ({"images": 0}, {"activation": "sign"}, {"before": "softmax"}):
+    for wrong in ({"images": 0}, {"activation": "sign"}, {"before": "softmax"}, {"before": "gelu"}):
         with pytest.raises(InputError):
             dataclasses.replace(FEW, **wrong)

@@ -23,12 +23,13 @@ SMALL = MlpTraining(11, 2, 3, Neurons((4, 3, 2, 1), ("softmax", "relu", "tanh", 
 LIVELY = replace(SMALL, layers=Neurons(SMALL.layers.counts, ("softmax", "tanh", "tanh", "none")))
 """Of neurons that cannot die: where nothing is learnt, no fault shows."""
 SMOOTH = MlpTraining(5, 2, 2, Neurons((3, 2), ("softplus", "softmax")))
+BUMPY = MlpTraining(5, 2, 2, Neurons((3, 2), ("gelu", "gelu")))
 WIDE = MlpTraining(5, 3, 2, Neurons((5, 3), ("softplus", "softmax")), "float64")
 
 
 @pytest.mark.parametrize("rung", RUNGS, ids=lambda rung: rung.name)
 def test_right_also_on_hard_inputs(rung):
-    problems = [p for p in (SMALL, WIDE) if rung.why_not(p) is None]
+    problems = [p for p in (SMALL, BUMPY, WIDE) if rung.why_not(p) is None]
     for problem in problems if rung.name != "unrolled_4" else problems[:1]:
         found = verify(problem, rung, hard=True, neighbours=False)
         assert found.passed, (problem, found)
@@ -89,7 +90,7 @@ def test_a_rate_of_zero_never_learns():
 
 @pytest.mark.parametrize("rung", GPU_RUNGS, ids=lambda rung: rung.name)
 def test_right_on_a_gpu(rung, device):
-    for problem in (SMALL, SMOOTH):
+    for problem in (SMALL, SMOOTH, BUMPY):
         found = verify(problem, rung, device=device, hard=True, neighbours=problem is SMALL)
         assert found.passed, (problem, found)
 

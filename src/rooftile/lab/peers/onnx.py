@@ -36,7 +36,10 @@ def onnx_model(problem: Problem, parameters: Sequence[AnyArray]) -> bytes:
         for arrays in (problem.input_arrays, problem.output_arrays)
     )
     made = helper.make_graph(graph.nodes, problem.operation, inputs, outputs, graph.constants)
-    model = helper.make_model(made, opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=_IR)
+    versions, needed = [helper.make_opsetid("", graph.version)], _IR
+    if graph.version > _OPSET:
+        needed = helper.find_min_ir_version_for(versions)
+    model = helper.make_model(made, opset_imports=versions, ir_version=needed)
     onnx.checker.check_model(model)
     serialised: bytes = model.SerializeToString()
     return serialised
@@ -50,6 +53,8 @@ class Graph:
         self.constants: list[Any] = []
         self.rank = len(inputs[0].shape)
         """Axes of what the last node gave."""
+        self.version = _OPSET
+        """The version of ONNX's operators that the nodes need."""
         self._last = [array.name for array in inputs]
 
     def flatten(self) -> None:
@@ -72,7 +77,9 @@ class Graph:
     def activate(self, name: str) -> None:
         """Add an activation, unless it is the identity."""
         if name != "none":
-            self.node(ACTIVATIONS[name].onnx)
+            row = ACTIVATIONS[name]
+            self.version = max(self.version, row.onnx_version)
+            self.node(row.onnx)
 
     def window(self, pool: Pool) -> None:
         """Add a pool that has no weights, without what comes behind it."""

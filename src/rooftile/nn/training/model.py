@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rooftile.errors import InputError
-from rooftile.nn.layers import apart
+from rooftile.nn.layers import trained
 from rooftile.nn.network import Network
 from rooftile.nn.training.activation_passes import (
     DropoutPass,
@@ -129,8 +129,8 @@ def _passes(
     last = network.layers[-1]
     for layer, (name, problem) in zip(network.layers, network.weighted(1), strict=True):
         kinds = tuple(problem.parameter_shapes)
-        yield name, kinds, _weighted_pass(name, problem, threads, dtype)
-        left = apart(layer.activation)
+        bare, left = trained(layer, problem)
+        yield name, kinds, _weighted_pass(name, bare, threads, dtype)
         if left != "none":
             yield f"{name}.{left}", (), _activation_pass(left)
         if dropout > 0 and layer is not last:
@@ -161,10 +161,10 @@ def _split(
     layers: _Passes, network: Network, last: str, threads: int, dtype: np.dtype[Any]
 ) -> tuple[_Passes, _Passes]:
     """The passes up to the last activation, which the loss contains, and that activation's."""
-    if apart(network.layers[-1].activation) != "none":
+    problem: Any = network.weighted(1)[-1][1]
+    if trained(network.layers[-1], problem)[1] != "none":
         return layers[:-1], layers[-1:]
     name, kinds, _ = layers[-1]
-    problem: Any = network.weighted(1)[-1][1]
     without = dataclasses.replace(problem, activation="none")
     bare = name, kinds, _weighted_pass(name, without, threads, dtype)
     return [*layers[:-1], bare], [(f"{name}.{last}", (), _activation_pass(last))]

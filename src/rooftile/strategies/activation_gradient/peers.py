@@ -20,6 +20,8 @@ def torch_modules(problem: ActivationGradient, parameters: Sequence[AnyArray]) -
         """dx of y and dy."""
 
         def forward(self, y: Any, dy: Any) -> Any:
+            if problem.activation == "gelu":
+                return torch.ops.aten.gelu_backward(dy, y)
             if problem.activation == "relu":
                 return torch.ops.aten.threshold_backward(dy, y, 0)
             if problem.activation == "sigmoid":

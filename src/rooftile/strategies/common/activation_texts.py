@@ -64,8 +64,10 @@ def vector_row() -> str:
 def header() -> str:
     """The text of ``activations.h``."""
     names = ", ".join(f"{CODES[row.name]} {row.name}" for row in _c_rows())
-    values = [f"    if (code == {CODES[row.name]}) return {row.c};" for row in _c_rows()[1:]]
-    slopes = [f"    if (code == {CODES[row.name]}) return {row.c_slope};" for row in _c_rows()[1:]]
+    values = [f"    if (IS(code, {CODES[row.name]})) return {row.c};" for row in _c_rows()[1:]]
+    slopes = [
+        f"    if (IS(code, {CODES[row.name]})) return {row.c_slope};" for row in _c_rows()[1:]
+    ]
     falling = " && ".join(f"(code) != {CODES[row.name]}" for row in _c_rows() if not row.monotone)
     inputs = " || ".join(f"(code) == {CODES[row.name]}" for row in _c_rows() if row.needs == "z")
     used = [name for name in _MACROS if name not in _KNOWN and name in "".join(values + slopes)]
@@ -79,6 +81,13 @@ def header() -> str:
             "",
             "#ifdef __OPENCL_VERSION__",
             *(f"#define {name} {_MACROS[name]}" for name in used),
+            "#endif",
+            "",
+            "// A text whose codes are no constants defines USED: a bit for each of its codes.",
+            "#ifdef USED",
+            "#define IS(code, number) ((USED >> (number) & 1) && (code) == (number))",
+            "#else",
+            "#define IS(code, number) ((code) == (number))",
             "#endif",
             "",
             "// Whether an activation never falls, so that a maximum may be taken before it.",

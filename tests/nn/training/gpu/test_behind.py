@@ -26,7 +26,7 @@ LABELS = np.random.default_rng(5).integers(0, 3, 9)
 CLOSE = {"rtol": 2e-5, "atol": 2e-6}
 
 
-def network(last, outputs=3, hidden=("softmax", "softplus")):
+def network(last, outputs=3, hidden=("softmax", "softplus", "gelu")):
     layers = [LinearLayer(f"h{n}", 5, name) for n, name in enumerate(hidden)]
     return Network([*layers, LinearLayer("o", outputs, last)], 6).initialise(2)
 
@@ -58,6 +58,7 @@ def fetched(held, net, name):
         ("half_squared_error", "none", "numbers"),
         ("missed", "softmax", 3),
         ("squared_distance", "sigmoid", 3),
+        ("squared_error", "gelu", 3),
     ],
 )
 def test_losses_and_activations_are_those_of_the_cpu(loss, last, outputs, device):
@@ -151,7 +152,14 @@ def test_dropout_of_a_step_follows_the_seed(device):
     [
         (
             "behind",
-            {"SEED": "1u", "OTHER_SEED": "0u", "LAYER": 1, "DROPPED": "5u", "ENLARGED": "2.0f"},
+            {
+                "ACTIVATION": 5,
+                "SEED": "1u",
+                "OTHER_SEED": "0u",
+                "LAYER": 1,
+                "DROPPED": "5u",
+                "ENLARGED": "2.0f",
+            },
         ),
         (
             "update",

@@ -41,6 +41,8 @@ PROBLEMS = (
     # Enough channels to share out.
     Conv2d(2, 37, 9, 18, 6, (3, 3), padding=(1, 1)),
     Conv2d(1, 4, 24, 24, 16, (7, 7), activation="relu", pool=Pool.of("max", 4)),
+    # An activation that falls too: no maximum may be taken before it.
+    Conv2d(2, 1, 12, 12, 3, (5, 5), activation="gelu", pool=Pool.of("max", 2)),
 )
 
 SPECIAL = np.array([np.inf, -np.inf, np.nan, -0.0, 0.0, 1e-40, -8.0], np.float32)

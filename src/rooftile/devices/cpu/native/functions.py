@@ -1,7 +1,7 @@
 """What kernels may call that is not written in the kernel language itself.
 
 Numbers: ``min``, ``max``, ``abs``, ``numpy.float32``, ``float64``, ``int64``, ``uint32``,
-``uint64``, ``math.exp``, ``math.log``, ``math.log1p``, ``math.sqrt``, ``math.tanh``,
+``uint64``, ``math.erfc``, ``math.exp``, ``math.log``, ``math.log1p``, ``math.sqrt``, ``math.tanh``,
 ``numpy.empty(count, numpy.float32)`` for a few numbers of a thread's own.  NumPy's functions of
 numbers are in `rooftile.devices.cpu.native.ufuncs`, vectors in
 `rooftile.devices.cpu.native.vector`.
@@ -81,6 +81,7 @@ FUNCTIONS: dict[Any, Function] = {
     np.uint64: _as(UNSIGNED_LONG),
     np.float32: _as(FLOAT),
     np.float64: _as(DOUBLE),
+    math.erfc: _of_libm("erfc"),
     math.exp: _of_libm("exp"),
     math.log: _of_libm("log"),
     math.sqrt: Function("sqrt", _root),

@@ -2,7 +2,8 @@
 
 Generated kernels know by name: ``exp(x)``, ``grown_exp(x)`` (``2^32 e^x`` of a difference up to
 zero; none is subnormal, and its error grows as that of the difference does), ``sigmoid(x)``,
-``tanh(x)``, ``larger(x, y)`` (y where either is NaN: one instruction, where ``maximum`` is four),
+``tanh(x)``, ``normal(x)`` (the distribution function of the standard normal distribution),
+``larger(x, y)`` (y where either is NaN: one instruction, where ``maximum`` is four),
 ``largest(x)`` and ``summed(x)`` (the lanes' maximum, whatever it is where one is NaN, and their
 sum, in every lane; with a literal 2, 4 or 8 as well, of so many lanes beside each other), and
 ``lanes()``.
@@ -29,7 +30,7 @@ from rooftile.devices.cpu.native.types import FLOAT, INTEGER, Function, Type, Va
 if TYPE_CHECKING:
     from rooftile.devices.cpu.native.expressions import Expressions
 
-ULPS = {"exp": 1.2, "grown_exp": 5.3, "sigmoid": 2.5, "tanh": 2.6}
+ULPS = {"exp": 1.2, "grown_exp": 5.3, "sigmoid": 2.5, "tanh": 2.6, "normal": 7.4}
 """Bounds of the error, in units of the result's last place."""
 
 _LEAST, _MOST = -104.0, 89.0
@@ -47,6 +48,17 @@ _ROUND = 1.5 * 2.0**23
 _Q = (0.5, 0.1666652113199234, 0.04166838899254799, 0.008368716575205326, 0.001381459878757596)
 _E = (1.0, 0.9999997, 0.49999148, 0.16667654, 0.041898206, 0.0082891127)
 """Of ``e^r`` itself, rounded to float32; the relative error is 9.3e-8 at most."""
+_TAIL = 0.25
+"""``1 / (1 + _TAIL a)`` is what the normal distribution's tail is a polynomial of."""
+_FAR = 15.0
+"""From here on the tail rounds to zero."""
+_T = (
+    *(-7.2203856889156964e-06, 0.09990691393613815, 0.09796752035617828, 0.1039048358798027),
+    *(0.04267390817403793, 0.1547824889421463, -0.09392368793487549, 0.1396382749080658),
+    *(-0.02239643596112728, -0.03431672975420952, 0.011770137585699558),
+)
+"""Of the tail at a, times ``e^(a^2/2)``, rounded to float32; the relative error is 2.8e-8 at
+most."""
 _WORD, _SHORT_WORD = Type("word", "integer", "i32"), Type("short", "integer", "i16")
 
 
@@ -187,6 +199,21 @@ def _tanh(to: Expressions, given: list[Value]) -> Value:
     return at.called("copysign", at.do("fdiv", m, at.do("fadd", m, at.all(2.0))), x)
 
 
+def _normal(to: Expressions, given: list[Value]) -> Value:
+    # The tail at a = |x| is e^(-a^2/2) times what falls slowly; above zero it is what is left of 1.
+    (x,) = given
+    at, zero = _Lanes(to, x), Value(x.type, "zeroinitializer")
+    a = at.below(at.called("fabs", x), _FAR)
+    square = at.do("fmul", a, a)
+    minus = to.made(x.type, f"fneg {x.type.llvm} {square.name}")
+    lost = at.do("fmul", at.fma(a, a, minus), at.all(-0.5))
+    e = _exp(to, [at.do("fmul", minus, at.all(0.5))])
+    e = at.fma(e, lost, e)
+    part = at.do("fdiv", at.all(1.0), at.fma(a, at.all(_TAIL), at.all(1.0)))
+    tail = at.do("fmul", e, at.polynomial(_T, part))
+    return at.where("olt", x, zero, tail, at.do("fsub", at.all(1.0), tail))
+
+
 def _over_lanes(combine: Callable[[_Lanes, Value, Value], Value]) -> Function:
     """All lanes combined, halves with halves, or only the first 2, 4, 8 of them, a literal; the
     result is in every lane that was combined."""
@@ -214,6 +241,7 @@ VECTOR_MATH = {
     "grown_exp": Function("grown_exp", _grown_exp),
     "sigmoid": Function("sigmoid", _sigmoid),
     "tanh": Function("tanh", _tanh),
+    "normal": Function("normal", _normal),
     "larger": Function("larger", lambda to, given: _larger(_Lanes(to, given[0]), *given)),
     "largest": _over_lanes(_larger),
     "summed": _over_lanes(lambda at, x, y: at.do("fadd", x, y)),

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rooftile.devices.select import DeviceName, lent_gpu
-from rooftile.nn.layers import apart
+from rooftile.nn.layers import trained
 from rooftile.nn.network import Network
 from rooftile.nn.training.gpu.behind import DropoutStage, activation_stage
 from rooftile.nn.training.gpu.launches import Work
@@ -35,7 +35,8 @@ def stages(
     """
     number, weighted = 0, network.weighted(count)
     for layer, (name, problem) in zip(network.layers, weighted, strict=True):
-        last, behind = layer is network.layers[-1], apart(layer.activation)
+        last = layer is network.layers[-1]
+        problem, behind = trained(layer, problem)
         if last and scores:
             behind = "none"
             scored: Any = problem

@@ -29,6 +29,8 @@ class Winners(GpuConv2d):
         pool = problem.pool
         if pool is None or pool.kind != "max" or pool.activation != "none":
             return "it is for a maximum with nothing behind it"
+        if problem.why_not_first:
+            return problem.why_not_first
         return super().limits(problem) if problem.ghosts == "zero" else "its ghost cells are zeros"
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:

@@ -6,7 +6,7 @@
 // x[rows][features], targets[rows][outputs], order[epochs][rows], rates[epochs], weights[WEIGHTS],
 // trained[WEIGHTS], losses[epochs]; a layer's weights are [neurons][inputs + 1], the bias last.
 // SIZES are the features and each layer's neurons, NAMES the activations: codes of activations.h, or
-// SOFTMAX.
+// SOFTMAX; USED has a bit for each code.
 // Grid: one block.
 // Block: x over neurons.
 

@@ -38,6 +38,7 @@ class OneBlock(GpuStrategy):
             "LAYERS": len(problem.layers.counts),
             "SIZES": ", ".join(map(str, problem.sizes_in_a_row)),
             "NAMES": ", ".join(names),
+            "USED": sum(1 << CODES[name] for name in {*problem.layers.activations} - {"softmax"}),
             "WEIGHTS": problem.starts[-1],
             "VALUES": sum(problem.sizes_in_a_row),
             **config,

@@ -97,8 +97,8 @@ __device__ __forceinline__ void add_channel(const SHARED float* tile, const TAPS
     }
 }
 
-// The activations rise, so the largest sum gives the largest result, and one activation does.
-#define ACTIVATED_LAST (POOL_KIND == 0 && !INTERIOR)
+// Of an activation that rises the largest sum gives the largest result, and one activation does.
+#define ACTIVATED_LAST (POOL_KIND == 0 && RISES(ACTIVATION) && !INTERIOR)
 
 // Bias, activation and pool of a thread's window in column `w` of its row `r`; (row, column) is the
 // result of its first window.

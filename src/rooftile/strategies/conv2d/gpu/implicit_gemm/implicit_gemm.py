@@ -68,7 +68,7 @@ class ImplicitGemm(GpuConv2d):
         pool = problem.pool
         if pool is not None and (pool.window, pool.stride) != ((2, 2), (2, 2)):
             return "it pools 2x2 or not at all"
-        return self.invalid(problem, self.defaults(problem))
+        return problem.why_not_first or self.invalid(problem, self.defaults(problem))
 
     def why_slow(self, problem: Conv2d) -> str | None:
         """Few channels or maps leave the cores' tiles empty."""

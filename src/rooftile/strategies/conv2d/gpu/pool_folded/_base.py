@@ -63,7 +63,7 @@ class PoolFolded(GpuConv2d):
 
     def limits(self, problem: Conv2d) -> str | None:
         """It refuses odd or overlapping windows, wide masks, and many channels or maps."""
-        reason = does_not_fold(problem)
+        reason = problem.why_not_first or does_not_fold(problem)
         if reason is not None:
             return reason
         slabs = slabs_of(problem)

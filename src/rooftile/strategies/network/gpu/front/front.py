@@ -72,7 +72,7 @@ class Front(GpuStrategy):
         if first.activation != second.activation:
             return "both blocks have the same activation"
         for layer in (first, second):
-            reason = _does_not_fit(layer)
+            reason = layer.why_not_first or _does_not_fit(layer)
             if reason is not None:
                 return reason
         if first.channels * first.height * first.width % 4:

@@ -25,7 +25,7 @@ def test_opencl_is_refused(opencl_device):
 @pytest.mark.parametrize("model", ["lenet5", "mnist8"])
 def test_labels_are_those_of_the_prepared_images(model, device):
     network = load(model)
-    count, batch = (700, 300) if device.description.gpu else (9, 4)
+    count, batch = (700, 300) if device.description.gpu else (5, 2)
     size = network.input_shape[1]
     images = resize(load_images("test", limit=count).images, size)
     x = prepare(images, size)

@@ -101,4 +101,6 @@ def _elementwise(function: str, arrays: tuple[Any, ...]) -> Call:
 def _sparse(problem: Spmv, arrays: tuple[Any, ...]) -> rooftile.Sparse:
     """The matrix of a problem's arrays, whose last one is no part of it."""
     held = dict(zip(ARRAYS[problem.form], arrays, strict=False))
-    return rooftile.Sparse((problem.rows, problem.columns), problem.form, held, problem.entries)
+    # The problem's columns are drawn, not sorted, which products do not mind and `Sparse` refuses.
+    shape = problem.rows, problem.columns
+    return rooftile.Sparse._made(shape, problem.form, held, problem.entries)

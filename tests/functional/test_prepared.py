@@ -215,7 +215,7 @@ WRONG = {
     "weights' dtype": ("weights", lambda: rooftile.Linear(MATRIX.astype(np.int32))),
     "a list": ("weights", lambda: rooftile.Linear([[1.0]])),
     "bias' size": ("bias", lambda: rooftile.Linear(MATRIX, SHIFT[:-1])),
-    "activation": ("activation", lambda: rooftile.Linear(MATRIX, activation="gelu")),
+    "activation": ("activation", lambda: rooftile.Linear(MATRIX, activation="mish")),
     "stride": ("stride", lambda: rooftile.Conv2d(WEIGHTS, stride=0)),
     "pool": ("pool", lambda: rooftile.Conv2d(WEIGHTS, pool=("median", 2))),
     "precision": ("precision", lambda: rooftile.Linear(MATRIX, precision="fp8")),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Iterator
+from typing import Any
 
 from rooftile._locks import lock
 
@@ -12,27 +13,29 @@ from rooftile._locks import lock
 class Unheard:
     """Warnings of a kind are ignored as long as a thread is inside.
 
-    Python's filters are those of all threads: where each put back what it found, the first to leave
-    would let the others' warnings through, and the last would leave the filter behind.
+    Python's filters are those of all threads.  Nobody puts back the list that it found: others may
+    have changed the filters meanwhile.
     """
 
     def __init__(self) -> None:
-        self._turn, self._inside, self._filters = lock(), 0, contextlib.ExitStack()
+        self._turn, self._inside = lock(), 0
 
     @contextlib.contextmanager
     def __call__(self, kind: type[Warning]) -> Iterator[None]:
+        filters: Any = warnings.filters
+        ours = ("ignore", None, kind, None, 0)
         with self._turn:
             self._inside += 1
             if self._inside == 1:
-                self._filters.enter_context(warnings.catch_warnings())
-                warnings.simplefilter("ignore", kind)
+                filters.insert(0, ours)
         try:
             yield
         finally:
             with self._turn:
                 self._inside -= 1
-                if not self._inside:
-                    self._filters.close()
+                filters = warnings.filters
+                if not self._inside and ours in filters:
+                    filters.remove(ours)
 
 
 unheard = Unheard()

@@ -7,6 +7,7 @@ is, for Matrix Market files.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from inspect import signature
 from os import PathLike, fspath
 from typing import Any
 
@@ -66,7 +67,9 @@ def _read(path: str | PathLike[str]) -> Any:
         expected = "SciPy, which reads Matrix Market files: pip install scipy"
         raise InputError("matrix", f"the path {fspath(path)!r}", expected) from None
     try:
-        found = scipy.io.mmread(path)
+        # Newer versions warn until they are told which of their two kinds to make.
+        kind = {"spmatrix": False} if "spmatrix" in signature(scipy.io.mmread).parameters else {}
+        found = scipy.io.mmread(path, **kind)
     except OSError as error:
         told = error.strerror or str(error)
         raise InputError("matrix", f"the path {fspath(path)!r}", f"a file ({told})") from None

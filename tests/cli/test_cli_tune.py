@@ -146,7 +146,7 @@ def test_on_a_terminal_a_bar_shows_the_best_so_far(monkeypatch, capsys, opencl_d
     [
         (("--device", "cpu"), 2, "strategies of the CPU have no tunables"),
         (("--strategy", "winograd"), 1, "precision"),
-        (("--sampler", "annealing"), 2, "auto, exhaustive, random, tpe, gp"),
+        (("--sampler", "annealing"), 2, "one of ['auto', 'exhaustive', 'random', 'tpe', 'gp']"),
     ],
 )
 def test_what_cannot_be_tuned_is_one_message(

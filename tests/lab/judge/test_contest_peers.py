@@ -104,7 +104,7 @@ def test_each_precision_that_has_rungs_has_its_peers(peers):
     class Refusing(FromNaive):
         name, precision = "refusing", "tf32"
 
-        def why_not(self, problem):
+        def limits(self, problem):
             return "it is Sunday"
 
     made = {name: [Computed("torch", name)] for name in ("ieee", "tf32", "fp16")}

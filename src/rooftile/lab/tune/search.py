@@ -158,8 +158,8 @@ class Search:
         Raises `InputError`, and `DeviceMissing` where the sampler's packages are missing, or where
         a config has left the device unusable.
         """
-        if sampler not in ("auto", "exhaustive", *SAMPLERS):
-            choices = ", ".join(("auto", "exhaustive", *SAMPLERS))
+        choices = ("auto", "exhaustive", *SAMPLERS)
+        if sampler not in choices:
             raise unknown("sampler", sampler, choices)
         if trials < 1:
             raise InputError("trials", trials, "at least 1")

@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import re
 import resource
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import get_args
 
@@ -182,6 +184,10 @@ def test_a_damaged_history_costs_the_record_alone(call, known_roof, history_path
 def test_a_history_on_a_full_disk_costs_the_record_alone(
     call, known_roof, history_path, monkeypatch
 ):
+    # Pages of 512 bytes: no record fits into what is left of one.
+    with closing(sqlite3.connect(history_path)) as small:
+        small.execute("PRAGMA page_size = 512")
+        small.execute("VACUUM")
     connect = lab.connect
 
     def full(path):

@@ -70,7 +70,7 @@ class Table:
 
 
 def new_table(context: int, addresses: int, most: int) -> Table | None:
-    """A table for so many graphs; None where no compiled methods serve."""
+    """A table for a number of graphs; None where no compiled methods serve."""
     return Table(_method(), context, addresses, most) if usable() else None
 
 

@@ -51,7 +51,7 @@ class Standardisation:
         )
 
     def check(self, count: int) -> None:
-        """Raise `InputError` unless the numbers fit so many features or channels."""
+        """Raise `InputError` unless there is a number for each feature or channel."""
         if len(self.mean) not in (1, count):
             expected = f"1 or {count}: the features, or the channels"
             raise InputError("standardisation", f"{len(self.mean)} means", expected)

@@ -15,7 +15,6 @@ from rooftile.devices.cpu.native import source
 from rooftile.devices.cpu.native.vector import lanes
 from rooftile.ops import AnyArray
 from rooftile.ops.compact import Compact
-from rooftile.ops.features import features
 from rooftile.strategies.compact.cpu._parts import PartsStrategy
 
 _LANES = 16
@@ -67,7 +66,6 @@ class Vectors(PartsStrategy):
     name = "vectors"
     at_once = _LANES
     summary = "sixteen at a time, those that are kept moved to a vector's front"
-    takes = features("dtype:* ordered")
 
     def limits(self, problem: Compact) -> str | None:
         """Other sizes, and processors without the instruction."""

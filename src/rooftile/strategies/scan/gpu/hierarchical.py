@@ -13,15 +13,8 @@ from rooftile.strategies.scan.gpu._base import SectionScan, wide, words
 
 
 class Levels(SectionScan):
-    """Sections are scanned into y, and what is before each is added later."""
-
-    def limits(self, problem: Scan) -> str | None:
-        """Results between the kernels must not be rounded to 16 bits."""
-        if problem.dtype in ("float16", "bfloat16"):
-            return (
-                f"results of sections lie in y until they are added to, and {problem.dtype} rounds"
-            )
-        return super().limits(problem)
+    """Sections are scanned into y, and what is before each is added later: y may not have 16 bits,
+    which would round a result twice."""
 
     def blocks(self, problem: Scan, config: Config) -> int:
         """Sections of all lines."""

@@ -17,7 +17,7 @@ from rooftile.ops import Problem
 from rooftile.runtime import choice
 from rooftile.runtime.timing import host as measure
 
-pytest_plugins = ["busiest", "chosen_tests", "gpus"]
+pytest_plugins = ["tests.support.busiest", "tests.support.chosen_tests", "tests.support.gpus"]
 
 # How long an example takes says nothing on a machine with other work.
 settings.register_profile(

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-import busiest
+from tests.support import busiest
 
 
 @pytest.fixture

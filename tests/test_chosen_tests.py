@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from chosen_tests import changes, chosen, fewest, place_of
+from tests.support.chosen_tests import changes, chosen, fewest, place_of
 
 ROOT = Path(__file__).parent
 

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-import gpus
+from tests.support import gpus
 
 DEVICES = ("opencl-cpu", "opencl-gpu", "cuda")
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-import launch_every_rung as script
 from rooftile.errors import InputError
 from rooftile.ops.registry import operations
 from rooftile.strategies import ladder
+from tests import launch_every_rung as script
 
 
 def _on_cuda() -> list[str]:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import cases_launch
-import cases_memory
-import cases_work
-from case_registry import ADAPTERS
+from . import cases_launch, cases_memory, cases_work
+from .case_registry import ADAPTERS
 
 TOPICS = (cases_launch, cases_memory, cases_work)
 """Each adds its adapters when it is imported."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from case_registry import ADAPTERS, Inputs, adapter, direct
-
 from rooftile.analysis import divergence, launch, occupancy
 from rooftile.analysis.architectures import Multiprocessor
+
+from .case_registry import ADAPTERS, Inputs, adapter, direct
 
 
 @adapter

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from case_registry import Inputs, adapter, direct
 
 from rooftile.analysis import access, bounds, layers, traffic
 from rooftile.ops import Conv2d
+
+from .case_registry import Inputs, adapter, direct
 
 direct("peak_gflops", bounds.peak_gflops, "cores", "clock_mhz")
 direct("kernel_rate", bounds.rate_gflops, "flop", "seconds")

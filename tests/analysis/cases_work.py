@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from case_registry import Inputs, adapter, direct
-
 from rooftile.analysis import bounds, sparse, speedup, transfers, work
+
+from .case_registry import Inputs, adapter, direct
 
 direct("grid_stride_iterations", work.grid_stride_passes, "items", "blocks", "threads_per_block")
 direct(

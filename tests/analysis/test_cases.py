@@ -7,7 +7,8 @@ import math
 from pathlib import Path
 
 import pytest
-from case_adapters import ADAPTERS, SKIPPED
+
+from .case_adapters import ADAPTERS, SKIPPED
 
 _CASES = Path(__file__).parents[2] / ".." / "shared" / "analysis_cases.json"
 _AS_SETS = {

@@ -10,7 +10,7 @@ import pytest
 from rooftile.nn import ConvLayer, LinearLayer, Network, Pixels, Standardisation, load
 from rooftile.nn.data import read_csv
 from rooftile.nn.training import predict
-from training_tables import generated
+from tests.support.training_tables import generated
 
 FEW_STEPS = ("--batch", 60, "--optimizer", "adam", "--learning-rate", 0.1, "--epochs", 25)
 KINDS = {

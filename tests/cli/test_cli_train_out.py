@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rooftile.nn import LinearLayer, Network, load
-from training_tables import generated
+from tests.support.training_tables import generated
 
 
 @pytest.fixture

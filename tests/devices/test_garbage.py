@@ -9,10 +9,10 @@ import sys
 
 import pytest
 
-from garbage import GARBAGE
 from rooftile.devices.cpu.native import build
 from rooftile.devices.cuda import compile as compiling
 from rooftile.devices.cuda.compile import compile_cubin
+from tests.support.garbage import GARBAGE
 
 CALLS = """
 import numpy as np

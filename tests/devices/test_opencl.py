@@ -9,7 +9,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from garbage import GARBAGE
 from rooftile.devices.gpu import Launch
 from rooftile.devices.opencl import device as module
 from rooftile.devices.opencl import quiet
@@ -18,7 +17,8 @@ from rooftile.lab.judge.expected import Expected
 from rooftile.lab.judge.verify import random_inputs
 from rooftile.ops import Conv2d, Pool
 from rooftile.strategies import strategy
-from some_gpu import some_gpu
+from tests.support.garbage import GARBAGE
+from tests.support.some_gpu import some_gpu
 
 pytestmark = pytest.mark.usefixtures("plainly_compiled")
 

@@ -6,10 +6,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from garbage import GARBAGE
 from rooftile._files import keep_sealed, sealed
 from rooftile.devices.opencl import device as module
 from rooftile.devices.opencl import probe
+from tests.support.garbage import GARBAGE
 
 pyopencl = pytest.importorskip("pyopencl")
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from winner_positions import positions, with_cuts
 
 from rooftile.devices.gpu import macro_lines, prelude
 from rooftile.lab.emulation import Finding, missing, run, translated
@@ -16,6 +15,7 @@ from rooftile.lab.judge.expected import Expected
 from rooftile.lab.verdict import Verdict
 from rooftile.ops import ERROR_MODELS, narrowed, widened
 from rooftile.strategies.gpu import GpuStrategy
+from tests.support.winner_positions import positions, with_cuts
 
 
 def emulate(

@@ -9,15 +9,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from emulator import emulate, missing, translated
-from hard_inputs import HARD, SMALL, hard, kept_bits, small
-from ladder_checks import inputs
 
 from rooftile import nn
 from rooftile.lab.judge.expected import Expected
 from rooftile.lab.judge.verify import random_inputs
 from rooftile.ops import ERROR_MODELS, Chain, Conv2d, Linear, Pool
 from rooftile.strategies import ladder, strategy
+from tests.emulation.emulator import emulate, missing, translated
+from tests.support.hard_inputs import HARD, SMALL, hard, kept_bits, small
+from tests.support.ladder_checks import inputs
 
 pytestmark = pytest.mark.skipif(missing() != "", reason=f"CUDA texts on the host: {missing()}")
 

@@ -5,13 +5,13 @@ from itertools import product
 
 import numpy as np
 import pytest
-from emulator import emulate, missing
-from emulator import judged as judged_text
 
 from rooftile.lab.judge.expected import Expected
 from rooftile.ops import ERROR_MODELS
 from rooftile.ops.matmul import Matmul
 from rooftile.strategies import ladder, strategy
+from tests.emulation.emulator import emulate, missing
+from tests.emulation.emulator import judged as judged_text
 
 pytestmark = pytest.mark.skipif(missing() != "", reason=f"CUDA texts on the host: {missing()}")
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from emulator import judged, missing
 
 from rooftile.ops.matmul import Matmul
 from rooftile.strategies import strategy
+from tests.emulation.emulator import judged, missing
 
 pytestmark = pytest.mark.skipif(missing() != "", reason=f"CUDA texts on the host: {missing()}")
 

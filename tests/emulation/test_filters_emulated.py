@@ -10,7 +10,6 @@ import copy
 
 import numpy as np
 import pytest
-from emulator import emulate, missing
 
 from rooftile.lab.judge.expected import Expected
 from rooftile.ops import ERROR_MODELS
@@ -18,6 +17,7 @@ from rooftile.ops.box_blur import BoxBlur
 from rooftile.ops.conv1d import Conv1d
 from rooftile.ops.separable import Separable
 from rooftile.strategies import strategy
+from tests.emulation.emulator import emulate, missing
 
 pytestmark = pytest.mark.skipif(missing() != "", reason=f"CUDA texts on the host: {missing()}")
 

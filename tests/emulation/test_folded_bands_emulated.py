@@ -4,17 +4,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from emulator import emulate, missing
-from hard_inputs import HARD, SMALL, hard, small
-from test_emulated import LENET, judged, ordinary, wrong
-from test_winners_emulated import RUNGS, given, right
-from winner_positions import positions
 
 from rooftile.lab.judge.expected import Expected
 from rooftile.lab.judge.verify import random_inputs
 from rooftile.ops import ERROR_MODELS, Conv2d, Pool, rounded
 from rooftile.strategies import strategy
 from rooftile.strategies.machine import Machine
+from tests.emulation.emulator import emulate, missing
+from tests.support.hard_inputs import HARD, SMALL, hard, small
+from tests.support.winner_positions import positions
+
+from .test_emulated import LENET, judged, ordinary, wrong
+from .test_winners_emulated import RUNGS, given, right
 
 pytestmark = pytest.mark.skipif(missing() != "", reason=f"CUDA texts on the host: {missing()}")
 

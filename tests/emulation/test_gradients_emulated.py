@@ -6,14 +6,14 @@ import dataclasses
 
 import numpy as np
 import pytest
-from emulator import judged as judged_rung
-from emulator import missing
-from winner_positions import without_cuts
 
 from rooftile.ops import Pool
 from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies import strategy
+from tests.emulation.emulator import judged as judged_rung
+from tests.emulation.emulator import missing
+from tests.support.winner_positions import without_cuts
 
 pytestmark = pytest.mark.skipif(missing() != "", reason=f"CUDA texts on the host: {missing()}")
 

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from emulator import missing
 
 from rooftile.devices.gpu import macro_lines, prelude
 from rooftile.lab.emulation import Finding, run
@@ -14,6 +13,7 @@ from rooftile.lab.emulation.program import unwritten
 from rooftile.nn.training.gpu import head as heads
 from rooftile.nn.training.gpu import linear_weights as weights
 from rooftile.ops import Linear
+from tests.emulation.emulator import missing
 
 pytestmark = pytest.mark.skipif(missing() != "", reason=f"CUDA texts on the host: {missing()}")
 

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from emulator import judged as judged_text
-from emulator import missing
-from test_emulated_matmul import BOTH_NARROW, LAYOUTS, check_hard_inputs, judged
 
 from rooftile.ops.matmul import Matmul
 from rooftile.strategies import strategy
+from tests.emulation.emulator import judged as judged_text
+from tests.emulation.emulator import missing
+
+from .test_emulated_matmul import BOTH_NARROW, LAYOUTS, check_hard_inputs, judged
 
 pytestmark = pytest.mark.skipif(missing() != "", reason=f"CUDA texts on the host: {missing()}")
 

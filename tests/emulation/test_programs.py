@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
-from garbage import GARBAGE
 from rooftile.lab.emulation import missing, program
+from tests.support.garbage import GARBAGE
 
 
 @pytest.mark.skipif(bool(missing()), reason=missing())

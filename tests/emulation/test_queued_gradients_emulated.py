@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from emulator import judged as judged_rung
-from emulator import missing
 
 from rooftile.ops import Pool
 from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies import strategy
 from rooftile.strategies.machine import preset
+from tests.emulation.emulator import judged as judged_rung
+from tests.emulation.emulator import missing
 
 pytestmark = pytest.mark.skipif(missing() != "", reason=f"CUDA texts on the host: {missing()}")
 

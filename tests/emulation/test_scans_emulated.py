@@ -10,7 +10,6 @@ import copy
 from dataclasses import replace
 
 import pytest
-from emulator import emulate, missing
 
 from rooftile.lab.judge.expected import Expected
 from rooftile.ops import ERROR_MODELS
@@ -22,6 +21,7 @@ from rooftile.ops.segmented_scan import SegmentedScan
 from rooftile.ops.spmv import Spmv
 from rooftile.ops.unique import Unique
 from rooftile.strategies import strategy
+from tests.emulation.emulator import emulate, missing
 
 pytestmark = pytest.mark.skipif(missing() != "", reason=f"CUDA texts on the host: {missing()}")
 

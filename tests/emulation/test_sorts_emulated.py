@@ -8,12 +8,12 @@ from __future__ import annotations
 import copy
 
 import pytest
-from emulator import emulate, missing
 
 from rooftile.lab.judge.expected import Expected
 from rooftile.ops import ERROR_MODELS
 from rooftile.ops.sort import Sort
 from rooftile.strategies import strategy
+from tests.emulation.emulator import emulate, missing
 
 pytestmark = pytest.mark.skipif(missing() != "", reason=f"CUDA texts on the host: {missing()}")
 

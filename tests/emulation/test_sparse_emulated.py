@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from emulator import emulate, missing
-from every_rung import changed
 
 from rooftile.ops.spmm import Spmm
 from rooftile.ops.spmv import Spmv
 from rooftile.strategies import ladder, strategy
+from tests.emulation.emulator import emulate, missing
+from tests.support.every_rung import changed
 
 pytestmark = pytest.mark.skipif(missing() != "", reason=f"CUDA texts on the host: {missing()}")
 

@@ -7,14 +7,14 @@ import dataclasses
 
 import numpy as np
 import pytest
-from emulator import emulate, missing
-from emulator import judged as judged_rung
 
 from rooftile.ops import Pool
 from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies import strategy
 from rooftile.strategies.conv2d_weights_gradient.gpu.turned._in_float16 import OF_IMAGES
 from rooftile.strategies.machine import preset
+from tests.emulation.emulator import emulate, missing
+from tests.emulation.emulator import judged as judged_rung
 
 pytestmark = pytest.mark.skipif(missing() != "", reason=f"CUDA texts on the host: {missing()}")
 

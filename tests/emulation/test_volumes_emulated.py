@@ -10,12 +10,12 @@ from __future__ import annotations
 import copy
 
 import pytest
-from emulator import emulate, missing
 
 from rooftile.lab.judge.expected import Expected
 from rooftile.ops.conv3d import Conv3d
 from rooftile.ops.stencil import Stencil
 from rooftile.strategies import strategy
+from tests.emulation.emulator import emulate, missing
 
 pytestmark = pytest.mark.skipif(missing() != "", reason=f"CUDA texts on the host: {missing()}")
 

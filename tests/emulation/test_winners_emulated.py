@@ -7,8 +7,6 @@ import dataclasses
 
 import numpy as np
 import pytest
-from emulator import emulate
-from winner_positions import NO_WINNER, positions
 
 from rooftile.ops import Conv2d, Pool, narrowed, widened
 from rooftile.ops.argreduce import Argreduce
@@ -16,6 +14,8 @@ from rooftile.ops.pool2d_winners import Pool2dWinners
 from rooftile.strategies import strategy
 from rooftile.strategies.conv2d.gpu.direct_tile import _winners as direct_tile
 from rooftile.strategies.conv2d.gpu.pool_folded import _winners as pool_folded
+from tests.emulation.emulator import emulate
+from tests.support.winner_positions import NO_WINNER, positions
 
 # Windows of two and of four; bands that end within the image; padding.
 TWO = Conv2d(2, 1, 22, 24, 3, (5, 5), activation="relu", pool=Pool.of("max", 2))

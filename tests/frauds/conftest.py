@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import pytest
-from verdicts import KERNELS, SHAPE, SHAPES
 
 from rooftile.lab.audit import Foreign, audit, library, lookout, speed
 from rooftile.lab.ceilings import cpu as ceilings
 from rooftile.lab.ceilings import known
 from rooftile.ops import parse
+
+from .verdicts import KERNELS, SHAPE, SHAPES
 
 RATES = ceilings.Rates(
     threads=2, fma_gflops=200.0, read_gbps=30.0, copy_gbps=30.0, stream_copy_gbps=40.0

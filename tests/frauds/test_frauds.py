@@ -6,10 +6,11 @@ import ast
 import shutil
 
 import pytest
-from verdicts import ALSO, FRAUDS, INSTEAD, KERNELS, LIMITS, NEEDS, SHAPE, WRONG
 
 from rooftile.lab.audit import Foreign, audit
 from rooftile.ops import parse
+
+from .verdicts import ALSO, FRAUDS, INSTEAD, KERNELS, LIMITS, NEEDS, SHAPE, WRONG
 
 
 def skip_where_threads_cannot_be_read(found):

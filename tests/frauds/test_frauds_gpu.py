@@ -9,7 +9,8 @@ from __future__ import annotations
 import importlib.util
 
 import pytest
-from test_honest import SEEDS
+
+from .test_honest import SEEDS
 
 FRAUDS = {
     "gpu_cache_address": "cache",

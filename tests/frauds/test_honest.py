@@ -6,7 +6,8 @@ import os
 import shutil
 
 import pytest
-from verdicts import HONEST, SHAPE
+
+from .verdicts import HONEST, SHAPE
 
 SHAPES = (
     (SHAPE, 6),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from verdicts import KERNELS
 
 from rooftile.devices.gpu import Launch
 from rooftile.lab.audit import Foreign, audit, races
@@ -12,6 +11,8 @@ from rooftile.lab.audit.findings import Findings
 from rooftile.lab.audit.races import look_for_races
 from rooftile.lab.emulation import missing
 from rooftile.ops.scan import Scan
+
+from .verdicts import KERNELS
 
 LAUNCH = "grid=1 block=64 args=x,y,x_size"
 emulated = pytest.mark.skipif(missing() != "", reason=f"CUDA texts on the host: {missing()}")

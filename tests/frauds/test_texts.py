@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from verdicts import KERNELS
 
 from rooftile.errors import CompileFailure
 from rooftile.lab.audit.worker_text import compile_cuda
+
+from .verdicts import KERNELS
 
 LAUNCH = (
     "grid=ceil(columns/8),ceil(rows/8),batch*maps block=8,8 "

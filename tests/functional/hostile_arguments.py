@@ -1,6 +1,6 @@
 """Call public functions with wrong arguments; a program, so that a crash ends no test.
 
-    python hostile_arguments.py SEED COUNT [FIRST]
+    python -m tests.functional.hostile_arguments SEED COUNT [FIRST]
 
 prints the number of each call before it is made, then what is wrong: an error that is neither of
 rooftile's family nor Python's TypeError.  ``COUNT`` calls are drawn from all; 0 makes all of them.
@@ -20,9 +20,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from valid_calls import CALLS, FUNCTIONS
 
 import rooftile
+
+from .valid_calls import CALLS, FUNCTIONS
 
 _MOST_SECONDS, _MOST_BYTES = 20, 8 * 2**30
 

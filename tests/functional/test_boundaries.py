@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-import plain
 import pytest
 
 import rooftile
@@ -16,6 +15,8 @@ from rooftile.ops.conv2d import Conv2d
 from rooftile.ops.conv3d import Conv3d
 from rooftile.ops.separable import Separable
 from rooftile.ops.stencil import Stencil
+
+from . import plain
 
 GENERATOR = np.random.default_rng(0)
 VOLUMES = [*PADDED, "replicate"]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import plain
 import pytest
 
 import rooftile
 from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.functional.padding import PADDED
 from rooftile.ops.boundary import BOUNDARIES
+
+from . import plain
 
 GENERATOR = np.random.default_rng(0)
 A, B = GENERATOR.standard_normal((17, 31)), GENERATOR.standard_normal((31, 13))

@@ -8,13 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import fake_cuda
 import rooftile
-from fake_cuda import OWN, Array
 from rooftile.devices import cuda
 from rooftile.devices.cuda import arrays
 from rooftile.runtime import choice, execution
-from some_gpu import some_gpu
+from tests.support import fake_cuda
+from tests.support.fake_cuda import OWN, Array
+from tests.support.some_gpu import some_gpu
 
 LEGACY = 1
 

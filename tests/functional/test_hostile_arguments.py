@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
-from valid_calls import CALLS
 
 import rooftile
+
+from .valid_calls import CALLS
 
 WRONG = {
     "a number as out": ("activation_gradient", "out", 3),
@@ -52,10 +52,9 @@ def test_nothing_is_written_into_an_out_that_is_refused() -> None:
 
 def test_random_wrong_arguments() -> None:
     """A tenth of all, in a process of its own, whose crash names the call."""
-    program = Path(__file__).with_name("hostile_arguments.py")
-    paths = [str(program.parent), *(path for path in sys.path if path)]
+    paths = [path for path in sys.path if path]
     run = subprocess.run(
-        [sys.executable, str(program), "44", "1800"],
+        [sys.executable, "-m", "tests.functional.hostile_arguments", "44", "1800"],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "ROOFTILE_QUIET": "1"},
         capture_output=True, text=True, check=False,
     )  # fmt: skip

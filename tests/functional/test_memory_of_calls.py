@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from valid_calls import CALLS, FUNCTIONS
 
 import rooftile
 from rooftile.devices.cpu import workspace
@@ -17,10 +16,12 @@ from rooftile.devices.cpu.workspace import lent
 from rooftile.runtime import host_calls
 from rooftile.strategies.held import bytes_held
 
+from .valid_calls import CALLS, FUNCTIONS
+
 _SCRIPT = """
 import gc, sys
 import rooftile
-from valid_calls import CALLS, FUNCTIONS
+from tests.functional.valid_calls import CALLS, FUNCTIONS
 
 def anonymous():
     with open("/proc/self/smaps_rollup") as lines:
@@ -56,7 +57,7 @@ def test_calls_of_other_shapes_do_not_grow_a_process() -> None:
         if name != "load"
     ]
     cases += [(name, 500, 40, 1) for name in ("argsort", "scan", "linear", "softmax", "add")]
-    paths = [str(Path(__file__).parent), *(path for path in sys.path if path)]
+    paths = [path for path in sys.path if path]
     run = subprocess.run(
         [sys.executable, "-c", _SCRIPT.replace("{cases!r}", repr(cases))],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "ROOFTILE_QUIET": "1"},

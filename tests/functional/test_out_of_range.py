@@ -7,7 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import integers_out_of_range
 import numpy as np
 import pytest
 
@@ -17,6 +16,8 @@ from rooftile.errors import DeviceMissing, InputError
 from rooftile.functional import _integers
 from rooftile.ops import Pool
 from rooftile.ops.conv2d import Conv2d
+
+from . import integers_out_of_range
 
 WITHOUT = {
     "activation_gradient", "add", "argreduce", "argsort", "axpy", "box_blur", "cg", "conv1d",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import plain
 import pytest
 
 import rooftile
 from rooftile.errors import InputError, UnsupportedProblem
+
+from . import plain
 
 pytestmark = pytest.mark.gpu
 

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import valid_calls
 
 import rooftile
 from rooftile import functional
 from rooftile.nn import LinearLayer, Network
+
+from . import valid_calls
 
 X = np.arange(24, dtype=np.float32).reshape(4, 6)
 IMAGES, MASK = X.reshape(1, 1, 4, 6), np.ones((1, 1, 3, 3), np.float32)

@@ -9,10 +9,10 @@ import sys
 import numpy as np
 import pytest
 
-import fake_cuda
 import rooftile
 from rooftile.devices import cuda
 from rooftile.runtime import choice, execution
+from tests.support import fake_cuda
 
 IMAGES = {"x": (2, 3, 12, 20)}
 CALLS = {

@@ -8,11 +8,11 @@ from collections import deque
 import numpy as np
 import pytest
 
-import fake_cuda
 import rooftile
 from rooftile.devices import cuda
 from rooftile.devices.cuda import replays
 from rooftile.runtime import arguments, choice, execution, repeats, rooms
+from tests.support import fake_cuda
 
 STREAM = 7
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import plain
 import pytest
 
 import rooftile
 from rooftile.errors import InputError
+
+from . import plain
 
 GENERATOR = np.random.default_rng(0)
 X = GENERATOR.standard_normal((3, 4, 5, 6), np.float32)

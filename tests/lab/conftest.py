@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 import pytest
-from climbed import fixed_ceilings
 
 from rooftile.lab import climb
 from rooftile.lab.ceilings import known
 from rooftile.lab.tune import search
 from rooftile.runtime.timing import device as measure_gpu
 from rooftile.runtime.timing import host as measure
+from tests.support.climbed import fixed_ceilings
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from wrong_strategies import HIDDEN, RIGHT, WRONG, Fake, right
 
 from rooftile.errors import DeviceMissing, InputError
 from rooftile.lab import climb as lab
@@ -17,6 +16,7 @@ from rooftile.lab.peers.cpu import Peer, PeerCall
 from rooftile.lab.records import Row, plain
 from rooftile.runtime.timing.host import Timing
 from rooftile.strategies import ladder
+from tests.support.wrong_strategies import HIDDEN, RIGHT, WRONG, Fake, right
 
 SHAPE = "channels=2,height=12,width=14,maps=3,mask=3x3,activation=relu,pool=max:2"
 ROW_KEYS = {

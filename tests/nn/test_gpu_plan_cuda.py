@@ -8,14 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import fake_cuda
 import rooftile
-from fake_cuda import OWN, Array
 from rooftile.devices import cuda
 from rooftile.devices.cuda import arrays
 from rooftile.nn import ConvLayer, LinearLayer, Network, Pixels
 from rooftile.ops import Pool
 from rooftile.runtime import choice
+from tests.support import fake_cuda
+from tests.support.fake_cuda import OWN, Array
 
 LEGACY = 1
 SHAPE = (1, 20, 18)

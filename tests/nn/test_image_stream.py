@@ -13,7 +13,7 @@ import pytest
 import rooftile
 from rooftile.nn import ConvLayer, Network, load
 from rooftile.nn.data import load_images, prepare, resize
-from stream_cases import SMALL, streamed
+from tests.support.stream_cases import SMALL, streamed
 
 
 def test_opencl_is_refused(opencl_device):

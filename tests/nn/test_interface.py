@@ -22,7 +22,7 @@ from rooftile.nn import (
 from rooftile.nn.data import FASHION
 from rooftile.nn.tensors import read_tensors, write_tensors
 from rooftile.nn.training import TrainingOptions, outputs, predict, train
-from stream_cases import streamed
+from tests.support.stream_cases import streamed
 
 KINDS = {
     "one sigmoid": (1, "sigmoid"),

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import lazy_cuda
 from rooftile.nn import gpu_plan, staging
 from rooftile.nn.staging import DirectCopies, PinnedCopies
 from rooftile.ops.problem import numpy_dtype
-from stream_cases import SMALL, InOrder
+from tests.support import lazy_cuda
+from tests.support.stream_cases import SMALL, InOrder
 
 
 @pytest.mark.parametrize("seed", range(5))

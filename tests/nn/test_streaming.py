@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import lazy_cuda
 import rooftile
 from rooftile.analysis.transfers import Pipeline
 from rooftile.devices.cuda import compile_cubin
@@ -21,6 +20,7 @@ from rooftile.nn.data import prepare
 from rooftile.nn.segments import best_segments, fastest_segments, for_images, measured_model
 from rooftile.nn.staging import Stager
 from rooftile.nn.streaming import SLOTS, Marks, Streamer
+from tests.support import lazy_cuda
 
 SHAPE, CLASSES, LONGEST = (1, 3, 5), 4, 12
 TEXT = Path(streaming.__file__).with_suffix(".cu").read_text(encoding="utf-8")

@@ -9,13 +9,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import fake_cuda
 import rooftile
 from rooftile.lab.judge.verify import assert_close
 from rooftile.ops import Conv2d
 from rooftile.ops.array import DTYPES, numpy_dtype
 from rooftile.runtime.arrays import library_of
 from rooftile.runtime.gpu_arrays import CuPy
+from tests.support import fake_cuda
 
 WHY = "not installed: an optional library of the caller"
 PROBLEM = Conv2d(2, 3, 12, 20, 5, (3, 4))

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_resident import cases
 
 from rooftile.devices.cuda import compile_cubin
 from rooftile.devices.cuda.compile import cuda_core
@@ -19,6 +18,8 @@ from rooftile.strategies import strategy
 from rooftile.strategies.arrangement import places_of
 from rooftile.strategies.conversion import FORMATS, Form
 from rooftile.strategies.packing import GIVEN, Packing
+
+from .test_resident import cases
 
 ROOM = Path(packing_room.__file__).parent
 CASES = [case for case in cases("opencl", "cuda") if case.values[1].parameter_arrays]

@@ -7,17 +7,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from strategy_cases import CASES, float32, inputs, usual_case
 
 from rooftile.devices import cpu
+
+from .strategy_cases import CASES, float32, inputs, usual_case
 
 OPERATIONS = list(CASES)
 
 FORK = """
 import os, sys
 import numpy as np
-sys.path.insert(0, {tests!r})
-from strategy_cases import CASES, float32, inputs, usual_case
+sys.path.insert(0, {root!r})
+from tests.strategies.strategy_cases import CASES, float32, inputs, usual_case
 from rooftile.devices import cpu
 
 def results():
@@ -42,7 +43,7 @@ print("same", *before)
 
 
 def test_a_forked_child_computes_the_same():
-    script = FORK.format(tests=str(Path(__file__).parent))
+    script = FORK.format(root=str(Path(__file__).parents[2]))
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", script]
     run = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert run.returncode == 0, run.stderr[-2000:]

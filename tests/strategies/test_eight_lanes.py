@@ -12,7 +12,7 @@ import pytest
 _SCRIPT = """
 import numpy as np
 import rooftile
-from unwritten import check_new_memory
+from tests.support.unwritten import check_new_memory
 
 from rooftile.devices.cpu.native.vector import lanes
 from rooftile.lab.judge.verify import verify

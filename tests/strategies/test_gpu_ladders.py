@@ -2,16 +2,17 @@
 
 import numpy as np
 import pytest
-from compiling import check_compiles
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ladder_checks import check, draw_config, examples, inputs, run
-from strategy_cases import CASES, PROBLEMS
 
 from rooftile.errors import UnsupportedProblem
 from rooftile.lab.judge.expected import Expected
 from rooftile.ops import Linear, Pool, Pool2d, Softmax, named, names
 from rooftile.strategies import ladder, strategy
+from tests.support.compiling import check_compiles
+from tests.support.ladder_checks import check, draw_config, examples, inputs, run
+
+from .strategy_cases import CASES, PROBLEMS
 
 OPERATIONS = ("linear", "pool2d", "softmax")
 RUNGS = [

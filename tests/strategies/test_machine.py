@@ -6,7 +6,7 @@ from rooftile.errors import InputError
 from rooftile.ops import Conv2d, Pool
 from rooftile.strategies import strategy
 from rooftile.strategies.machine import Machine, preset
-from some_gpu import some_gpu
+from tests.support.some_gpu import some_gpu
 
 H200 = preset("sm_90")
 LENET = Conv2d(1000, 1, 86, 86, 4, (7, 7), activation="relu", pool=Pool.of("max", 2))

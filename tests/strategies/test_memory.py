@@ -7,13 +7,13 @@ from pathlib import Path
 GUARDED = {"conv2d": (3, 6, 8, 10), "linear": (1, 3), "pool2d": (1, 3, 4), "softmax": (1,)}
 """Places of the cases in `CASES`: ragged widths, padding, stride, overlap."""
 
-TESTS = str(Path(__file__).parent)
+ROOT = str(Path(__file__).parents[2])
 
 SCRIPT = """
 import ctypes, itertools, mmap, sys
 import numpy as np
-sys.path.insert(0, {tests!r})
-from strategy_cases import CASES, inputs
+sys.path.insert(0, {root!r})
+from tests.strategies.strategy_cases import CASES, inputs
 from rooftile.devices import cpu
 from rooftile.lab.judge.verify import assert_close
 from rooftile.strategies import ladder
@@ -53,7 +53,7 @@ for operation, places in {cases!r}.items():
 
 def test_nothing_beyond_arrays_is_touched():
     """By any rung; the last line of what a killed process says names the one."""
-    script = SCRIPT.format(tests=TESTS, cases=GUARDED)
+    script = SCRIPT.format(root=ROOT, cases=GUARDED)
     run = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=False
     )
@@ -62,7 +62,7 @@ def test_nothing_beyond_arrays_is_touched():
 
 def test_the_guard_catches_an_over_read():
     """The test above can fail: one element too many ends the process."""
-    script = SCRIPT.format(tests=TESTS, cases={})
+    script = SCRIPT.format(root=ROOT, cases={})
     script += """
 array = guarded((3,), True)
 beyond = np.lib.stride_tricks.as_strided(array, (4,))

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from launch_every_rung import PROBLEMS
 from rooftile.nn.training import gpu
 from rooftile.strategies import ladder
 from rooftile.strategies.gpu import of_launches
+from tests.launch_every_rung import PROBLEMS
 
 # Where tiles of rows begin is known before the launch that this one waits for.
 KNOWN_BEFORE = {("finish_rows", "tile_rows")}

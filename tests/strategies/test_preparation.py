@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ladder_checks import examples
-from preparing import prepared, text_of
 
 from rooftile import nn
 from rooftile.lab.judge.expected import Expected
@@ -19,6 +17,8 @@ from rooftile.lab.judge.verify import random_inputs
 from rooftile.ops import Chain, Conv2d, Pool, rounded, widened
 from rooftile.strategies import ladder, strategy
 from rooftile.strategies.conv2d.cpu._toom_cook import toom_cook
+from tests.support.ladder_checks import examples
+from tests.support.preparing import prepared, text_of
 
 FOLDED = Conv2d(2, 3, 24, 26, 7, (6, 5), pool=Pool.of("max", 2))
 LENET = Chain(tuple(nn.architecture("lenet5").problems(2)[:2]))

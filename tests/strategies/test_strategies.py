@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from strategy_cases import CASES, check, float32, inputs, problems_of
-from unwritten import check_new_memory
 
 from rooftile.devices import cpu
 from rooftile.errors import UnsupportedProblem
 from rooftile.lab.judge.verify import assert_close, verify
+from tests.support.unwritten import check_new_memory
+
+from .strategy_cases import CASES, check, float32, inputs, problems_of
 
 RUNGS = [pytest.param(rung, id=f"{op}-{rung.name}") for op in CASES for rung in float32(op)]
 PAIRS = [

@@ -6,8 +6,6 @@ beyond the data, which computed on what malloc had left, made `register_tile` up
 
 import numpy as np
 import pytest
-from strategy_cases import CASES
-from unwritten import assert_same_bits, check_new_memory, computes_on_new_memory
 
 from rooftile.nn import architecture
 from rooftile.nn.cpu_plan import CpuPlan
@@ -16,6 +14,9 @@ from rooftile.strategies import ladder, strategy
 from rooftile.strategies.conv2d.cpu import register_tile
 from rooftile.strategies.conv2d.cpu._stage import Staged
 from rooftile.strategies.cpu import CpuStrategy
+from tests.support.unwritten import assert_same_bits, check_new_memory, computes_on_new_memory
+
+from .strategy_cases import CASES
 
 TAKEN = [
     pytest.param(rung, problem, id=f"{operation}-{rung.name}-{number}")

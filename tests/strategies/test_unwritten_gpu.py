@@ -9,12 +9,13 @@ import math
 
 import numpy as np
 import pytest
-from ladder_checks import PROBLEMS
-from test_gpu_ladders import SPECIAL_PROBLEMS
-from unwritten import PATTERNS, ZEROS
 
 from rooftile.lab.judge.verify import random_inputs
 from rooftile.strategies import ladder, strategy
+from tests.support.ladder_checks import PROBLEMS
+from tests.support.unwritten import PATTERNS, ZEROS
+
+from .test_gpu_ladders import SPECIAL_PROBLEMS
 
 CASES = [
     pytest.param(rung, problem, id=f"{problem.operation}-{rung.name}-{number}")

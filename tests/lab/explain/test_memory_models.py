@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from every_rung import NOT_HERE
 
 from rooftile.lab.explain import kernels as kernels_module
 from rooftile.ops import named, names
@@ -13,6 +12,7 @@ from rooftile.ops.matmul import Matmul
 from rooftile.ops.stencil import Stencil
 from rooftile.strategies import ladder, strategy
 from rooftile.strategies.gpu import of_launches
+from tests.support.every_rung import NOT_HERE
 
 DENSE = (
     "matmul",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 
-from climbed import FromNaive
+from tests.support.climbed import FromNaive
 
 
 class Right(FromNaive):

@@ -7,8 +7,6 @@ import signal
 from types import SimpleNamespace
 
 import pytest
-from climbed import SHAPE
-from ending_rungs import Ends, EndsWhereTold, Right, answer, fail, leave
 
 from rooftile.lab import climb as lab
 from rooftile.lab.history.store import History
@@ -16,6 +14,9 @@ from rooftile.lab.judge import apart
 from rooftile.lab.judge.process import CannotSend, Child, Ended
 from rooftile.lab.tune import search as tuning
 from rooftile.ops import parse
+from tests.support.climbed import SHAPE
+
+from .ending_rungs import Ends, EndsWhereTold, Right, answer, fail, leave
 
 PROBLEM = parse("conv2d", SHAPE, 2)
 

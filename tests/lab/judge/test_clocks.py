@@ -6,11 +6,12 @@ import time
 
 import numpy as np
 import pytest
-from judged_problems import Counts, CountsOnGpu
 
 from rooftile.devices import cpu
 from rooftile.lab.judge import clocks
 from rooftile.lab.judge.clocks import clock_of
+
+from .judged_problems import Counts, CountsOnGpu
 
 pytestmark = [pytest.mark.alone, pytest.mark.usefixtures("few_samples", "quick")]
 

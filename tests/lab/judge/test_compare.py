@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from judged_problems import Computed, Counts, Directions, Extremes, Places, Shuffled, right
 
 from rooftile.lab.judge.compare import compare
 from rooftile.lab.judge.exam import Exam
@@ -12,6 +11,8 @@ from rooftile.lab.judge.verify import verify
 from rooftile.ops import ERROR_MODELS
 from rooftile.ops.judgement import Exact, Normwise, Unordered
 from rooftile.ops.problem import Array
+
+from .judged_problems import Computed, Counts, Directions, Extremes, Places, Shuffled, right
 
 PROBLEMS = [Counts(100, 7), Extremes(5, 33), Shuffled(60), Places(4, 30), Directions(6, 17)]
 IEEE = ERROR_MODELS["ieee"]

@@ -7,7 +7,6 @@ import json
 from types import SimpleNamespace
 
 import pytest
-from climbed import SHAPE, FromNaive
 
 from rooftile.devices import cuda
 from rooftile.errors import (
@@ -27,6 +26,7 @@ from rooftile.ops import Linear
 from rooftile.runtime.timing import device as measure_gpu
 from rooftile.strategies import ladder, strategy
 from rooftile.strategies.bound import GpuBound
+from tests.support.climbed import SHAPE, FromNaive
 
 pytestmark = [pytest.mark.alone, pytest.mark.usefixtures("few_samples", "plainly_compiled")]
 

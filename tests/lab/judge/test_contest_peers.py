@@ -7,8 +7,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from climbed import SHAPE, FromNaive
-from judged_problems import Extremes
 
 from rooftile.devices import cpu, cuda
 from rooftile.errors import DeviceMissing
@@ -18,6 +16,9 @@ from rooftile.lab.peers.arithmetic import errors_of
 from rooftile.lab.peers.gpu import gpu_peers
 from rooftile.runtime.timing.device import Work
 from rooftile.strategies import strategy
+from tests.support.climbed import SHAPE, FromNaive
+
+from .judged_problems import Extremes
 
 pytestmark = [pytest.mark.alone, pytest.mark.usefixtures("few_samples", "on_grid")]
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from judged_problems import Computed, Counts, CountsOnGpu, Extremes, right
 
 from rooftile.devices import cpu
 from rooftile.errors import CompileFailure, InputError, OutOfMemory, UnsupportedProblem
 from rooftile.lab import climb as lab
 from rooftile.lab.judge.contest import Contest
 from rooftile.lab.judge.entry import Entry
+
+from .judged_problems import Computed, Counts, CountsOnGpu, Extremes, right
 
 pytestmark = [
     pytest.mark.alone,

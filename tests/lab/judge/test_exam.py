@@ -6,12 +6,13 @@ import ctypes
 
 import numpy as np
 import pytest
-from judged_problems import Counts, Extremes, right
-from wrong_strategies import RIGHT, WRONG
 
 from rooftile.devices import cpu
 from rooftile.lab.judge.exam import GUARD_BYTES, Exam
 from rooftile.ops import Conv2d
+from tests.support.wrong_strategies import RIGHT, WRONG
+
+from .judged_problems import Counts, Extremes, right
 
 PROBLEM = Conv2d(3, 2, 13, 17, 3, (3, 5), padding=(1, 2), activation="relu")
 

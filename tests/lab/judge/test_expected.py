@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from judged_problems import Factors, Places, right
 
 from rooftile.errors import VerificationFailure
 from rooftile.lab.judge import expected as expectation
@@ -12,6 +11,8 @@ from rooftile.lab.judge.exam import Exam
 from rooftile.lab.judge.expected import Expected
 from rooftile.lab.judge.verify import assert_close, random_inputs
 from rooftile.ops import Conv2d, Linear, Pool, Pool2d, Softmax
+
+from .judged_problems import Factors, Places, right
 
 PROBLEM = Conv2d(3, 2, 13, 17, 3, (3, 5), padding=(1, 2), activation="relu")
 

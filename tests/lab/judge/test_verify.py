@@ -6,15 +6,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from judged_problems import Counts, CountsOnGpu
-from wrong_strategies import HIDDEN, ON_GRID, RIGHT, WRONG, Fake
-from wrong_strategies import right as right_result
 
 from rooftile.devices import cpu
 from rooftile.errors import DeviceMissing, UnsupportedProblem, VerificationFailure
 from rooftile.lab.judge import verify as lab
 from rooftile.ops import Conv2d, Pool
 from rooftile.strategies import Tunable, ladder, strategy
+from tests.support.wrong_strategies import HIDDEN, ON_GRID, RIGHT, WRONG, Fake
+from tests.support.wrong_strategies import right as right_result
+
+from .judged_problems import Counts, CountsOnGpu
 
 pytestmark = pytest.mark.usefixtures("plainly_compiled")
 

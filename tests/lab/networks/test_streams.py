@@ -7,14 +7,14 @@ import contextlib
 import numpy as np
 import pytest
 
-import lazy_cuda
 import rooftile
 from rooftile.lab.networks import streams
 from rooftile.lab.networks.streams import StreamTiming, contradicted, time_stream
 from rooftile.nn.image_stream import ImageStream
 from rooftile.runtime.timing import device as device_timing
 from rooftile.runtime.timing.host import timing_of
-from stream_cases import SMALL, streamed
+from tests.support import lazy_cuda
+from tests.support.stream_cases import SMALL, streamed
 
 
 def lazy_stream(seconds):

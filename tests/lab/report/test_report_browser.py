@@ -5,11 +5,12 @@ from __future__ import annotations
 import base64
 
 import pytest
-from report_cases import network, tuning, typical
-from test_report_page import everything, nasty
 
 from rooftile.lab.report import page
 from rooftile.lab.report.sources import content
+
+from .report_cases import network, tuning, typical
+from .test_report_page import everything, nasty
 
 PHONE, DESKTOP = (375, 800), (1280, 900)
 

@@ -5,7 +5,12 @@ from __future__ import annotations
 from xml.etree import ElementTree
 
 import pytest
-from report_cases import (
+
+from rooftile.lab.report import bars, errors, libraries, roofline, timeline, times
+from rooftile.lab.report.heatmap import axes, heatmaps
+from rooftile.lab.report.sources import content
+
+from .report_cases import (
     FLOOR_MS,
     GPU_CEILINGS,
     climb,
@@ -16,10 +21,6 @@ from report_cases import (
     typical,
     without_time,
 )
-
-from rooftile.lab.report import bars, errors, libraries, roofline, timeline, times
-from rooftile.lab.report.heatmap import axes, heatmaps
-from rooftile.lab.report.sources import content
 
 
 def shapes(picture, name):

@@ -11,7 +11,16 @@ from html.parser import HTMLParser
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from report_cases import (
+
+from rooftile.lab.records import plain
+from rooftile.lab.report import page, words
+from rooftile.lab.report.sources import content
+from rooftile.ops import named
+from rooftile.ops.fields import fields_of
+from rooftile.ops.registry import operations
+from rooftile.strategies import strategy
+
+from .report_cases import (
     CEILINGS,
     climb,
     network,
@@ -23,14 +32,6 @@ from report_cases import (
     typical,
     without_time,
 )
-
-from rooftile.lab.records import plain
-from rooftile.lab.report import page, words
-from rooftile.lab.report.sources import content
-from rooftile.ops import named
-from rooftile.ops.fields import fields_of
-from rooftile.ops.registry import operations
-from rooftile.strategies import strategy
 
 NASTY = "\"'><script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'></style>&lt;"
 CHARACTERS = st.characters(exclude_categories=["Cs", "Cc"])

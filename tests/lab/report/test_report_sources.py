@@ -11,7 +11,14 @@ import operator
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from report_cases import (
+
+from rooftile.errors import InputError
+from rooftile.lab.history.store import Record
+from rooftile.lab.records import median
+from rooftile.lab.report import from_records, page, read_files
+from rooftile.lab.report.sources import UNFIT, content
+
+from .report_cases import (
     CEILINGS,
     GPU_CEILINGS,
     climb,
@@ -25,12 +32,6 @@ from report_cases import (
     typical,
     without_time,
 )
-
-from rooftile.errors import InputError
-from rooftile.lab.history.store import Record
-from rooftile.lab.records import median
-from rooftile.lab.report import from_records, page, read_files
-from rooftile.lab.report.sources import UNFIT, content
 
 
 def test_a_climb_becomes_a_section_with_its_rows():

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
-from report_cases import PHASES, trained
 
 from rooftile.errors import InputError
 from rooftile.lab.report import page, read_files
 from rooftile.lab.report.sources import content
 from rooftile.lab.report.training import figures
+
+from .report_cases import PHASES, trained
 
 
 def test_curves_and_timeline_of_a_training():

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from caught import check_caught
 
 from rooftile.errors import CompileFailure
 from rooftile.lab.judge.verify import verify
 from rooftile.lab.reproduce.code_errors import CODE_ERRORS
+from tests.support.caught import check_caught
 
 
 @pytest.mark.parametrize("error", CODE_ERRORS, ids=lambda error: error.name)

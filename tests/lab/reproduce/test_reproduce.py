@@ -8,7 +8,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from ending_experiment import Ends
 
 from rooftile.errors import InputError
 from rooftile.lab.reproduce import catalogue, figures, line_convolutions, verdicts
@@ -17,6 +16,8 @@ from rooftile.lab.reproduce.exam_tables import rounds_to
 from rooftile.lab.reproduce.experiment import Found, Measured, Setting
 from rooftile.lab.reproduce.figures import Figure, Table
 from rooftile.ops.conv1d import Conv1d
+
+from .ending_experiment import Ends
 
 RECORDS = sorted((Path(__file__).parents[3] / "benchmarks" / "results").glob("reproduced-*.json"))
 EXPERIMENTS = catalogue.EXPERIMENTS.values()

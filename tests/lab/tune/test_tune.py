@@ -8,7 +8,6 @@ import json
 from types import SimpleNamespace
 
 import pytest
-from tuning_child import PROBLEM, STRATEGY
 
 from rooftile.errors import DeviceMissing, InputError, UnsupportedProblem
 from rooftile.lab.history.store import History
@@ -21,6 +20,8 @@ from rooftile.runtime.timing.host import timing_of
 from rooftile.runtime.winners import tuned_config
 from rooftile.strategies import strategy
 from rooftile.strategies.conv2d.gpu.row_local import RowLocal
+
+from .tuning_child import PROBLEM, STRATEGY
 
 pytestmark = [
     pytest.mark.alone,

@@ -7,10 +7,11 @@ import random
 import time
 
 import pytest
-from tuning_child import LARGER, PROBLEM, tune
 
 from rooftile.lab.history.store import History
 from rooftile.lab.tune.search import Search
+
+from .tuning_child import LARGER, PROBLEM, tune
 
 pytestmark = pytest.mark.alone
 

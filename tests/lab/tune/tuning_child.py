@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import os
 
-from climbed import fixed_ceilings
-
-from gpus import PLAIN, compiles_plainly
 from rooftile.devices.opencl import device as device_of_opencl
 from rooftile.devices.select import open_gpu
 from rooftile.lab.ceilings import known
@@ -15,6 +12,8 @@ from rooftile.lab.tune.search import Search
 from rooftile.ops import Conv2d, Pool
 from rooftile.runtime.timing import device as measure_gpu
 from rooftile.strategies import strategy
+from tests.support.climbed import fixed_ceilings
+from tests.support.gpus import PLAIN, compiles_plainly
 
 PROBLEM = Conv2d(2, 1, 20, 24, 2, (3, 3), activation="relu", pool=Pool.of("max", 2))
 STRATEGY = strategy("conv2d", "row_local", "opencl")

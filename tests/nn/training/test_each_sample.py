@@ -15,7 +15,7 @@ from rooftile.nn.tensors import read_tensors
 from rooftile.nn.training import Progress, TrainingOptions, predict, train
 from rooftile.nn.training import loop as loops
 from rooftile.nn.training.scores import Scores
-from training_tables import generated
+from tests.support.training_tables import generated
 
 DECK = Network(
     [

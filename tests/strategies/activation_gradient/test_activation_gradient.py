@@ -6,13 +6,13 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from every_rung import EveryRung, Wrong
 
 from rooftile.errors import InputError
 from rooftile.lab.judge.verify import verify
 from rooftile.ops.activation import ACTIVATIONS, Differentiable
 from rooftile.ops.activation_gradient import NAMED, ActivationGradient
 from rooftile.strategies import strategy
+from tests.support.every_rung import EveryRung, Wrong
 
 KINDS = get_args(Differentiable)
 

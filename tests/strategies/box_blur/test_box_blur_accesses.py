@@ -6,10 +6,10 @@ import itertools
 import math
 
 import pytest
-from traces import Trace, blocks, warps
 
 from rooftile.ops.box_blur import BoxBlur
 from rooftile.strategies import strategy
+from tests.support.traces import Trace, blocks, warps
 
 PROBLEMS = [BoxBlur(20, 70, 2), BoxBlur(9, 13, 1, 3)]
 

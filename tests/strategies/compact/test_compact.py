@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from every_rung import EveryRung, Wrong
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +16,7 @@ from rooftile.lab.judge.verify import computing, verify
 from rooftile.ops import parse
 from rooftile.ops.compact import Compact
 from rooftile.strategies import ladder, strategy
+from tests.support.every_rung import EveryRung, Wrong
 
 ANY_ORDER = Compact(5003, ordered=False)
 CPU = ladder("compact")

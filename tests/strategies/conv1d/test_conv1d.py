@@ -8,13 +8,6 @@ import sys
 
 import llvmlite.binding as llvm
 import pytest
-from caught import check_caught
-from compiling import MEASURED, compiled
-from every_rung import EveryRung, Wrong, changed
-from filter_checks import (
-    check_new_memory,
-    same_for_all_threads_and_places,
-)
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -26,6 +19,13 @@ from rooftile.ops.conv1d import Conv1d
 from rooftile.strategies import ladder, strategy
 from rooftile.strategies.common import correlate
 from rooftile.strategies.conv1d.cpu import vectors
+from tests.support.caught import check_caught
+from tests.support.compiling import MEASURED, compiled
+from tests.support.every_rung import EveryRung, Wrong, changed
+from tests.support.filter_checks import (
+    check_new_memory,
+    same_for_all_threads_and_places,
+)
 
 PROBLEMS = (
     Conv1d(1, 1),

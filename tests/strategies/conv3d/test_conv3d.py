@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from course_conv3d import cases
-from every_rung import EveryRung, Wrong
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from unwritten import assert_same_bits, computes_on_new_memory
 
 from rooftile.devices import cpu
 from rooftile.errors import InputError, UnsupportedProblem
@@ -16,6 +13,9 @@ from rooftile.lab.judge.verify import verify
 from rooftile.ops import named
 from rooftile.ops.conv3d import Conv3d
 from rooftile.strategies import ladder, strategy
+from tests.support.course_conv3d import cases
+from tests.support.every_rung import EveryRung, Wrong
+from tests.support.unwritten import assert_same_bits, computes_on_new_memory
 
 CPU, GPU = ladder("conv3d"), ladder("conv3d", "opencl")
 PROBLEMS = (

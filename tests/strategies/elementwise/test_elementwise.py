@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from every_rung import EveryRung, Wrong, changed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +17,7 @@ from rooftile.ops import parse
 from rooftile.ops.elementwise import Elementwise
 from rooftile.ops.problem import numpy_dtype
 from rooftile.strategies import ladder
+from tests.support.every_rung import EveryRung, Wrong, changed
 
 PROBLEMS = (
     Elementwise("add", (1,)),

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from every_rung import EveryRung, Wrong, changed
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from labs import cases_of
 
 import rooftile
 from rooftile.devices import cpu
@@ -16,6 +14,8 @@ from rooftile.lab.judge.verify import verify
 from rooftile.ops import parse
 from rooftile.ops.equalize import Equalize, gray_levels, table_of
 from rooftile.strategies import ladder
+from tests.support.every_rung import EveryRung, Wrong, changed
+from tests.support.labs import cases_of
 
 COLOURS = Equalize(67, 131)
 CPU, GPU = ladder("equalize"), ladder("equalize", "opencl")

@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from every_rung import EveryRung, Wrong, changed
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ from rooftile.lab.judge.verify import verify
 from rooftile.ops import parse
 from rooftile.ops.grayscale import ONE, Grayscale, fixed
 from rooftile.strategies import ladder
+from tests.support.every_rung import EveryRung, Wrong, changed
 
 PROBLEMS = (
     Grayscale(1, 1),

@@ -5,10 +5,10 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from traces import Trace, blocks, warps
 
 from rooftile.ops.grayscale import Grayscale
 from rooftile.strategies import strategy
+from tests.support.traces import Trace, blocks, warps
 
 
 def model(problem, name):

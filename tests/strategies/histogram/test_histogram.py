@@ -6,7 +6,6 @@ from copy import copy
 
 import numpy as np
 import pytest
-from every_rung import on
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +16,7 @@ from rooftile.lab.judge.verify import verify
 from rooftile.ops import parse
 from rooftile.ops.histogram import Histogram
 from rooftile.strategies import ladder
+from tests.support.every_rung import on
 
 PROBLEMS = (
     Histogram(10_007),

@@ -6,13 +6,13 @@ import dataclasses
 
 import numpy as np
 import pytest
-from every_rung import EveryRung, Wrong
 
 from rooftile.errors import InputError
 from rooftile.lab.judge.expected import Expected
 from rooftile.ops.activation import ACTIVATIONS
 from rooftile.ops.linear_gradient import NAMED, LinearGradient
 from rooftile.strategies import strategy
+from tests.support.every_rung import EveryRung, Wrong
 
 FEW = LinearGradient(7, 45, 33, "relu", "tanh")
 

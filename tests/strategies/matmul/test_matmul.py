@@ -7,11 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from caught import check_caught
-from compiling import check_compiles
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from unwritten import assert_same_bits, computes_on_new_memory
 
 from rooftile.devices import cpu
 from rooftile.errors import InputError
@@ -22,6 +19,9 @@ from rooftile.ops import FORMATS, parse
 from rooftile.ops.matmul import Matmul
 from rooftile.strategies import ladder, strategy
 from rooftile.strategies.gpu import NARROW
+from tests.support.caught import check_caught
+from tests.support.compiling import check_compiles
+from tests.support.unwritten import assert_same_bits, computes_on_new_memory
 
 LAYOUTS = [(False, False), (False, True), (True, False), (True, True)]
 SIZES = [(1, 1, 1), (3, 70, 9), (37, 150, 45), (64, 32, 48), (2, 900, 300)]

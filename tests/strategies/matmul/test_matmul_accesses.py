@@ -7,10 +7,10 @@ import itertools
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from traces import Trace, blocks, warps
 
 from rooftile.ops.matmul import Matmul
 from rooftile.strategies import strategy
+from tests.support.traces import Trace, blocks, warps
 
 unhurried = settings(max_examples=20)
 problems = st.builds(

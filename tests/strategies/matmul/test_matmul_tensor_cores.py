@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from compiling import MEASURED, check_compiles, check_no_spills, other_architectures
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +13,7 @@ from rooftile.ops.matmul import Matmul
 from rooftile.strategies import ladder, strategy
 from rooftile.strategies.gpu import NARROW
 from rooftile.strategies.machine import preset
+from tests.support.compiling import MEASURED, check_compiles, check_no_spills, other_architectures
 
 RUNGS = [rung for rung in ladder("matmul", "cuda") if rung.devices == ("cuda",)]
 LAYOUTS = [(False, False), (False, True), (True, False), (True, True)]

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from compiling import check_compiles
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from rooftile.ops.matmul import Matmul
 from rooftile.ops.matvec import Matvec
 from rooftile.strategies import ladder, strategy
 from rooftile.strategies.machine import preset
+from tests.support.compiling import check_compiles
 
 SIZES = [(1, 1), (9, 70), (300, 1000), (130, 2052), (1000, 37)]
 PROBLEMS = [Matvec(*sizes, transpose) for sizes in SIZES for transpose in (False, True)]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from traces import Trace
 
 from rooftile.ops.matvec import Matvec
 from rooftile.strategies import strategy
+from tests.support.traces import Trace
 
 unhurried = settings(max_examples=15)
 problems = st.builds(Matvec, st.integers(1, 150), st.integers(1, 90), st.booleans())

@@ -7,8 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from compiling import check_compiles
-from every_rung import changed
 
 from rooftile.devices import cpu
 from rooftile.errors import InputError
@@ -16,6 +14,8 @@ from rooftile.lab.judge.verify import verify
 from rooftile.ops import parse
 from rooftile.ops.mlp_training import MlpTraining, Neurons
 from rooftile.strategies import ladder, strategy
+from tests.support.compiling import check_compiles
+from tests.support.every_rung import changed
 
 RUNGS = ladder("mlp_training")
 GPU_RUNGS = ladder("mlp_training", "cuda")

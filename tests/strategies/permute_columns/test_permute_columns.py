@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from every_rung import EveryRung, Wrong
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +13,7 @@ from rooftile.lab.judge.verify import verify
 from rooftile.ops import parse
 from rooftile.ops.permute_columns import PermuteColumns
 from rooftile.strategies import ladder
+from tests.support.every_rung import EveryRung, Wrong
 
 PROBLEMS = (
     PermuteColumns(1, 1, 1),

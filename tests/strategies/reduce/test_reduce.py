@@ -6,10 +6,8 @@ from copy import copy
 
 import numpy as np
 import pytest
-from caught import check_caught
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from labs import cases_of
 
 from rooftile.devices import cpu
 from rooftile.devices.cuda.compile import compile_cubin, cuda_core, specific
@@ -21,6 +19,8 @@ from rooftile.ops.operator import MAX, PRODUCT, Operator
 from rooftile.ops.reduce import Reduce
 from rooftile.strategies import ladder
 from rooftile.strategies.bound import GpuBound
+from tests.support.caught import check_caught
+from tests.support.labs import cases_of
 
 FARTHEST = Operator("fabs(a) >= fabs(b) ? a : b", 0, commutative=False)
 SERIAL = Operator("b - a", 0, associative=False, commutative=False)

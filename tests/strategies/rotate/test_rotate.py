@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from every_rung import EveryRung, Wrong
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,6 +11,7 @@ from rooftile.lab.judge.verify import verify
 from rooftile.ops import parse
 from rooftile.ops.rotate import Rotate
 from rooftile.strategies import ladder
+from tests.support.every_rung import EveryRung, Wrong
 
 PROBLEMS = (
     Rotate((1,)),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from traces import Trace
 
 from rooftile.ops.permute_columns import PermuteColumns
 from rooftile.ops.rotate import Rotate
 from rooftile.strategies import strategy
+from tests.support.traces import Trace
 
 
 def model(problem, name):

@@ -7,10 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from caught import check_caught
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from labs import cases_of
 
 from rooftile.devices import cpu
 from rooftile.devices.cuda.compile import compile_cubin, cuda_core, specific
@@ -21,6 +19,8 @@ from rooftile.ops import parse
 from rooftile.ops.operator import MAX, MIN, PRODUCT, SUM, Operator
 from rooftile.ops.scan import Scan
 from rooftile.strategies import ladder, strategy
+from tests.support.caught import check_caught
+from tests.support.labs import cases_of
 
 CPU, GPU, CUDA = ladder("scan"), ladder("scan", "opencl"), ladder("scan", "cuda")
 LAST = Operator("b == 0 ? a : b", 0, commutative=False)

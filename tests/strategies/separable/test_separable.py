@@ -6,13 +6,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from caught import check_caught
-from compiling import MEASURED, compiled
-from every_rung import EveryRung, Wrong, changed
-from filter_checks import (
-    check_new_memory,
-    same_for_all_threads_and_places,
-)
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -21,6 +14,13 @@ from rooftile.lab.judge.verify import verify
 from rooftile.ops.separable import AROUND, Separable
 from rooftile.strategies import ladder, strategy
 from rooftile.strategies.separable.cpu import vectors
+from tests.support.caught import check_caught
+from tests.support.compiling import MEASURED, compiled
+from tests.support.every_rung import EveryRung, Wrong, changed
+from tests.support.filter_checks import (
+    check_new_memory,
+    same_for_all_threads_and_places,
+)
 
 PROBLEMS = (
     Separable(1, 1, (1, 1)),

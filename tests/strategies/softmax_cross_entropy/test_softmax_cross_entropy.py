@@ -6,10 +6,10 @@ import dataclasses
 
 import numpy as np
 import pytest
-from every_rung import EveryRung, Wrong
 
 from rooftile.errors import InputError
 from rooftile.ops.softmax_cross_entropy import NAMED, SoftmaxCrossEntropy
+from tests.support.every_rung import EveryRung, Wrong
 
 FEW = SoftmaxCrossEntropy(13, 10, 13)
 WEIGHTED = SoftmaxCrossEntropy(29, 10, 1, True, 3)

@@ -6,11 +6,11 @@ import dataclasses
 
 import numpy as np
 import pytest
-from every_rung import EveryRung, Wrong
 
 from rooftile.errors import InputError
 from rooftile.ops.softmax import Softmax
 from rooftile.ops.softmax_gradient import NAMED, SoftmaxGradient
+from tests.support.every_rung import EveryRung, Wrong
 
 FEW = SoftmaxGradient(13, 10)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from every_rung import EveryRung, Wrong
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ from rooftile.ops import parse
 from rooftile.ops.problem import DTYPES
 from rooftile.ops.sort import Sort, elements_of, ordered
 from rooftile.strategies import ladder, strategy
+from tests.support.every_rung import EveryRung, Wrong
 
 CPU = ladder("sort")
 

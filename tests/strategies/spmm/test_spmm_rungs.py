@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from every_rung import EveryRung, Wrong
-
 from rooftile.ops.spmm import Spmm
+from tests.support.every_rung import EveryRung, Wrong
 
 MANY = Spmm(61, 50, 700, 150, "float16", "int64")
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from every_rung import EveryRung, Wrong
 
 from rooftile.lab.judge.verify import verify
 from rooftile.ops.sparse_rows import FORMS
 from rooftile.ops.spmv import Spmv
 from rooftile.strategies import preference
 from rooftile.strategies.spmv.cpu import vectors
+from tests.support.every_rung import EveryRung, Wrong
 
 SIZES = {
     "ell": {"width": 20},

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from every_rung import EveryRung, Wrong
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from unwritten import assert_same_bits, computes_on_new_memory
 
 from rooftile.devices import cpu
 from rooftile.errors import InputError
@@ -16,6 +14,8 @@ from rooftile.ops import named
 from rooftile.ops.stencil import Stencil, offsets_of
 from rooftile.strategies import ladder, strategy
 from rooftile.strategies.arrangement import places_of
+from tests.support.every_rung import EveryRung, Wrong
+from tests.support.unwritten import assert_same_bits, computes_on_new_memory
 
 CPU, GPU = ladder("stencil"), ladder("stencil", "opencl")
 STENCILS = ((2, 5), (2, 9), (3, 7), (3, 13), (3, 25), (3, 27))

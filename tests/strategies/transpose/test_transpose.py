@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from every_rung import EveryRung, Wrong
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +16,7 @@ from rooftile.lab.judge.verify import verify
 from rooftile.ops import parse
 from rooftile.ops.transpose import Transpose
 from rooftile.strategies import ladder, strategy
+from tests.support.every_rung import EveryRung, Wrong
 
 PROBLEMS = (
     Transpose((1, 1)),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from every_rung import EveryRung, Wrong
 
 from rooftile.errors import InputError
 from rooftile.ops.unique import Unique
+from tests.support.every_rung import EveryRung, Wrong
 
 
 class TestRungs(EveryRung):

@@ -3,7 +3,6 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from unwritten import check_new_memory
 
 from rooftile.devices.cpu.native import vector
 from rooftile.errors import VerificationFailure
@@ -12,6 +11,7 @@ from rooftile.ops import Conv2d
 from rooftile.strategies.conv2d.cpu import _register_source, register_tile
 from rooftile.strategies.conv2d.cpu._flat_rows import FlatRows, lies_flat
 from rooftile.strategies.cpu import CpuStrategy
+from tests.support.unwritten import check_new_memory
 
 pytestmark = pytest.mark.skipif(
     vector.lanes() != 16, reason="rows lie end to end in vectors of 16 lanes alone"

@@ -6,9 +6,9 @@ import itertools
 
 from hypothesis import assume
 from hypothesis import strategies as st
-from traces import Trace, blocks, warps
 
 from rooftile.ops import Conv2d, Pool
+from tests.support.traces import Trace, blocks, warps
 
 
 class Conv:

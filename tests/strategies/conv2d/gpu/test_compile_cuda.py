@@ -1,14 +1,14 @@
 """Every GPU rung of conv2d through NVRTC; no GPU needed."""
 
 import pytest
-from compiling import MEASURED, compiled, other_architectures
-from ladder_checks import RUNGS
 
 from rooftile.devices.cuda import compile_cubin
 from rooftile.devices.cuda.compile import cuda_core
 from rooftile.devices.cuda.cubin import resources
 from rooftile.errors import CompileFailure, DeviceMissing
 from rooftile.ops import Conv2d, Pool, named
+from tests.support.compiling import MEASURED, compiled, other_architectures
+from tests.support.ladder_checks import RUNGS
 
 TUNED = {"row_global", "row_private", "row_local", "row_pair", "im2col_register", "direct_tile"}
 """Rungs whose sums live in registers: a spill would undo them.

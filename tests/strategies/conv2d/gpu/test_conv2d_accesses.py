@@ -7,13 +7,14 @@ one problem, whose rows are not multiples of a sector, differ a little.
 from __future__ import annotations
 
 import pytest
-from conv_traces import adjacent, channels_tree, naive, problems, tiled
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from traces import exact
 
 from rooftile.ops import Conv2d, Pool
 from rooftile.strategies import strategy
+from tests.support.traces import exact
+
+from .conv_traces import adjacent, channels_tree, naive, problems, tiled
 
 unhurried = settings(max_examples=25, suppress_health_check=[HealthCheck.filter_too_much])
 LARGE = (

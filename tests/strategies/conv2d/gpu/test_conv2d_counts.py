@@ -6,11 +6,12 @@ import itertools
 import math
 
 import pytest
-from conv_traces import Conv, problems, real
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from rooftile.strategies import strategy
+
+from .conv_traces import Conv, problems, real
 
 unhurried = settings(max_examples=25)
 

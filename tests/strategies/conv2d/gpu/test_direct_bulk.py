@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from ladder_checks import check, draw_config, examples
 
 from rooftile.errors import InputError
 from rooftile.ops import Conv2d, Pool, named
 from rooftile.strategies import strategy
 from rooftile.strategies.gpu import Fill
+from tests.support.ladder_checks import check, draw_config, examples
 
 BULK = strategy("conv2d", "direct_bulk", "cuda")
 LENET = named("conv2d", "lenet-conv1", 3)

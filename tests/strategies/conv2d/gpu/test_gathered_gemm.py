@@ -5,16 +5,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hard_inputs import HARD
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from ladder_checks import PROBLEMS, check, check_hard, draw_config, examples, problems
 
 from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.lab.judge.verify import random_inputs, verify
 from rooftile.ops import Conv2d, Pool
 from rooftile.strategies import strategy
-from some_gpu import some_gpu
+from tests.support.hard_inputs import HARD
+from tests.support.ladder_checks import PROBLEMS, check, check_hard, draw_config, examples, problems
+from tests.support.some_gpu import some_gpu
 
 RUNGS = [strategy("conv2d", f"gathered_gemm_{p}", "cuda") for p in ("fp16", "bf16", "tf32", "ieee")]
 IEEE = RUNGS[-1]

@@ -4,17 +4,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hard_inputs import HARD, SMALL
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ladder_checks import check, check_hard, check_small, draw_config, examples, run
 
 from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.lab.judge.expected import Expected
 from rooftile.lab.judge.verify import random_inputs, verify
 from rooftile.ops import Conv2d, Pool
 from rooftile.strategies import strategy
-from some_gpu import some_gpu
+from tests.support.hard_inputs import HARD, SMALL
+from tests.support.ladder_checks import check, check_hard, check_small, draw_config, examples, run
+from tests.support.some_gpu import some_gpu
 
 RUNGS = [strategy("conv2d", f"implicit_gemm_{p}", "cuda") for p in ("fp16", "bf16", "tf32", "ieee")]
 IEEE = RUNGS[-1]

@@ -3,7 +3,12 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ladder_checks import (
+
+from rooftile.errors import InputError
+from rooftile.ops import Conv2d, Pool
+from rooftile.ops.conv2d import NAMED
+from rooftile.strategies import strategy
+from tests.support.ladder_checks import (
     PROBLEMS,
     RUNGS,
     check,
@@ -15,12 +20,8 @@ from ladder_checks import (
     examples,
     taken,
 )
-from wrong_texts import PROBLEM, WRONG, wrong
 
-from rooftile.errors import InputError
-from rooftile.ops import Conv2d, Pool
-from rooftile.ops.conv2d import NAMED
-from rooftile.strategies import strategy
+from .wrong_texts import PROBLEM, WRONG, wrong
 
 NAMED_PROBLEMS = [make(min(batch, 3)) for make, batch in NAMED.values()]
 

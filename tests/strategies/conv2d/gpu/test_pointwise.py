@@ -3,16 +3,16 @@
 from dataclasses import replace
 
 import pytest
-from hard_inputs import HARD
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ladder_checks import check, check_hard, draw_config, examples
 
 from rooftile.errors import InputError
 from rooftile.lab.judge.verify import verify
 from rooftile.ops import Conv2d
 from rooftile.strategies import strategy
-from some_gpu import some_gpu
+from tests.support.hard_inputs import HARD
+from tests.support.ladder_checks import check, check_hard, draw_config, examples
+from tests.support.some_gpu import some_gpu
 
 RUNGS = [strategy("conv2d", f"pointwise_{p}", "cuda") for p in ("fp16", "bf16", "tf32", "ieee")]
 each_rung = pytest.mark.parametrize("rung", RUNGS, ids=lambda rung: rung.name)

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from hard_inputs import HARD
-from ladder_checks import check, check_hard, run
 
 from rooftile.lab.judge.expected import Expected
 from rooftile.lab.judge.verify import random_inputs
 from rooftile.ops import Conv2d, Pool
 from rooftile.strategies import strategy
+from tests.support.hard_inputs import HARD
+from tests.support.ladder_checks import check, check_hard, run
 
 IEEE = strategy("conv2d", "pool_folded_ieee", "cuda")
 LENET = Conv2d(3, 1, 86, 86, 4, (7, 7), activation="relu", pool=Pool.of("max", 2))

@@ -5,12 +5,12 @@ from itertools import product
 import numpy as np
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from ladder_checks import draw_config, run
 
 from rooftile.lab.judge.expected import Expected
 from rooftile.lab.judge.verify import random_inputs
 from rooftile.ops import Conv2d, Pool
 from rooftile.strategies import strategy
+from tests.support.ladder_checks import draw_config, run
 
 TF32 = strategy("conv2d", "pool_folded_tf32", "cuda")
 LENET = Conv2d(3, 4, 40, 40, 16, (7, 7), activation="relu", pool=Pool.of("max", 4))

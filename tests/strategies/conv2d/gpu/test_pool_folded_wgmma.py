@@ -4,18 +4,19 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hard_inputs import HARD
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from ladder_checks import check, check_hard, draw_config, run
-from test_pool_folded_tf32 import LENET, folding
 
 from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.lab.judge.expected import Expected
 from rooftile.lab.judge.verify import random_inputs
 from rooftile.ops import Conv2d, Pool
 from rooftile.strategies import strategy
-from some_gpu import some_gpu
+from tests.support.hard_inputs import HARD
+from tests.support.ladder_checks import check, check_hard, draw_config, run
+from tests.support.some_gpu import some_gpu
+
+from .test_pool_folded_tf32 import LENET, folding
 
 FP16, BF16, TF32 = RUNGS = [
     strategy("conv2d", f"pool_folded_wgmma_{name}", "cuda") for name in ("fp16", "bf16", "tf32")

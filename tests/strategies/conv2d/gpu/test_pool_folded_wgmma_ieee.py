@@ -2,16 +2,16 @@
 
 import numpy as np
 import pytest
-from hard_inputs import HARD, SMALL
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ladder_checks import check, check_hard, check_small, examples, run
-from preparing import prepared
 
 from rooftile.lab.judge.expected import Expected
 from rooftile.lab.judge.verify import random_inputs
 from rooftile.ops import Conv2d, Pool, widened
 from rooftile.strategies import strategy
+from tests.support.hard_inputs import HARD, SMALL
+from tests.support.ladder_checks import check, check_hard, check_small, examples, run
+from tests.support.preparing import prepared
 
 IEEE = strategy("conv2d", "pool_folded_wgmma_ieee", "cuda")
 FEW = Conv2d(3, 2, 46, 54, 4, (7, 7), activation="relu", pool=Pool.of("max", 2))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from ladder_checks import check
 
 from rooftile.ops import Conv2d, Pool
 from rooftile.strategies import strategy
+from tests.support.ladder_checks import check
 
 VARIANTS = ("row_global", "row_private", "row_local", "row_pair")
 # Rows as wide as a whole one and a bit, and maps that no number of items divides.

@@ -1,12 +1,12 @@
 """Rungs with arrays between their steps pass slices of the batch through them."""
 
 import pytest
-from ladder_checks import check
 
 from rooftile.ops import Conv2d, Pool
 from rooftile.strategies import strategy
 from rooftile.strategies.common.grid import tile_of
 from rooftile.strategies.conv2d.gpu import _slices
+from tests.support.ladder_checks import check
 
 SLICED = {"channels_atomic": 3, "im2col": 3, "winograd": 3, "fft": 4}
 """Launches of a slice."""

@@ -3,16 +3,16 @@ texts run on a GPU; each compiles without one."""
 
 import numpy as np
 import pytest
-from compiling import check_compiles
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from ladder_checks import PROBLEMS, check, check_any, draw_config, examples, inputs
 
 from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.lab.judge.expected import Expected
 from rooftile.ops import Conv2d, Pool
 from rooftile.ops.conv2d import NAMED
 from rooftile.strategies import ladder
+from tests.support.compiling import check_compiles
+from tests.support.ladder_checks import PROBLEMS, check, check_any, draw_config, examples, inputs
 
 RUNGS = [rung for rung in ladder("conv2d", "cuda") if rung.devices == ("cuda",)]
 NARROW = [rung for rung in RUNGS if rung.narrow]

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from ladder_checks import check, inputs, run
 
 from rooftile.errors import InputError
 from rooftile.lab.judge.expected import Expected
@@ -10,6 +9,7 @@ from rooftile.ops import Conv2d, Pool
 from rooftile.strategies import strategy
 from rooftile.strategies.conv2d.cpu._toom_cook import toom_cook
 from rooftile.strategies.conv2d.gpu.winograd._toom_cook_text import input_macro, output_macro
+from tests.support.ladder_checks import check, inputs, run
 
 TRANSFORMS = ["winograd", "fft"]
 

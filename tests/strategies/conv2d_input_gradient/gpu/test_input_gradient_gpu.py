@@ -6,15 +6,15 @@ import dataclasses
 from types import SimpleNamespace
 
 import pytest
-from every_rung import Wrong
-from gradient_rungs import EveryGpuRung
-from winner_positions import right_with_cuts, without_cuts
 
 from rooftile.ops import Pool
 from rooftile.ops.conv2d_input_gradient import NAMED, Conv2dInputGradient
 from rooftile.runtime import choice
 from rooftile.runtime.choice import choose
 from rooftile.strategies import strategy
+from tests.support.every_rung import Wrong
+from tests.support.gradient_rungs import EveryGpuRung
+from tests.support.winner_positions import right_with_cuts, without_cuts
 
 FOURS = Conv2dInputGradient(
     3, 6, 17, 15, 5, (3, 4), padding=(1, 2), pool=Pool.of("max", 4), before="relu"

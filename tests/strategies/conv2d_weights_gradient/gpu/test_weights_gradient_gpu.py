@@ -7,9 +7,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from every_rung import Wrong, changed
-from gradient_rungs import EveryGpuRung
-from winner_positions import right_with_cuts, without_cuts
 
 from rooftile.lab.judge.verify import verify
 from rooftile.ops import FORMATS, Pool
@@ -19,6 +16,9 @@ from rooftile.runtime.choice import choose
 from rooftile.strategies import strategy
 from rooftile.strategies.conv2d_weights_gradient.gpu import _lane_columns_narrow
 from rooftile.strategies.machine import preset
+from tests.support.every_rung import Wrong, changed
+from tests.support.gradient_rungs import EveryGpuRung
+from tests.support.winner_positions import right_with_cuts, without_cuts
 
 POOL = Pool.of("max", 2)
 SQUARES = Conv2dWeightsGradient(

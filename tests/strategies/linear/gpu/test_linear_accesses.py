@@ -7,10 +7,10 @@ import itertools
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from traces import Trace, blocks, warps
 
 from rooftile.ops import Linear
 from rooftile.strategies import strategy
+from tests.support.traces import Trace, blocks, warps
 
 unhurried = settings(max_examples=25)
 

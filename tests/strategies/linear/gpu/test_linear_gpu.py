@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from ladder_checks import check, run
 
 from rooftile.errors import InputError
 from rooftile.lab.judge.expected import Expected
 from rooftile.ops import Linear
 from rooftile.strategies import ladder, strategy
+from tests.support.ladder_checks import check, run
 
 RUNGS = [pytest.param(rung, id=rung.name) for rung in ladder("linear", "opencl")]
 TILE = strategy("linear", "register_tile", "opencl")

@@ -2,17 +2,17 @@
 
 import numpy as np
 import pytest
-from compiling import MEASURED, check_compiles, check_no_spills
-from hard_inputs import HARD
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ladder_checks import check, draw_config, examples, inputs, run
 
 from rooftile.errors import UnsupportedProblem
 from rooftile.lab.judge.verify import Expected, random_inputs
 from rooftile.ops import Linear
 from rooftile.ops.linear import NAMED
 from rooftile.strategies import ladder, strategy
+from tests.support.compiling import MEASURED, check_compiles, check_no_spills
+from tests.support.hard_inputs import HARD
+from tests.support.ladder_checks import check, draw_config, examples, inputs, run
 
 RUNGS = [rung for rung in ladder("linear", "cuda") if rung.devices == ("cuda",)]
 NARROW = [rung for rung in RUNGS if rung.narrow]

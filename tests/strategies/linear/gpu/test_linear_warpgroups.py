@@ -6,14 +6,14 @@ from collections import Counter
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ladder_checks import check, draw_config, run
 
 from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.lab.judge.expected import Expected
 from rooftile.lab.judge.verify import random_inputs
 from rooftile.ops import Linear
 from rooftile.strategies import strategy
-from some_gpu import some_gpu
+from tests.support.ladder_checks import check, draw_config, run
+from tests.support.some_gpu import some_gpu
 
 RUNGS = [strategy("linear", f"warpgroups_{p}", "cuda") for p in ("fp16", "bf16", "tf32", "ieee")]
 FP16, IEEE = RUNGS[0], RUNGS[-1]

@@ -2,10 +2,8 @@
 
 import numpy as np
 import pytest
-from compiling import MEASURED, check_no_spills
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from ladder_checks import draw_config, examples, inputs, run
 
 from rooftile import nn
 from rooftile.errors import InputError, UnsupportedProblem
@@ -14,6 +12,8 @@ from rooftile.ops import Chain, Conv2d, Linear, Pool
 from rooftile.runtime.choice import choose_together
 from rooftile.strategies import ladder, strategy
 from rooftile.strategies.network.gpu.front.front import LEAST_IMAGES
+from tests.support.compiling import MEASURED, check_no_spills
+from tests.support.ladder_checks import draw_config, examples, inputs, run
 
 RUNGS = ladder("network", "cuda")
 each_rung = pytest.mark.parametrize("rung", RUNGS, ids=lambda rung: rung.name)

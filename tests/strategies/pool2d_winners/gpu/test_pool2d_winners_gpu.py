@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from every_rung import Wrong
-from gradient_rungs import EveryGpuRung
-
 from rooftile.ops import Pool
 from rooftile.ops.pool2d_winners import Pool2dWinners
+from tests.support.every_rung import Wrong
+from tests.support.gradient_rungs import EveryGpuRung
 
 POOL = Pool.of("max", 2)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from every_rung import EveryRung
+from tests.support.every_rung import EveryRung
 
 
 class EveryGpuRung(EveryRung):

@@ -8,7 +8,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hard_inputs import hard, kept_bits, small
 from hypothesis import HealthCheck, Phase, assume, settings
 from hypothesis import strategies as st
 
@@ -18,6 +17,7 @@ from rooftile.lab.judge.verify import random_inputs
 from rooftile.ops import Conv2d, Pool
 from rooftile.strategies import ladder
 from rooftile.strategies.compiled import Compiled
+from tests.support.hard_inputs import hard, kept_bits, small
 
 RUNGS = [pytest.param(rung, id=rung.name) for rung in ladder("conv2d", "opencl")]
 

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from emulator import emulate, missing
 
 from rooftile.lab.judge.expected import Expected
 from rooftile.lab.judge.verify import verify
 from rooftile.ops import Problem
 from rooftile.strategies.gpu import GpuStrategy
+from tests.emulation.emulator import emulate, missing
 
 
 def check_caught(

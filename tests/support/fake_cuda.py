@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from rooftile.devices.launches import PlainLaunches
-from some_gpu import some_gpu
+from tests.support.some_gpu import some_gpu
 
 _addresses = itertools.count(2**20, 2**26)
 OWN = "own"

@@ -14,8 +14,6 @@ from copy import copy
 from typing import Any, ClassVar
 
 import pytest
-from caught import check_caught
-from compiling import check_compiles
 from hypothesis import HealthCheck, Phase, settings
 
 from rooftile.lab.judge.exam import Exam
@@ -24,6 +22,8 @@ from rooftile.ops import Problem
 from rooftile.strategies import ladder, strategy
 from rooftile.strategies.gpu import GpuStrategy
 from rooftile.strategies.machine import Machine
+from tests.support.caught import check_caught
+from tests.support.compiling import check_compiles
 
 few = settings(
     max_examples=10,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from unwritten import assert_same_bits, computes_on_new_memory
 
 from rooftile.devices import cpu
+from tests.support.unwritten import assert_same_bits, computes_on_new_memory
 
 
 def check_new_memory(rung, problem):

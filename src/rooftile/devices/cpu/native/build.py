@@ -28,7 +28,7 @@ included; simplify each function and move what stays the same out of its loops; 
 variables into registers."""
 
 MOST_INSTRUCTIONS = 12_000
-"""Lines of LLVM's text that are optimised: about a second's work, or 1.5 with all passes.
+"""Lines of LLVM's text that are optimised: about a second's work; half as many by all passes.
 
 LLVM's time grows faster than a text, without end.  So a strategy whose text grows with a problem
 writes loops where this is exceeded; the text of one that does not is compiled as it is."""
@@ -148,8 +148,11 @@ def _announce(directory: Path) -> None:
 
 def _compiled(text: str, passes: Passes = "all") -> bytes:
     """An object file of LLVM's text."""
+    lines = text.count("\n")
+    if passes == "all" and lines > MOST_INSTRUCTIONS // 2:
+        passes = "simplify"
     with turn:
-        if text.count("\n") > MOST_INSTRUCTIONS:
+        if lines > MOST_INSTRUCTIONS:
             return bytes(_machine(opt=0).emit_object(_parsed(text, _machine(opt=0))))
         return bytes(_machine().emit_object(_optimised(text, passes)))
 

@@ -28,7 +28,7 @@ from __future__ import annotations
 from functools import cache
 
 from rooftile.devices.cpu import CpuDevice
-from rooftile.devices.cpu.native import Native, Passes, source, vector
+from rooftile.devices.cpu.native import Native, source, vector
 from rooftile.ops import Linear
 from rooftile.ops.features import features
 from rooftile.strategies.common.fused import ACTIVATION_CODES, activate_row
@@ -146,6 +146,4 @@ def _rows_compiled(lanes: int) -> Native:
 def _compiled(lanes: int, registers: int, lie: Lie | None, narrow: bool) -> Native:
     name = f"linear_{lie}_blocked" if lie else "linear_blocked"
     text = generate(lanes, registers, lie, narrow=narrow)
-    # All passes take twice as long, and gain where inputs are woven.
-    passes: Passes = "simplify" if narrow else "all"
-    return source(name, text, {"activate_row": activate_row}, lanes=lanes, passes=passes)
+    return source(name, text, {"activate_row": activate_row}, lanes=lanes, passes="simplify")

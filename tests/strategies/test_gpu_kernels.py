@@ -8,7 +8,9 @@ import math
 import re
 
 import pytest
+from preparing import with_names
 
+import launch_every_rung
 from rooftile.devices.gpu import prelude
 from rooftile.ops import Conv2d, Pool, Pool2d, Softmax, named, names, operations
 from rooftile.strategies import ladder
@@ -38,7 +40,7 @@ def test_models_and_sums_are_of_kernels_that_are_launched(rung):
             continue
         config = rung.config(problem)
         kernels = {step.launch.kernel for step in rung.steps(problem, config)}
-        assert not rung.summing or rung.summing in kernels
+        assert not rung.summing or rung.kernel(rung.summing) in kernels
         models = rung.accesses(problem, config)
         assert not models or set(models) == kernels
         if models:
@@ -51,6 +53,23 @@ def gpu_rungs():
     pairs = itertools.product(operations(), ("cuda", "opencl"))
     rungs = itertools.chain.from_iterable(ladder(*pair) for pair in pairs)
     return [rung for rung in rungs if isinstance(rung, GpuStrategy)]
+
+
+@pytest.mark.parametrize("operation", launch_every_rung.PROBLEMS)
+def test_a_profiler_shows_the_rung(operation):
+    """Kernels are called as their rung or, where rungs share a text, as its family."""
+    for rung in (rung for rung in gpu_rungs() if rung.operation == operation):
+        family = rung.kernel()
+        assert family.startswith(rung.name) or rung.name.startswith(family)
+        texts = with_names(rung)
+        for problem in launch_every_rung.PROBLEMS[operation]:
+            if rung.why_not(problem) is not None:
+                continue
+            config = rung.config(problem)
+            steps = (*rung.preparation(problem, config), *rung.steps(problem, config))
+            for name in {step.launch.kernel for step in steps}:
+                assert name == family or name.startswith(f"{family}_"), (rung.name, name)
+                assert re.search(rf"\b{name}\(", texts), (rung.name, name)
 
 
 @functools.cache

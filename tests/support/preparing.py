@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 
 from rooftile.devices.text import whole
@@ -17,8 +19,15 @@ def text_of(rung, problem):
     """What the preparation is compiled from, headers in place."""
     if "opencl" in rung.devices:
         return rung.whole_text
-    steps = rung.preparation(problem, rung.config(problem))
-    return whole(f'#include "{_HEADERS[steps[-1].launch.kernel]}"', rung.folders)
+    last = rung.preparation(problem, rung.config(problem))[-1].launch.kernel
+    header = _HEADERS[last.removeprefix(f"{rung.kernel()}_")]
+    return whole(f'#define FAMILY {rung.kernel()}\n#include "{header}"\n', rung.folders)
+
+
+def with_names(rung):
+    """A rung's text, headers in place, with the names with which its kernels are compiled."""
+    text = re.sub(r"\bKERNEL\((\w+)\)", rf"{rung.kernel()}_\1", rung.whole_text)
+    return re.sub(r"\bFAMILY\b", rung.kernel(), text)
 
 
 def prepared(rung, problem, parameters, device, config=None, text=None):

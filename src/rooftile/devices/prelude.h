@@ -21,6 +21,10 @@
 //
 // UNROLL before a loop writes out all of its rounds, UNROLL_BY(rounds) so many, ROLLED none.
 //
+// A text whose headers have kernels defines FAMILY, the rung's name or its family's, before it includes
+// them.  A header then names a kernel FAMILY or, by what it does, KERNEL(finish): `tree_finish` in the
+// text of `tree`, so that a profiler shows which rung a kernel belongs to.
+//
 // In CUDA a constant array is a symbol of the module; in OpenCL it is an argument.
 
 #ifdef __OPENCL_VERSION__
@@ -105,6 +109,10 @@ static inline float atomicAdd(volatile __global float* address, float value)
 typedef long long int64;
 
 #endif
+
+#define JOINED_NAMES(family, what) family##_##what
+#define NAMED(family, what) JOINED_NAMES(family, what)
+#define KERNEL(what) NAMED(FAMILY, what)
 
 #define PRAGMA(words) _Pragma(#words)
 #define UNROLL PRAGMA(unroll)

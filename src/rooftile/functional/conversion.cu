@@ -14,6 +14,7 @@
 #if DOUBLES && defined(__OPENCL_VERSION__)
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
+#define FAMILY conversion
 #include "spmv/gpu/row_starts.h"
 
 // Padding is 0; of float16 VALUE has the bits.

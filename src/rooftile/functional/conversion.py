@@ -190,7 +190,7 @@ class Converter:
         """Where each of ``count`` rows begins among entries in their order."""
         made, entries = self._empty((count + 1,), self._index), len(sorted_rows)
         sizes = np.int64(count), np.int64(entries)
-        self._run("row_starts", count + 1, sorted_rows.memory, made.memory, *sizes)
+        self._run("conversion_row_starts", count + 1, sorted_rows.memory, made.memory, *sizes)
         return made
 
     # From CSR

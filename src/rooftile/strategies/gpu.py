@@ -55,6 +55,8 @@ class GpuStrategy(Strategy):
     devices: ClassVar[tuple[str, ...]] = ("cuda", "opencl")
     source: ClassVar[str] = ""
     """The text's name, where rungs share one; empty where it is the module's own."""
+    family: str = ""
+    """What the names of its kernels begin with, see `kernel`; empty where it is the text's name."""
     architectures: ClassVar[tuple[str, ...]] = ()
     """The only GPUs whose instructions its text uses, as ``sm_90``; empty where any will do."""
     least_architecture: ClassVar[int] = 0
@@ -62,7 +64,8 @@ class GpuStrategy(Strategy):
     tensor_cores: ClassVar[bool] = False
     """Whether tensor cores do its multiply-adds, at their own rates."""
     summing: ClassVar[str] = ""
-    """The kernel that does the problem's arithmetic; empty where it is the first of its steps."""
+    """What the kernel that does the problem's arithmetic does, see `kernel`.  Where nothing is said
+    it is the kernel of the family's name, or the first of its steps."""
     narrow: str = ""
     """The precision in whose 16-bit numbers it can read its inputs and write its output, where the
     config says ``X_NARROW`` or ``OUT_NARROW``: between the layers of a plan, and at its ends where
@@ -96,6 +99,12 @@ class GpuStrategy(Strategy):
         if FORMATS[precision].bytes == 2:
             member.narrow = precision
         return member
+
+    def kernel(self, what: str = "") -> str:
+        """The name in the text of the kernel that does ``what``, as ``tree_finish``; where nothing
+        is said, of the one that is called as the family: a profiler then shows the rung."""
+        family = self.family or self._text_name
+        return f"{family}_{what}" if what else family
 
     @abstractmethod
     def steps(self, problem: Any, config: Config) -> tuple[Step, ...]:
@@ -199,10 +208,14 @@ class GpuStrategy(Strategy):
         return repr((self.whole_text, macros, self.steps(problem, config)))
 
     @cached_property
+    def _text_name(self) -> str:
+        return self.source or Path(inspect.getfile(type(self))).stem
+
+    @cached_property
     def text(self) -> str:
         """The kernels; what they share with others they include."""
         path = Path(inspect.getfile(type(self)))
-        return path.with_name(f"{self.source or path.stem}.cu").read_text(encoding="utf-8")
+        return path.with_name(f"{self._text_name}.cu").read_text(encoding="utf-8")
 
     @cached_property
     def folders(self) -> tuple[Path, ...]:

@@ -90,7 +90,7 @@ def test_slices_of_mma_are_counted_tile_by_tile(tile):
         # Each warp reads its rows and columns of whole slices of 32 terms.
         warps = config["WARPS_R"] * config["WARPS_C"]
         read += 1024 * warps * (config["WARP_R"] + config["WARP_C"])
-    counted = rung.accesses(problem, config)["matmul"]
+    counted = rung.accesses(problem, config)[rung.kernel()]
     assert counted.loads == brought
     assert counted.load_sectors == brought / 8
     assert counted.shared_reads == read / 32
@@ -105,11 +105,11 @@ def test_blocks_that_share_slices_bring_them_once():
         rung.accesses(problem, rung.config(problem, {**given, "ROW_BLOCKS": n, "COLUMN_BLOCKS": n}))
         for n in (1, 2)
     )
-    assert lone["matmul"].loads == 256 * (512 * 4 + 512 * 4)
-    assert shared["matmul"].loads == lone["matmul"].loads / 2
+    assert lone["bulk"].loads == 256 * (512 * 4 + 512 * 4)
+    assert shared["bulk"].loads == lone["bulk"].loads / 2
     # Each of 16 tiles has two warpgroups, which read 64 rows and all 128 columns.
-    assert shared["matmul"].shared_reads == lone["matmul"].shared_reads
-    assert lone["matmul"].shared_reads == 16 * 2 * 256 * (64 + 128) / 32
+    assert shared["bulk"].shared_reads == lone["bulk"].shared_reads
+    assert lone["bulk"].shared_reads == 16 * 2 * 256 * (64 + 128) / 32
 
 
 def test_what_one_launch_makes_and_the_next_reads_is_counted_twice():

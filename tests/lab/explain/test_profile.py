@@ -27,8 +27,8 @@ RUN = {"operation": "conv2d", "shape": "lenet-conv1", "batch": 100, "strategy": 
 
 def test_launches_of_a_kernel_are_joined():
     unroll, multiply = parse(TEXT)
-    assert (unroll.kernel, unroll.launches) == ("unroll", 2)
-    assert (multiply.kernel, multiply.launches) == ("multiply", 1)
+    assert (unroll.kernel, unroll.launches) == ("im2col_unroll", 2)
+    assert (multiply.kernel, multiply.launches) == ("im2col_multiply", 1)
     assert unroll.values["dram__bytes_write.sum"] == 124e6
     assert unroll.sectors_loaded() == 2e6
     # Means are weighted by time: (80.5 x 100 + 84.5 x 300) / 400.
@@ -47,14 +47,14 @@ def test_predictions_stand_beside_the_counts():
     rung = strategy("conv2d", "im2col", "cuda")
     found = explain(rung, problem, "cuda", find_target("cuda", "sm_90"))
     rows = {(row.kernel, row.what): row for row in profile.compare(found, parse(TEXT))}
-    row = rows["unroll", "device memory, written"]
+    row = rows["im2col_unroll", "device memory, written"]
     assert row.predicted == 4 * 49 * 80 * 80 * 100
     assert row.off == pytest.approx(row.predicted / 124e6 - 1)
     assert not row.why
-    far = rows["unroll", "device memory, read"]
+    far = rows["im2col_unroll", "device memory, read"]
     assert far.off == pytest.approx(far.predicted / 1501536 - 1)
     assert "L2 cache" in far.why
-    assert ("finish", "loads, L1") not in rows
+    assert ("im2col_finish", "loads, L1") not in rows
 
 
 class Ncu:

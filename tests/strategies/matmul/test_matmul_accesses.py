@@ -21,7 +21,7 @@ problems = st.builds(
 def model(problem, name, **given_values):
     rung = strategy("matmul", name, "cuda")
     config = rung.config(problem, given_values)
-    return config, rung.accesses(problem, config)["matmul"]
+    return config, rung.accesses(problem, config)[rung.kernel()]
 
 
 def places(problem):

@@ -43,7 +43,8 @@ def test_a_thread_a_row(problem, shared):
         for _ in range(0, problem.rows, 64):
             for run in warps_of(problem.columns):
                 x.load(run)
-    found = model(problem, "shared_x" if shared else "row_threads", BLOCK=64)["matvec"]
+    name = "shared_x" if shared else "row_threads"
+    found = model(problem, name, BLOCK=64)[name]
     assert found.loads == pytest.approx(matrix.loads + x.loads)
     assert found.stores == matrix.stores
     if not shared:
@@ -61,16 +62,16 @@ def test_a_thread_a_column(problem):
             for i in range(first, problem.rows, runs):
                 trace.load(at(i, j) for j in warp)
     found = model(problem, "column_threads", RUNS=runs)
-    assert found["clear"].stores == problem.rows
-    assert found["matvec"].loads == pytest.approx(trace.loads)
-    assert found["matvec"].load_requests == pytest.approx(trace.requests)
-    assert found["matvec"].atomics == problem.rows * problem.columns
+    assert found["column_threads_clear"].stores == problem.rows
+    assert found["column_threads"].loads == pytest.approx(trace.loads)
+    assert found["column_threads"].load_requests == pytest.approx(trace.requests)
+    assert found["column_threads"].atomics == problem.rows * problem.columns
 
 
 @unhurried
 @given(problem=problems)
 def test_tiles_of_the_matrix(problem):
-    found = model(problem, "two_dimensional", LANES=32, SEGMENT=128)["matvec"]
+    found = model(problem, "two_dimensional", LANES=32, SEGMENT=128)["two_dimensional"]
     assert found.loads == pytest.approx(2 * problem.rows * problem.columns)
     assert found.atomics == problem.rows * -(-problem.columns // 128)
 
@@ -83,7 +84,7 @@ def test_sectors_where_warps_are_full(transposed):
         for j in range(problem.columns):
             trace.load(at(i, j) for i in warp)
             trace.load([j] * 32)
-    assert model(problem, "row_threads")["matvec"].load_sectors == trace.sectors
+    assert model(problem, "row_threads")["row_threads"].load_sectors == trace.sectors
 
 
 def test_the_matrix_passes_once():
@@ -96,6 +97,9 @@ def test_the_matrix_passes_once():
         (first, *_) = found.values()
         assert first.loads == 4096 * problem.rows * problem.columns / 4096 + of_x, name
         assert first.load_sectors == pytest.approx(first.loads / 8)
-    assert set(model(Matvec(512, 16384, True), "strips", PARTS=4)) == {"strips", "finish"}
-    finish = model(Matvec(512, 16384, True), "strips", PARTS=4)["finish"]
+    assert set(model(Matvec(512, 16384, True), "strips", PARTS=4)) == {
+        "strips_strips",
+        "strips_finish",
+    }
+    finish = model(Matvec(512, 16384, True), "strips", PARTS=4)["strips_finish"]
     assert (finish.loads, finish.stores) == (4 * 512, 512)

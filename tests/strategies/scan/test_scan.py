@@ -308,8 +308,9 @@ def test_counts_of_launches():
     rung = strategy("scan", "recursive", "cuda")
     steps = rung.steps(problem, rung.config(problem))
     assert [step.launch.kernel for step in steps] == [
-        "scan_sections", "scan_level", "scan_level", "add_level", "add_sums",
-    ]  # fmt: skip
+        f"recursive_{what}"
+        for what in ("scan_sections", "scan_level", "scan_level", "add_level", "add_sums")
+    ]
     assert [step.launch.grid[0] for step in steps] == [2**19, 256, 1, 256, 2**19]
     rung = strategy("scan", "hierarchical", "cuda")
     assert len(rung.steps(problem, rung.config(problem))) == 3

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from preparing import with_names
+
 from rooftile.ops.spmv import Spmv
 from rooftile.strategies import strategy
 
@@ -13,8 +15,9 @@ def test_what_the_first_kernel_leaves_is_not_read_before_it_is_there():
     steps = rung.steps(Spmv(301, 157, 1400), rung.config(Spmv(301, 157, 1400)))
     *_, finishing = steps
     assert finishing.launch.overlaps
-    text = re.search(rf"{finishing.launch.kernel}\((.*?)\)\n{{(.*?)\n}}", rung.whole_text, re.S)
-    parameters, body = text.groups()
+    text = with_names(rung)
+    found = re.search(rf"{finishing.launch.kernel}\((.*?)\)\n{{(.*?)\n}}", text, re.S)
+    parameters, body = found.groups()
     # A compiler moves loads of `__restrict__` arrays before the wait.
     for name in ("heads", "tails"):
         assert name in finishing.arguments

@@ -70,7 +70,8 @@ def kernel_views(strategy: GpuStrategy, problem: Any, config: Config, target: Ta
     models = strategy.accesses(problem, config)
     names = list(dict.fromkeys(step.launch.kernel for step in steps))
     touched = _touched(strategy, problem, config, steps)
-    summing = strategy.summing or names[0]
+    main = strategy.kernel(strategy.summing)
+    summing = main if main in names else names[0]
     views = tuple(
         _view(
             [step for step in steps if step.launch.kernel == name],

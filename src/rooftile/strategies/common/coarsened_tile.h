@@ -26,8 +26,8 @@ __device__ __forceinline__ void load(const GLOBAL float* volume, SHARED float* i
 }
 
 __global__ void LAUNCH_BOUNDS(THREADS)
-sums(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out,
-     int last CONSTANT_ARGUMENT(float, taps))
+FAMILY(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out,
+       int last CONSTANT_ARGUMENT(float, taps))
 {
     __shared__ float inputs[LOADED];
     int i = threadIdx.y, j = threadIdx.x;

@@ -11,8 +11,8 @@
 CONSTANT_ARRAY(float, taps, TAPS)
 
 __global__ void LAUNCH_BOUNDS(LOADED_X * LOADED_Y * LOADED_Z)
-sums(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out,
-     int last CONSTANT_ARGUMENT(float, taps))
+FAMILY(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out,
+       int last CONSTANT_ARGUMENT(float, taps))
 {
     __shared__ float inputs[LOADED_Z][LOADED_Y][LOADED_X];
     int k = threadIdx.z, i = threadIdx.y, j = threadIdx.x;

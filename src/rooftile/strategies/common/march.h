@@ -114,8 +114,8 @@ __device__ __forceinline__ void add_plane(const SHARED float* patch, const CONST
 }
 
 __global__ void RESIDENT_BOUNDS(THREADS, BLOCKS)
-sums(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out,
-     int last CONSTANT_ARGUMENT(float, taps))
+FAMILY(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out,
+       int last CONSTANT_ARGUMENT(float, taps))
 {
     __shared__ float4 held[STAGES * STAGE_SIZE / 4];
     SHARED float* stages = (SHARED float*)held;

@@ -22,8 +22,8 @@ typedef narrow rounded_weight;
 #endif
 
 // weights[count], rounded[count].  Grid: a thread a weight.
-__global__ void round_weights(const GLOBAL float* weights,
-                              GLOBAL rounded_weight* __restrict__ rounded, int count)
+__global__ void KERNEL(round_weights)(const GLOBAL float* weights,
+                                      GLOBAL rounded_weight* __restrict__ rounded, int count)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     LET_NEXT_BEGIN();

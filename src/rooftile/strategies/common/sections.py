@@ -29,9 +29,9 @@ class InSections(GpuStrategy):
         """``count_sections``, ``scan_counts``, and the kernel that moves elements."""
         grid, block = (self.sections(problem, config), 1, 1), (config["BLOCK"], 1, 1)
         return (
-            Launch("count_sections", grid, block),
-            Launch("scan_counts", (1, 1, 1), block),
-            Launch(last, grid, block),
+            Launch(self.kernel("count_sections"), grid, block),
+            Launch(self.kernel("scan_counts"), (1, 1, 1), block),
+            Launch(self.kernel(last), grid, block),
         )
 
     def counted(
@@ -53,4 +53,8 @@ class InSections(GpuStrategy):
         within = block_scan("kogge_stone", block, blocks(count, block))
         moving = told + beside(count, moved) + stored_beside(count, moved)
         moving += in_turn(within, config["RUN"])
-        return {"count_sections": counting, "scan_counts": between, last: moving}
+        return {
+            self.kernel("count_sections"): counting,
+            self.kernel("scan_counts"): between,
+            self.kernel(last): moving,
+        }

@@ -72,7 +72,7 @@ __device__ __forceinline__ unsigned looked_up(const state_word* state, struct ca
     return flag;
 }
 
-__global__ void clear(state_word* states, unsigned* tickets, int64 words)
+__global__ void KERNEL(clear)(state_word* states, unsigned* tickets, int64 words)
 {
     if (blockIdx.x == 0 && threadIdx.x == 0) *tickets = 0;
     for (int64 e = blockIdx.x * (int64)blockDim.x + threadIdx.x; e < words;
@@ -111,8 +111,8 @@ __device__ __forceinline__ void publish_tile(state_word* states, int64 groups, i
 
 // What all tiles before one come to, which has been published; for a warp.  `held` has a place for
 // each lane.
-__device__ __forceinline__ struct carry look_back(state_word* states, int64 groups, int64 tile,
-                                                  carried whole, bool cut, struct carry* held)
+__device__ __forceinline__ struct carry look_back_from(state_word* states, int64 groups, int64 tile,
+                                                       carried whole, bool cut, struct carry* held)
 {
     int lane = threadIdx.x % 32, member = tile % MEMBERS;
     state_word* group = states + (MEMBERS + tile / MEMBERS) * PIECES;

@@ -10,7 +10,7 @@ from rooftile.analysis.accesses import Accesses, stored_beside
 from rooftile.analysis.cooperation import looking_back
 from rooftile.devices.gpu import Launch
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import Step
+from rooftile.strategies.gpu import GpuStrategy, Step
 
 _GROUP = 32
 """Tiles of a group, and groups that are looked back at."""
@@ -39,10 +39,10 @@ class States:
         """The states and the counter of tiles, in words of 32 bits."""
         return {"states": 2 * self.words, "tickets": 1}
 
-    def cleared(self, multiprocessors: int) -> Step:
-        """What clears both."""
-        grid = min(blocks(self.words, _CLEARING), 2 * multiprocessors)
-        launch = Launch("clear", (grid, 1, 1), (_CLEARING, 1, 1))
+    def cleared(self, rung: GpuStrategy) -> Step:
+        """What clears both, for a rung."""
+        grid = min(blocks(self.words, _CLEARING), 2 * rung.machine.multiprocessors)
+        launch = Launch(rung.kernel("clear"), (grid, 1, 1), (_CLEARING, 1, 1))
         return Step(launch, ("states", "tickets", np.int64(self.words)))
 
     @property

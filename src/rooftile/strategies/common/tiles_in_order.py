@@ -63,19 +63,17 @@ class TilesInOrder(GpuStrategy):
         """The bytes of an element, and the tunables."""
         return {"SIZE": self.itemsize(problem), **config}
 
-    def passes(
-        self, problem: Any, config: Config, kernel: str, arrays: tuple[str, ...]
-    ) -> tuple[Step, ...]:
+    def passes(self, problem: Any, config: Config, arrays: tuple[str, ...]) -> tuple[Step, ...]:
         """States are cleared, then a kernel goes through the tiles of these arrays."""
         states = self.states(problem, config)
-        launch = Launch(kernel, (states.tiles, 1, 1), (config["THREADS"], 1, 1))
+        launch = Launch(self.kernel(), (states.tiles, 1, 1), (config["THREADS"], 1, 1))
         numbers = map(np.int64, (states.tiles, states.groups, problem.count))
         return (
-            states.cleared(self.machine.multiprocessors),
+            states.cleared(self),
             Step(launch, (*arrays, "states", "tickets", *numbers)),
         )
 
-    def gathered(self, problem: Any, config: Config, kernel: str, *, masked: bool) -> Counted:
+    def gathered(self, problem: Any, config: Config, *, masked: bool) -> Counted:
         """What these do, with a flag of a byte for each element where it is ``masked``.
 
         All elements are kept, at most.  How many a row's lanes keep is scanned for two rows at
@@ -89,4 +87,4 @@ class TilesInOrder(GpuStrategy):
         made += chain(count + states.tiles * config["THREADS"] * scans, width + scans)
         made += Accesses(shared_reads=count / WARP)
         made += states.looked_back(self.machine.multiprocessors * config["BLOCKS"])
-        return {"clear": states.zeros, kernel: made}
+        return {self.kernel("clear"): states.zeros, self.kernel(): made}

@@ -165,7 +165,9 @@ class MarchStrategy(MarchingStrategy):
         warps = tiles_of(problem, covered, tile.sums) * warps_of(threads)
         reads = warps * planes * problem.channels * patch * _VECTOR
         one = loads + Accesses(shared_reads=reads)
-        return {"sums": times(one, problem.steps) + results(problem, problem.steps, tile.sums[2])}
+        return {
+            self.kernel(): times(one, problem.steps) + results(problem, problem.steps, tile.sums[2])
+        }
 
 
 def stage_floats(problem: VolumeProblem, front: tuple[int, int]) -> int:

@@ -158,7 +158,7 @@ class VolumeStrategy(GpuStrategy):
         planes, rows, columns = tile.threads
         grid = (self.grid(problem, config), 1, 1)
         shared = self.dynamic_bytes(problem, config)
-        launch = Launch("sums", grid, (columns, rows, planes), shared, constants=("taps",))
+        launch = Launch(self.kernel(), grid, (columns, rows, planes), shared, constants=("taps",))
         found = []
         for number, (source, to) in enumerate(route):
             last = int(number == len(route) - 1)
@@ -198,7 +198,7 @@ class PlainStrategy(VolumeStrategy):
         """Every tap reads an input."""
         threads, covered = self.tile(problem, config).threads, self.covered(problem)
         found = thread_a_sum(problem, covered, threads, weights=self.reads_weights)
-        return {"sums": found}
+        return {self.kernel(): found}
 
 
 class InputTileStrategy(VolumeStrategy):
@@ -222,7 +222,9 @@ class InputTileStrategy(VolumeStrategy):
         tiles = tiles_of(problem, covered, tile.sums)
         reads = tiles * problem.channels * active * taps_of(problem)
         one = loads + Accesses(shared_reads=reads, divergent_warps=tiles * mixed)
-        return {"sums": times(one, problem.steps) + results(problem, problem.steps, tile.sums[2])}
+        return {
+            self.kernel(): times(one, problem.steps) + results(problem, problem.steps, tile.sums[2])
+        }
 
     def picture(self, problem: Any, config: Config) -> Panels:
         """A plane of threads that make sums, and the plane of inputs under their mask's middle."""
@@ -272,7 +274,7 @@ class CoarsenedStrategy(VolumeStrategy):
         warps = tiles_of(problem, covered, tile.sums) * warps_of(tile.thread_count)
         passes = column_conflicts(tile.threads, columns)
         one = loads + Accesses(shared_reads=warps * problem.channels * values * passes)
-        return {"sums": times(one, problem.steps) + results(problem, problem.steps, columns)}
+        return {self.kernel(): times(one, problem.steps) + results(problem, problem.steps, columns)}
 
 
 def times(one: Accesses, launches: int) -> Accesses:

@@ -45,7 +45,7 @@ __device__ __forceinline__ void set_up(unsigned ring, int fillers)
     barriers_ready();
 }
 
-__global__ void clear(word* states, int64 tiles)
+__global__ void KERNEL(clear)(word* states, int64 tiles)
 {
     int64 tile = blockIdx.x * (int64)blockDim.x + threadIdx.x;
     if (tile < tiles) states[tile] = 0;

@@ -9,7 +9,7 @@ import numpy as np
 from rooftile.analysis.accesses import Accesses, beside, stored_beside
 from rooftile.devices.gpu import Launch
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import Config, Step
+from rooftile.strategies.gpu import Config, GpuStrategy, Step
 from rooftile.strategies.machine import Machine
 
 LEAST_ARCHITECTURE = 90
@@ -57,11 +57,13 @@ class Waves:
             return f"{bytes_} bytes of shared memory a block"
         return None
 
-    def steps(self, kernel: str, *arguments: str | np.int64) -> tuple[Step, ...]:
+    def steps(self, rung: GpuStrategy, *arguments: str | np.int64) -> tuple[Step, ...]:
         """States are cleared; then a kernel takes ``arguments``, of which it is launched whole."""
-        clear = Launch("clear", (blocks(self.tiles, _CLEARING), 1, 1), (_CLEARING, 1, 1))
+        clear = Launch(
+            rung.kernel("clear"), (blocks(self.tiles, _CLEARING), 1, 1), (_CLEARING, 1, 1)
+        )
         block = (2 * self.config["THREADS"] + 32 * self.others, 1, 1)
-        go = Launch(kernel, (self.all, 1, 1), block, self.shared_bytes, together=True)
+        go = Launch(rung.kernel(), (self.all, 1, 1), block, self.shared_bytes, together=True)
         return Step(clear, ("states", np.int64(self.tiles))), Step(go, arguments)
 
     @property

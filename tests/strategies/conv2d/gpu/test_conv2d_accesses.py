@@ -27,7 +27,7 @@ LARGE = (
 def conv(name, problem, **given_values):
     rung = strategy("conv2d", name, "cuda")
     config = rung.config(problem, given_values)
-    return rung, config, rung.accesses(problem, config)["conv2d"]
+    return rung, config, rung.accesses(problem, config)[rung.kernel()]
 
 
 def close(found, trace, most=0.1):

@@ -49,14 +49,14 @@ def test_im2col(problem):
     read, taps = set(windows(problem)), problem.reduction - 1
     assert len(read) == math.prod(problem.conv_read)
     columns, results = len(read) * problem.batch, math.prod(problem.output_shape)
-    assert found["unroll"].loads == pytest.approx(tap_reads(problem, read))
-    assert found["unroll"].stores == columns * taps
+    assert found["im2col_unroll"].loads == pytest.approx(tap_reads(problem, read))
+    assert found["im2col_unroll"].stores == columns * taps
     bands = -(-problem.maps // config["TILE_MAPS"])
     tiles = -(-columns // config["TILE_COLUMNS"])
-    assert found["multiply"].loads == columns * taps * bands + problem.maps * taps * tiles
-    assert found["multiply"].stores == columns * problem.maps
-    assert found["finish"].loads == results * (math.prod(Conv(problem).window) + 1)
-    assert found["finish"].stores == results
+    assert found["im2col_multiply"].loads == columns * taps * bands + problem.maps * taps * tiles
+    assert found["im2col_multiply"].stores == columns * problem.maps
+    assert found["im2col_finish"].loads == results * (math.prod(Conv(problem).window) + 1)
+    assert found["im2col_finish"].stores == results
 
 
 @unhurried
@@ -69,8 +69,8 @@ def test_im2col_fused(problem):
     weights *= math.prod(Conv(problem).window)
     bias = bands * config["TILE_MAPS"] * places
     expected = tap_reads(problem, windows(problem)) * bands + weights + bias
-    assert found["conv2d"].loads == pytest.approx(expected)
-    assert found["conv2d"].stores == math.prod(problem.output_shape)
+    assert found["im2col_fused"].loads == pytest.approx(expected)
+    assert found["im2col_fused"].stores == math.prod(problem.output_shape)
 
 
 @unhurried
@@ -89,8 +89,8 @@ def test_coarsened(problem):
         loads += problem.channels * maps * len(conv.mask)
         loads += maps * -(-tile.thread_count // 32) * 32
     groups = problem.batch * -(-problem.maps // maps)
-    assert found["conv2d"].loads == pytest.approx(loads * groups)
-    assert found["conv2d"].stores == math.prod(problem.output_shape)
+    assert found["coarsened"].loads == pytest.approx(loads * groups)
+    assert found["coarsened"].stores == math.prod(problem.output_shape)
 
 
 @unhurried
@@ -99,8 +99,10 @@ def test_channels_atomic(problem, width):
     _, _, found = forms(problem, "channels_atomic", SLICE_CHANNELS=width)
     read = set(windows(problem))
     sums = problem.batch * problem.maps * len(read)
-    assert found["clear"].stores == sums
+    assert found["channels_atomic_clear"].stores == sums
     weights = sums * (problem.reduction - 1)
     expected = tap_reads(problem, read) * problem.maps + weights
-    assert found["accumulate"].loads == pytest.approx(expected)
-    assert found["accumulate"].atomics == sums * len(range(0, problem.channels, width))
+    assert found["channels_atomic_accumulate"].loads == pytest.approx(expected)
+    assert found["channels_atomic_accumulate"].atomics == sums * len(
+        range(0, problem.channels, width)
+    )

@@ -18,7 +18,7 @@ unhurried = settings(max_examples=25)
 def model(problem, name, **given_values):
     rung = strategy("linear", name, "cuda")
     config = rung.config(problem, given_values)
-    return config, rung.accesses(problem, config)["linear"]
+    return config, rung.accesses(problem, config)[rung.kernel()]
 
 
 def tiled(problem, config):

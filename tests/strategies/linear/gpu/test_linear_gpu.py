@@ -64,10 +64,12 @@ def test_the_workspace_is_what_the_parts_write():
     problem = Linear(256, 6272, 512)
     config = TILE.config(problem)
     assert TILE.workspace(problem, config) == {"partial": config["PARTS"] * 256 * 512}
-    assert [step.launch.kernel for step in TILE.steps(problem, config)] == ["linear", "finish"]
+    assert [step.launch.kernel for step in TILE.steps(problem, config)] == [
+        "register_tile", "register_tile_finish",
+    ]  # fmt: skip
     alone = {**config, "PARTS": 1}
     assert TILE.workspace(problem, alone) == {}
-    assert [step.launch.kernel for step in TILE.steps(problem, alone)] == ["linear"]
+    assert [step.launch.kernel for step in TILE.steps(problem, alone)] == ["register_tile"]
 
 
 def test_a_config_that_cannot_run_is_refused_with_its_reason(device):

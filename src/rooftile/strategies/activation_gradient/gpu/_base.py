@@ -24,5 +24,5 @@ class GpuActivationGradient(GpuStrategy):
         """One kernel, a thread for so many elements."""
         threads = blocks(problem.size, each)
         grid = (blocks(threads, config["BLOCK"]), 1, 1)
-        launch = Launch("activation_gradient", grid, (config["BLOCK"], 1, 1))
+        launch = Launch(self.kernel(), grid, (config["BLOCK"], 1, 1))
         return (Step(launch, ("y", "dy", "dx", problem.size)),)

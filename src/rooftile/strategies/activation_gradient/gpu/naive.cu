@@ -5,8 +5,8 @@
 
 #include "common/activations.h"
 
-__global__ void activation_gradient(const GLOBAL float* y, const GLOBAL float* dy, GLOBAL float* dx,
-                                    int size)
+__global__ void naive(const GLOBAL float* y, const GLOBAL float* dy, GLOBAL float* dx,
+                      int size)
 {
     int64 i = (int64)blockIdx.x * BLOCK + threadIdx.x;
     if (i < size) dx[i] = dy[i] * derivative(ACTIVATION, y[i]);

@@ -7,9 +7,9 @@
 
 #include "common/activations.h"
 
-__global__ void activation_gradient(const GLOBAL float* __restrict__ y,
-                                    const GLOBAL float* __restrict__ dy, GLOBAL float* __restrict__ dx,
-                                    int size)
+__global__ void vectors(const GLOBAL float* __restrict__ y,
+                        const GLOBAL float* __restrict__ dy, GLOBAL float* __restrict__ dx,
+                        int size)
 {
     int64 first = 4 * ((int64)blockIdx.x * BLOCK + threadIdx.x);
     if (first + 4 <= size) {

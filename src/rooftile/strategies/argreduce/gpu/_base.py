@@ -71,7 +71,7 @@ class GpuArgreduce(GpuStrategy):
             return (Step(first, ("x", "places", "places", *numbers)),)
         slabs, lanes = problem.rows // inner, self._lanes(problem)
         grid = (blocks(inner, lanes), min(slabs, MOST_BLOCKS), 1)
-        finish = Launch("finish", grid, (lanes, _THREADS // lanes, 1))
+        finish = Launch(self.kernel("finish"), grid, (lanes, _THREADS // lanes, 1))
         found = ("values", "segment_places")
         return (
             Step(first, ("x", *found, *numbers)),
@@ -85,7 +85,7 @@ class GpuArgreduce(GpuStrategy):
         """
         segments, rows = self.segments(problem, config), problem.rows
         if segments == 1:
-            return {"segments": made + stored_apart(rows)}
+            return {self.kernel(): made + stored_apart(rows)}
         size, lanes = CARRIED_BYTES[problem.carried], self._lanes(problem)
         shares = _THREADS // lanes
         found = rows * segments
@@ -94,7 +94,7 @@ class GpuArgreduce(GpuStrategy):
         tree = shared_tree(shares // 2, "sequential", rows, (size + PLACE_BYTES) // 4, lanes)
         # Lanes side by side are of one share: a warp adds or does not.
         finish += tree if lanes == 1 else replace(tree, divergent_warps=0)
-        return {"segments": made + stored_apart(2 * found), "finish": finish}
+        return {self.kernel(): made + stored_apart(2 * found), self.kernel("finish"): finish}
 
     def _lanes(self, problem: Argreduce) -> int:
         return 1 if problem.inner == 1 else _LANES

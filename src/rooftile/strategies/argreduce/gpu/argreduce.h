@@ -46,8 +46,8 @@ __device__ __forceinline__ struct found first_of(struct found a, struct found b)
 
 // Of `count` neighbouring threads, a power of two, what the first of them finds.  All threads of a
 // block call it; both arrays have a place for each.
-__device__ __forceinline__ struct found tree(SHARED carried* values, SHARED int64* places,
-                                             int thread, int count, struct found own)
+__device__ __forceinline__ struct found tree_of(SHARED carried* values, SHARED int64* places,
+                                                int thread, int count, struct found own)
 {
     values[thread] = own.value;
     places[thread] = own.place;

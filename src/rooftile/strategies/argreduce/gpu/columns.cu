@@ -10,6 +10,7 @@
 // Grid: x over runs of `across` vectors of a row, y over segments of all rows, z over slabs.
 // Block: x over THREADS threads: `across` of them beside each other, and as many rows as fit.
 
+#define FAMILY columns
 #include "common/pieces.h"
 #include "finish.h"
 
@@ -36,8 +37,8 @@ __device__ __forceinline__ struct found of_threads(SHARED carried* values, SHARE
 }
 
 __global__ void LAUNCH_BOUNDS(THREADS)
-segments(const GLOBAL given* __restrict__ x, GLOBAL carried* __restrict__ values,
-         GLOBAL int64* __restrict__ places, int slabs, int columns, int64 inner, int across)
+columns(const GLOBAL given* __restrict__ x, GLOBAL carried* __restrict__ values,
+        GLOBAL int64* __restrict__ places, int slabs, int columns, int64 inner, int across)
 {
     __shared__ carried joined[THREADS];
     __shared__ int64 joined_places[THREADS];

@@ -72,7 +72,7 @@ class Columns(GpuArgreduce):
         segments, across = self.segments(problem, config), self._across(problem, config)
         slabs, width = problem.rows // problem.inner, problem.inner // _vector(problem)
         grid = (blocks(width, across), segments, min(slabs, MOST_BLOCKS))
-        launch = Launch("segments", grid, (config["THREADS"], 1, 1))
+        launch = Launch(self.kernel(), grid, (config["THREADS"], 1, 1))
         inner = np.int64(problem.inner)
         return self.both(problem, config, launch, slabs, problem.columns, inner, across)
 

@@ -19,8 +19,9 @@ __device__ __forceinline__ void keep(GLOBAL carried* values, GLOBAL int64* place
 }
 
 __global__ void LAUNCH_BOUNDS(FINISH_ROWS * FINISH_SHARES)
-finish(const GLOBAL carried* __restrict__ values, const GLOBAL int64* __restrict__ segment_places,
-       GLOBAL int64* __restrict__ places, int slabs, int segments, int64 inner)
+KERNEL(finish)(
+    const GLOBAL carried* __restrict__ values, const GLOBAL int64* __restrict__ segment_places,
+    GLOBAL int64* __restrict__ places, int slabs, int segments, int64 inner)
 {
     __shared__ carried joined[FINISH_ROWS * FINISH_SHARES];
     __shared__ int64 joined_places[FINISH_ROWS * FINISH_SHARES];
@@ -34,7 +35,7 @@ finish(const GLOBAL carried* __restrict__ values, const GLOBAL int64* __restrict
                 struct found other = {values[at], segment_places[at]};
                 own = first_of(own, other);
             }
-        own = tree(joined, joined_places, thread, FINISH_SHARES, own);
+        own = tree_of(joined, joined_places, thread, FINISH_SHARES, own);
         if (share == 0 && column < inner) places[slab * inner + column] = own.place;
         // The next slab's values overwrite what this one's tree has read.
         __syncthreads();

@@ -22,7 +22,7 @@ class Naive(GpuArgreduce):
     def steps(self, problem: Argreduce, config: Config) -> tuple[Step, ...]:
         """One kernel."""
         grid = (blocks(problem.rows, config["BLOCK"]), 1, 1)
-        launch = Launch("naive", grid, (config["BLOCK"], 1, 1))
+        launch = Launch(self.kernel(), grid, (config["BLOCK"], 1, 1))
         return (Step(launch, ("x", "places", *numbers_of(problem))),)
 
     def accesses(self, problem: Argreduce, config: Config) -> Counted:
@@ -31,7 +31,7 @@ class Naive(GpuArgreduce):
         stride = problem.columns if problem.inner == 1 else 1
         made = apart(count, stride, size) + stored_beside(problem.rows, PLACE_BYTES)
         guard = Accesses(divergent_warps=int(problem.rows % WARP != 0))
-        return {"naive": made + chain(count, problem.columns) + guard}
+        return {self.kernel(): made + chain(count, problem.columns) + guard}
 
 
 STRATEGY = Naive()

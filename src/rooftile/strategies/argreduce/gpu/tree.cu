@@ -8,11 +8,12 @@
 // Grid: x over segments, y over rows.
 // Block: x over THREADS (a power of two) threads.
 
+#define FAMILY tree
 #include "finish.h"
 
 __global__ void LAUNCH_BOUNDS(THREADS)
-segments(const GLOBAL given* __restrict__ x, GLOBAL carried* __restrict__ values,
-         GLOBAL int64* __restrict__ places, int rows, int64 columns, int64 inner)
+tree(const GLOBAL given* __restrict__ x, GLOBAL carried* __restrict__ values,
+     GLOBAL int64* __restrict__ places, int rows, int64 columns, int64 inner)
 {
     __shared__ carried joined[THREADS];
     __shared__ int64 joined_places[THREADS];
@@ -28,7 +29,7 @@ segments(const GLOBAL given* __restrict__ x, GLOBAL carried* __restrict__ values
                 own = first_of(own, other);
             }
         }
-        own = tree(joined, joined_places, thread, THREADS, own);
+        own = tree_of(joined, joined_places, thread, THREADS, own);
         if (thread == 0)
             keep(values, places, (row / inner * gridDim.x + blockIdx.x) * inner + row % inner, own);
         // The next row's values overwrite what this one's tree has read.

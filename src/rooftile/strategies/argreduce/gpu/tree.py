@@ -40,7 +40,7 @@ class Tree(GpuArgreduce):
     def steps(self, problem: Argreduce, config: Config) -> tuple[Step, ...]:
         """Tiles, then what they found."""
         grid = (self.segments(problem, config), min(problem.rows, MOST_BLOCKS), 1)
-        launch = Launch("segments", grid, (config["THREADS"], 1, 1))
+        launch = Launch(self.kernel(), grid, (config["THREADS"], 1, 1))
         return self.both(problem, config, launch, *numbers_of(problem))
 
     def accesses(self, problem: Argreduce, config: Config) -> Counted:

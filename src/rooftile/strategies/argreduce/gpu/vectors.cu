@@ -10,11 +10,12 @@
 // Grid: x over segments, y over runs of ROWS rows.
 // Block: x over TEAM (a power of two, the tunable GROUP) threads of a row, y over ROWS rows.
 
+#define FAMILY vectors
 #include "chunks.h"
 
 __global__ void LAUNCH_BOUNDS(TEAM * ROWS)
-segments(const GLOBAL given* __restrict__ x, GLOBAL carried* __restrict__ values,
-         GLOBAL int64* __restrict__ places, int rows, int64 columns)
+vectors(const GLOBAL given* __restrict__ x, GLOBAL carried* __restrict__ values,
+        GLOBAL int64* __restrict__ places, int rows, int64 columns)
 {
     __shared__ carried joined[TEAM * ROWS];
     __shared__ int64 joined_places[TEAM * ROWS];
@@ -53,6 +54,6 @@ segments(const GLOBAL given* __restrict__ x, GLOBAL carried* __restrict__ values
     if (same(best, best_nearby(joined, thread, best)))
         own.place = place_in(vectors, chunk, stride, count, best);
     own = with_rest(own, elements, columns, lane, TEAM);
-    own = tree(joined, joined_places, thread, TEAM, own);
+    own = tree_of(joined, joined_places, thread, TEAM, own);
     if (lane == 0 && row < rows) keep(values, places, row * gridDim.x + blockIdx.x, own);
 }

@@ -41,7 +41,7 @@ class Vectors(InRows, GpuArgreduce):
     def steps(self, problem: Argreduce, config: Config) -> tuple[Step, ...]:
         """Segments, then what they found."""
         grid = (self.segments(problem, config), blocks(problem.rows, config["ROWS"]), 1)
-        launch = Launch("segments", grid, (config["GROUP"], config["ROWS"], 1))
+        launch = Launch(self.kernel(), grid, (config["GROUP"], config["ROWS"], 1))
         return self.both(problem, config, launch, problem.rows, np.int64(problem.columns))
 
     def accesses(self, problem: Argreduce, config: Config) -> Counted:

@@ -91,7 +91,7 @@ class Mma(GpuBoxBlur):
     def steps(self, problem: BoxBlur, config: Config) -> tuple[Step, ...]:
         """One kernel."""
         grid = (self._across(problem, config), blocks(problem.height, config["ROWS"]), 1)
-        launch = Launch("mma", grid, (32 * config["WARPS"], 1, 1), _shared_bytes(config))
+        launch = Launch(self.kernel(), grid, (32 * config["WARPS"], 1, 1), _shared_bytes(config))
         return (Step(launch, ("image", "blurred", problem.height, problem.width)),)
 
     def _across(self, problem: BoxBlur, config: Config) -> int:
@@ -105,7 +105,7 @@ class Mma(GpuBoxBlur):
         pieces = rows * strips * (config["TILES"] + 2)
         # A tile's terms, and its results in place of them, there and back.
         words = rows / _PIECE * problem.columns / _PIECE * 6
-        return {"mma": of_spans(problem, pieces, _PIECE, 0, 8 * words)}
+        return {self.kernel(): of_spans(problem, pieces, _PIECE, 0, 8 * words)}
 
 
 def _shared_bytes(config: Config) -> int:

@@ -26,11 +26,11 @@ class Naive(GpuBoxBlur):
         across, down = config["ACROSS"], config["DOWN"]
         rows = min(blocks(problem.height, down), MOST_BLOCKS)
         grid = (blocks(problem.columns, across), rows, 1)
-        return self.one(problem, Launch("naive", grid, (across, down, 1)))
+        return self.one(problem, Launch(self.kernel(), grid, (across, down, 1)))
 
     def accesses(self, problem: BoxBlur, config: Config) -> dict[str, Accesses]:
         """A load for each byte of each window."""
-        return {"naive": of_windows(problem, config["ACROSS"], config["DOWN"])}
+        return {self.kernel(): of_windows(problem, config["ACROSS"], config["DOWN"])}
 
 
 STRATEGY = Naive()

@@ -76,7 +76,7 @@ class Packed(GpuBoxBlur):
     def steps(self, problem: BoxBlur, config: Config) -> tuple[Step, ...]:
         """One kernel."""
         grid = (self._across(problem, config), blocks(problem.height, config["ROWS"]), 1)
-        launch = Launch("packed", grid, (config["THREADS"], 1, 1))
+        launch = Launch(self.kernel(), grid, (config["THREADS"], 1, 1))
         return (Step(launch, ("image", "blurred", problem.height, problem.width)),)
 
     def _across(self, problem: BoxBlur, config: Config) -> int:
@@ -89,7 +89,7 @@ class Packed(GpuBoxBlur):
         threads = math.prod(step.launch.grid) * config["THREADS"]
         rows = problem.window + 2 * config["ROWS"]
         halo = _MOST_REACH if problem.radius * problem.channels > _PIECE // 2 else _PIECE // 2
-        return {"packed": of_spans(problem, threads * rows, span, halo, 0)}
+        return {self.kernel(): of_spans(problem, threads * rows, span, halo, 0)}
 
 
 STRATEGY = Packed()

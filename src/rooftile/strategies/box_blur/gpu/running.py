@@ -73,7 +73,7 @@ class Running(GpuBoxBlur):
         """One kernel."""
         rows = blocks(problem.height, _bands(problem) * config["ROWS"])
         grid = (blocks(problem.columns, _outputs(problem, config)), rows, 1)
-        launch = Launch("running", grid, (config["THREADS"], 1, 1))
+        launch = Launch(self.kernel(), grid, (config["THREADS"], 1, 1))
         return (Step(launch, ("image", "blurred", problem.height, problem.width)),)
 
     def accesses(self, problem: BoxBlur, config: Config) -> dict[str, Accesses]:
@@ -83,7 +83,7 @@ class Running(GpuBoxBlur):
         rows = _bands(problem) * (problem.window + 1 + 2 * config["ROWS"])
         halo = blocks(problem.radius * problem.channels, span) * span
         vectors = config["ROWS"] * (2 * halo + span) / 4
-        return {"running": of_spans(problem, threads * rows, span, 0, threads * vectors)}
+        return {self.kernel(): of_spans(problem, threads * rows, span, 0, threads * vectors)}
 
 
 def _paired(problem: BoxBlur) -> int:

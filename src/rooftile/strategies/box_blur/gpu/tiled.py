@@ -39,11 +39,11 @@ class Tiled(GpuBoxBlur):
         """One kernel."""
         across, down = config["ACROSS"], config["DOWN"]
         grid = (blocks(problem.columns, across), blocks(problem.height, down), 1)
-        return self.one(problem, Launch("tiled", grid, (across, down, 1)))
+        return self.one(problem, Launch(self.kernel(), grid, (across, down, 1)))
 
     def accesses(self, problem: BoxBlur, config: Config) -> dict[str, Accesses]:
         """The tile and its halo once, the windows from shared memory."""
-        return {"tiled": of_tiles(problem, config["ACROSS"], config["DOWN"])}
+        return {self.kernel(): of_tiles(problem, config["ACROSS"], config["DOWN"])}
 
     def picture(self, problem: BoxBlur, config: Config) -> Panels:
         """The tile with what its windows reach, by the threads that load it."""

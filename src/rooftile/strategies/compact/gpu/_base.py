@@ -49,9 +49,9 @@ class Counting(GpuCompact):
         """The counter is cleared; persistent blocks take from it."""
         wanted = config["BLOCKS"] * self.machine.multiprocessors
         grid = min(wanted, blocks(problem.count, config["BLOCK"]))
-        launch = Launch(self.name, (grid, 1, 1), (config["BLOCK"], 1, 1))
+        launch = Launch(self.kernel(), (grid, 1, 1), (config["BLOCK"], 1, 1))
         return (
-            Step(Launch("clear", (1, 1, 1), (1, 1, 1)), ("kept",)),
+            Step(Launch(self.kernel("clear"), (1, 1, 1), (1, 1, 1)), ("kept",)),
             Step(launch, ("x", "mask", "y", "kept", np.int64(problem.count))),
         )
 

@@ -7,6 +7,7 @@
 // Grid: x over persistent blocks.
 // Block: x over BLOCK (a power of two) threads.
 
+#define FAMILY aggregated
 #include "common/atomics.h"
 #include "counter.h"
 #include "items.h"

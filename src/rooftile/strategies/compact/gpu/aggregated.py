@@ -20,7 +20,6 @@ class Aggregated(Counting):
 
     name = "aggregated"
     summary = "a block takes places by one atomic; the order of blocks is lost"
-    summing = "aggregated"
 
     def accesses(self, problem: Compact, config: Config) -> Counted:
         """A block's sections take turns at one counter; a section's flags are scanned first."""
@@ -29,7 +28,10 @@ class Aggregated(Counting):
         within = block_scan("kogge_stone", block, sections)
         made = self.kept(problem, config)
         made += in_turn(within, int(made.steps))
-        return {"clear": stored_apart(1), "aggregated": made + increments(sections, 1, 1)}
+        return {
+            self.kernel("clear"): stored_apart(1),
+            self.kernel(): made + increments(sections, 1, 1),
+        }
 
 
 STRATEGY = Aggregated()

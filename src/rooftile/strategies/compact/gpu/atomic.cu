@@ -8,6 +8,7 @@
 // Grid: x over persistent blocks.
 // Block: x over BLOCK threads.
 
+#define FAMILY atomic
 #include "common/atomics.h"
 #include "counter.h"
 #include "items.h"

@@ -14,12 +14,11 @@ class Atomic(Counting):
 
     name = "atomic"
     summary = "every element takes the next place from one counter; the order is lost"
-    summing = "atomic"
 
     def accesses(self, problem: Compact, config: Config) -> Counted:
         """All elements that are kept take turns at one counter."""
         made = self.kept(problem, config) + increments(problem.count, 1, 1)
-        return {"clear": stored_apart(1), "atomic": made}
+        return {self.kernel("clear"): stored_apart(1), self.kernel(): made}
 
 
 STRATEGY = Atomic()

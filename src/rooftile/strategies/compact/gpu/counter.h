@@ -2,7 +2,7 @@
 
 #pragma once
 
-__global__ void clear(GLOBAL int64* kept)
+__global__ void KERNEL(clear)(GLOBAL int64* kept)
 {
     if (threadIdx.x == 0) kept[0] = 0;
 }

@@ -110,7 +110,7 @@ __device__ __forceinline__ void put_tile(const struct vector* vectors, const uns
             if (bits[row] >> e & 1) gathered[at++] = element(&vectors[row], e);
     }
     if (warp == 0) {
-        int64 found = look_back(states, groups, tile, all, tile == 0, held).high;
+        int64 found = look_back_from(states, groups, tile, all, tile == 0, held).high;
         if (lane == 0) {
             place = found;
             if (tile == tiles - 1) kept[0] = found + all;

@@ -8,6 +8,7 @@
 // Grid: x over tiles.
 // Block: x over THREADS threads.
 
+#define FAMILY look_back
 #include "flags.h"
 #include "gather.h"
 
@@ -36,7 +37,7 @@ __device__ __forceinline__ void bring(struct vector* vectors, unsigned* bits, co
     }
 }
 
-__global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void compact_tiles(
+__global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void look_back(
     const item* __restrict__ x, const unsigned char* __restrict__ mask, item* __restrict__ y,
     int64* __restrict__ kept, state_word* states, unsigned* tickets, int64 tiles, int64 groups,
     int64 count)

@@ -24,7 +24,6 @@ class LookBack(TilesInOrder):
     name = "look_back"
     summary = "a single pass, tiles look back at how many those before them keep"
     takes = features("dtype:* ordered")
-    summing = "compact_tiles"
     tunables = LOOKING
 
     def itemsize(self, problem: Compact) -> int:
@@ -33,11 +32,11 @@ class LookBack(TilesInOrder):
 
     def steps(self, problem: Compact, config: Config) -> tuple[Step, ...]:
         """States are cleared, then tiles are compacted."""
-        return self.passes(problem, config, "compact_tiles", ("x", "mask", "y", "kept"))
+        return self.passes(problem, config, ("x", "mask", "y", "kept"))
 
     def accesses(self, problem: Compact, config: Config) -> Counted:
         """Elements and flags once."""
-        return self.gathered(problem, config, "compact_tiles", masked=True)
+        return self.gathered(problem, config, masked=True)
 
 
 STRATEGY = LookBack()

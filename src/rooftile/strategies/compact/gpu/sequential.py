@@ -22,14 +22,14 @@ class Sequential(GpuCompact):
 
     def steps(self, problem: Compact, config: Config) -> tuple[Step, ...]:
         """One kernel."""
-        launch = Launch("sequential", (1, 1, 1), (1, 1, 1))
+        launch = Launch(self.kernel(), (1, 1, 1), (1, 1, 1))
         return (Step(launch, ("x", "mask", "y", "kept", np.int64(problem.count))),)
 
     def accesses(self, problem: Compact, config: Config) -> Counted:
         """One thread: each load is a request of its own.  All elements are kept, at most."""
         made = scattered_loads(2 * problem.count) + stored_apart(problem.count + 1)
         requests = replace(made, load_requests=made.loads)
-        return {"sequential": requests + chain(problem.count, problem.count)}
+        return {self.kernel(): requests + chain(problem.count, problem.count)}
 
 
 STRATEGY = Sequential()

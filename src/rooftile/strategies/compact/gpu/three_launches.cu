@@ -15,8 +15,8 @@
 #define SECTION ((int64)BLOCK * RUN)
 
 __global__ void LAUNCH_BOUNDS(BLOCK)
-count_sections(const GLOBAL unsigned char* __restrict__ mask, GLOBAL int64* __restrict__ places,
-               int64 count)
+three_launches_count_sections(
+    const GLOBAL unsigned char* __restrict__ mask, GLOBAL int64* __restrict__ places, int64 count)
 {
     __shared__ int held[BLOCK];
     int64 first = blockIdx.x * SECTION;
@@ -30,7 +30,7 @@ count_sections(const GLOBAL unsigned char* __restrict__ mask, GLOBAL int64* __re
 }
 
 __global__ void LAUNCH_BOUNDS(BLOCK)
-scan_counts(GLOBAL int64* places, GLOBAL int64* __restrict__ kept, int64 sections)
+three_launches_scan_counts(GLOBAL int64* places, GLOBAL int64* __restrict__ kept, int64 sections)
 {
     __shared__ int held[BLOCK];
     int64 before = 0;
@@ -45,8 +45,9 @@ scan_counts(GLOBAL int64* places, GLOBAL int64* __restrict__ kept, int64 section
 }
 
 __global__ void LAUNCH_BOUNDS(BLOCK)
-scatter(const GLOBAL item* __restrict__ x, const GLOBAL unsigned char* __restrict__ mask,
-        const GLOBAL int64* __restrict__ places, GLOBAL item* __restrict__ y, int64 count)
+three_launches_scatter(
+    const GLOBAL item* __restrict__ x, const GLOBAL unsigned char* __restrict__ mask,
+    const GLOBAL int64* __restrict__ places, GLOBAL item* __restrict__ y, int64 count)
 {
     __shared__ int held[BLOCK];
     int64 first = blockIdx.x * SECTION, before = places[blockIdx.x];

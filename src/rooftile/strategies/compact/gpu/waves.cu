@@ -10,6 +10,7 @@
 // Block: x over WARPS warps that move, WARPS that count, and three.
 
 #define WARPS (THREADS / 32)
+#define FAMILY waves
 #include "counts.h"
 #include "flags.h"
 #include "items.h"
@@ -121,7 +122,7 @@ __device__ __forceinline__ void move_tiles(const char* stages, const carried (*b
     }
 }
 
-__global__ __launch_bounds__(2 * THREADS + 96, BLOCKS) void compact_waves(
+__global__ __launch_bounds__(2 * THREADS + 96, BLOCKS) void waves(
     const item* __restrict__ x, const unsigned char* __restrict__ mask, item* __restrict__ y,
     int64* __restrict__ kept, word* states, int64 tiles, int64 count)
 {

@@ -31,7 +31,6 @@ class CompactWaves(GpuCompact):
     devices = ("cuda",)
     summary = "resident blocks whose warps load, count, look up and move different tiles"
     takes = features("dtype:int32 ordered")
-    summing = "compact_waves"
     least_architecture = LEAST_ARCHITECTURE
     tunables = (
         Tunable("THREADS", (64, 128, 256), 128),
@@ -77,7 +76,7 @@ class CompactWaves(GpuCompact):
         """States are cleared, then tiles are compacted."""
         waves = self.waves(problem, config)
         numbers = map(np.int64, (waves.tiles, problem.count))
-        return waves.steps("compact_waves", "x", "mask", "y", "kept", "states", *numbers)
+        return waves.steps(self, "x", "mask", "y", "kept", "states", *numbers)
 
     def accesses(self, problem: Compact, config: Config) -> Counted:
         """Elements and flags once, through shared memory; all are kept, at most."""
@@ -85,7 +84,7 @@ class CompactWaves(GpuCompact):
         made = beside(count, 4, 4) + beside(count, 1, 4) + stored_beside(count, 4)
         made += chain(count * _ROW, 32 * _ROW)
         made += Accesses(shared_reads=2 * count / WARP)
-        return {"clear": waves.zeros, "compact_waves": made + waves.looked_up}
+        return {self.kernel("clear"): waves.zeros, self.kernel(): made + waves.looked_up}
 
 
 STRATEGY = CompactWaves()

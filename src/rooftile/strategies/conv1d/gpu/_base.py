@@ -87,7 +87,7 @@ class ConstantConv1d(GpuConv1d):
             min(problem.batch * maps, MOST_BLOCKS),
             1,
         )
-        launch = Launch("conv1d", grid, (config["BLOCK"], 1, 1), constants=("taps",))
+        launch = Launch(self.kernel(), grid, (config["BLOCK"], 1, 1), constants=("taps",))
         return tuple(
             Step(launch, ("x", "out", *numbers(problem), number * maps), number)
             for number in range(self.programs(problem, config))

@@ -59,8 +59,8 @@ __device__ __forceinline__ void put(GLOBAL float* row, int64 quad, const float s
 }
 
 __global__ void RESIDENT_BOUNDS(BLOCK, RESIDENT / BLOCK)
-conv1d(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, int64 length,
-       int64 outputs, int images, int first CONSTANT_ARGUMENT(float, taps))
+coarsened(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, int64 length,
+          int64 outputs, int images, int first CONSTANT_ARGUMENT(float, taps))
 {
     int64 quad = (int64)blockIdx.x * QUADS * BLOCK + threadIdx.x;
     int64 start = 4 * quad, at = start - ROUNDED;

@@ -60,7 +60,7 @@ class Coarsened(ConstantConv1d):
         """The window of each quad, in vectors; the quad in one store."""
         window = blocks(-problem.before % _QUAD + problem.mask + _QUAD - 1, _QUAD) * _QUAD
         vectors = bool(self.macros(problem, config)["VECTOR_IN"])
-        return {"conv1d": window_quads(problem, window, vectors=vectors)}
+        return {self.kernel(): window_quads(problem, window, vectors=vectors)}
 
 
 STRATEGY = Coarsened()

@@ -15,8 +15,8 @@
 CONSTANT_ARRAY(float, taps, SLICE_MAPS * CHANNELS * MASK)
 
 __global__ void LAUNCH_BOUNDS(BLOCK)
-conv1d(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, int64 length,
-       int64 outputs, int images, int first CONSTANT_ARGUMENT(float, taps))
+constant_memory(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, int64 length,
+                int64 outputs, int images, int first CONSTANT_ARGUMENT(float, taps))
 {
     int64 i = (int64)blockIdx.x * BLOCK + threadIdx.x;
     if (i >= outputs) return;

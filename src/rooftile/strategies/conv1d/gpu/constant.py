@@ -16,6 +16,7 @@ class Constant(ConstantConv1d):
     """A thread an output."""
 
     name = "constant"
+    family = "constant_memory"  # `constant` is a word of OpenCL C.
     summary = "the mask in constant memory, whose cache serves a warp with one read"
 
     def tile(self, problem: Conv1d, config: Config) -> int:
@@ -24,7 +25,7 @@ class Constant(ConstantConv1d):
 
     def accesses(self, problem: Conv1d, config: Config) -> dict[str, Accesses]:
         """Every tap reads an input; weights come by the constant cache."""
-        return {"conv1d": thread_an_output(problem, config["BLOCK"], weights=False)}
+        return {self.kernel(): thread_an_output(problem, config["BLOCK"], weights=False)}
 
 
 STRATEGY = Constant()

@@ -10,8 +10,8 @@
 #include "conv1d.h"
 
 __global__ void LAUNCH_BOUNDS(BLOCK)
-conv1d(const GLOBAL float* x, const GLOBAL float* weights, GLOBAL float* out, int64 length,
-       int64 outputs, int images)
+naive(const GLOBAL float* x, const GLOBAL float* weights, GLOBAL float* out, int64 length,
+      int64 outputs, int images)
 {
     int64 i = (int64)blockIdx.x * BLOCK + threadIdx.x;
     if (i >= outputs) return;

@@ -25,12 +25,12 @@ class Naive(GpuConv1d):
     def steps(self, problem: Conv1d, config: Config) -> tuple[Step, ...]:
         """One kernel."""
         grid = (blocks(problem.outputs, config["BLOCK"]), min(problem.rows, MOST_BLOCKS), 1)
-        launch = Launch("conv1d", grid, (config["BLOCK"], 1, 1))
+        launch = Launch(self.kernel(), grid, (config["BLOCK"], 1, 1))
         return (Step(launch, ("x", "weights", "out", *numbers(problem))),)
 
     def accesses(self, problem: Conv1d, config: Config) -> dict[str, Accesses]:
         """Every tap reads an input and a weight."""
-        return {"conv1d": thread_an_output(problem, config["BLOCK"], weights=True)}
+        return {self.kernel(): thread_an_output(problem, config["BLOCK"], weights=True)}
 
 
 STRATEGY = Naive()

@@ -9,8 +9,8 @@
 
 #include "conv1d.h"
 
-__global__ void conv1d(const GLOBAL float* x, const GLOBAL float* weights, GLOBAL float* out,
-                       int64 length, int64 outputs, int images)
+__global__ void one_block(const GLOBAL float* x, const GLOBAL float* weights, GLOBAL float* out,
+                          int64 length, int64 outputs, int images)
 {
     for (int64 row = 0; row < (int64)images * MAPS; row++)
         for (int64 i = threadIdx.x; i < outputs; i += BLOCK) {

@@ -29,12 +29,12 @@ class OneBlock(GpuConv1d):
 
     def steps(self, problem: Conv1d, config: Config) -> tuple[Step, ...]:
         """One kernel on one block."""
-        launch = Launch("conv1d", (1, 1, 1), (config["BLOCK"], 1, 1))
+        launch = Launch(self.kernel(), (1, 1, 1), (config["BLOCK"], 1, 1))
         return (Step(launch, ("x", "weights", "out", *numbers(problem))),)
 
     def accesses(self, problem: Conv1d, config: Config) -> dict[str, Accesses]:
         """Every tap reads an input and a weight."""
-        return {"conv1d": thread_an_output(problem, config["BLOCK"], weights=True)}
+        return {self.kernel(): thread_an_output(problem, config["BLOCK"], weights=True)}
 
 
 STRATEGY = OneBlock()

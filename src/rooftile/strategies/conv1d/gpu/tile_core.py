@@ -25,7 +25,7 @@ class TileCore(ConstantConv1d):
 
     def accesses(self, problem: Conv1d, config: Config) -> dict[str, Accesses]:
         """The core once, then an input a tap from shared memory or from the halo."""
-        return {"conv1d": core_tile(problem, config["BLOCK"])}
+        return {self.kernel(): core_tile(problem, config["BLOCK"])}
 
 
 STRATEGY = TileCore()

@@ -31,7 +31,7 @@ class TileInput(ConstantConv1d):
 
     def accesses(self, problem: Conv1d, config: Config) -> dict[str, Accesses]:
         """The tile once, then an input a tap from shared memory."""
-        return {"conv1d": input_tile(problem, config["BLOCK"])}
+        return {self.kernel(): input_tile(problem, config["BLOCK"])}
 
 
 STRATEGY = TileInput()

@@ -31,7 +31,7 @@ class TileThreeLoads(ConstantConv1d):
 
     def accesses(self, problem: Conv1d, config: Config) -> dict[str, Accesses]:
         """The tile once, then an input a tap from shared memory."""
-        return {"conv1d": output_tile(problem, config["BLOCK"], parts=3)}
+        return {self.kernel(): output_tile(problem, config["BLOCK"], parts=3)}
 
 
 STRATEGY = TileThreeLoads()

@@ -14,8 +14,8 @@
 CONSTANT_ARRAY(float, taps, SLICE_MAPS * CHANNELS * MASK)
 
 __global__ void LAUNCH_BOUNDS(BLOCK)
-conv1d(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, int64 length,
-       int64 outputs, int images, int first CONSTANT_ARGUMENT(float, taps))
+tile_two_loads(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, int64 length,
+               int64 outputs, int images, int first CONSTANT_ARGUMENT(float, taps))
 {
     __shared__ float tile[BLOCK + MASK - 1];
     int thread = threadIdx.x;

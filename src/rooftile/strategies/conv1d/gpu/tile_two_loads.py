@@ -32,7 +32,7 @@ class TileTwoLoads(ConstantConv1d):
 
     def accesses(self, problem: Conv1d, config: Config) -> dict[str, Accesses]:
         """The tile once, then an input a tap from shared memory."""
-        return {"conv1d": output_tile(problem, config["BLOCK"], parts=2)}
+        return {self.kernel(): output_tile(problem, config["BLOCK"], parts=2)}
 
     def picture(self, problem: Conv1d, config: Config) -> Panels:
         """The tile's two parts by the threads that load them."""

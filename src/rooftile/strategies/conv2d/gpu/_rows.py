@@ -72,7 +72,7 @@ class RowConv2d(GpuConv2d):
             blocks(problem.conv_read[1], _span(problem, config)),
             min(problem.batch, MOST_BLOCKS),
         )
-        launch = Launch("conv2d", grid, (config["ITEMS"], 1, 1))
+        launch = Launch(self.kernel(), grid, (config["ITEMS"], 1, 1))
         return (Step(launch, ("x", "weights", "bias", "out", problem.batch)),)
 
     def accesses(self, problem: Conv2d, config: Config) -> dict[str, Accesses]:
@@ -97,7 +97,7 @@ class RowConv2d(GpuConv2d):
             found += broadcasts(passes * lines * line * warps * share, problem.maps / warps)
         # Neighbouring lanes are of different maps, whose planes lie apart.
         results = math.prod(problem.output_shape)
-        return {"conv2d": found + Accesses(stores=results, store_sectors=results)}
+        return {self.kernel(): found + Accesses(stores=results, store_sectors=results)}
 
 
 def _span(problem: Conv2d, config: Config) -> int:

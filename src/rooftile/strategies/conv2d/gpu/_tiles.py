@@ -98,7 +98,7 @@ class TiledConv2d(GpuConv2d):
             blocks(rows, tile.results[0]),
             min(layers, MOST_BLOCKS),
         )
-        launch = Launch("conv2d", grid, (tile.threads[1], tile.threads[0], 1))
+        launch = Launch(self.kernel(), grid, (tile.threads[1], tile.threads[0], 1))
         return (Step(launch, ("x", "weights", "bias", "out", problem.batch)),)
 
     def _configs(self) -> list[dict[str, int]]:

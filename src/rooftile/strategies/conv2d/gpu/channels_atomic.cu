@@ -10,21 +10,22 @@
 // bias[MAPS], sums[images][MAPS][PLANE_SIZE], out[..][MAPS][ROWS][COLUMNS]; `images` of
 // a slice of the batch, the first of them `first`.
 
+#define FAMILY channels_atomic
 #include "conv2d/gpu/finish.h"
 
 #define SLICES ((CHANNELS + SLICE_CHANNELS - 1) / SLICE_CHANNELS)
 #define SUMS_SIZE (MAPS * PLANE_SIZE)
 
 // Grid: x over the sums in blocks of THREADS.
-__global__ void clear(GLOBAL float* sums, int images)
+__global__ void channels_atomic_clear(GLOBAL float* sums, int images)
 {
     int64 element = (int64)blockIdx.x * THREADS + threadIdx.x;
     if (element < (int64)images * SUMS_SIZE) sums[element] = 0.0f;
 }
 
 // Grid: x over the sums in blocks of THREADS, y over slices of channels.
-__global__ void accumulate(const GLOBAL float* x, const GLOBAL float* weights, GLOBAL float* sums,
-                           int first, int images)
+__global__ void channels_atomic_accumulate(
+    const GLOBAL float* x, const GLOBAL float* weights, GLOBAL float* sums, int first, int images)
 {
     int64 element = (int64)blockIdx.x * THREADS + threadIdx.x;
     if (element >= (int64)images * SUMS_SIZE) return;

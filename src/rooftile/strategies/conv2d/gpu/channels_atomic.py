@@ -48,11 +48,14 @@ class ChannelsAtomic(SlicedConv2d):
         sums = blocks(images * self.image_floats(problem, config)["sums"], config["THREADS"])
         results = blocks(images * math.prod(problem.output_shape[1:]), config["THREADS"])
         slices = min(blocks(problem.channels, config["SLICE_CHANNELS"]), MOST_BLOCKS)
-        accumulate = Launch("accumulate", (sums, slices, 1), block)
+        accumulate = Launch(self.kernel("accumulate"), (sums, slices, 1), block)
         return (
-            Step(Launch("clear", (sums, 1, 1), block), ("sums", images)),
+            Step(Launch(self.kernel("clear"), (sums, 1, 1), block), ("sums", images)),
             Step(accumulate, ("x", "weights", "sums", first, images)),
-            Step(Launch("finish", (results, 1, 1), block), ("sums", "bias", "out", first, images)),
+            Step(
+                Launch(self.kernel("finish"), (results, 1, 1), block),
+                ("sums", "bias", "out", first, images),
+            ),
         )
 
     def accesses(self, problem: Conv2d, config: Config) -> dict[str, Accesses]:
@@ -66,9 +69,9 @@ class ChannelsAtomic(SlicedConv2d):
         )
         weights = broadcasts(sums / WARP * taps)
         return {
-            "clear": linear_stores(sums),
-            "accumulate": inputs + weights + Accesses(atomics=sums * slices),
-            "finish": finish_sums(problem),
+            self.kernel("clear"): linear_stores(sums),
+            self.kernel("accumulate"): inputs + weights + Accesses(atomics=sums * slices),
+            self.kernel("finish"): finish_sums(problem),
         }
 
 

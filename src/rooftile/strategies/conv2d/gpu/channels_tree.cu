@@ -12,8 +12,9 @@
 
 #include "conv2d/gpu/conv2d.h"
 
-__global__ void conv2d(const GLOBAL float* x, const GLOBAL float* weights, const GLOBAL float* bias,
-                       GLOBAL float* out, int images)
+__global__ void channels_tree(
+    const GLOBAL float* x, const GLOBAL float* weights, const GLOBAL float* bias, GLOBAL float* out,
+    int images)
 {
     __shared__ float partial[PARTS][BLOCK_X];
     int lane = threadIdx.x, part = threadIdx.y;

@@ -48,7 +48,7 @@ class ChannelsTree(GpuConv2d):
         """One kernel, a column of threads a result."""
         results = math.prod(problem.output_shape)
         block = (config["BLOCK_X"], config["PARTS"], 1)
-        launch = Launch("conv2d", (blocks(results, config["BLOCK_X"]), 1, 1), block)
+        launch = Launch(self.kernel(), (blocks(results, config["BLOCK_X"]), 1, 1), block)
         return (Step(launch, ("x", "weights", "bias", "out", problem.batch)),)
 
     def accesses(self, problem: Conv2d, config: Config) -> dict[str, Accesses]:
@@ -68,7 +68,7 @@ class ChannelsTree(GpuConv2d):
         steps = parts.bit_length() - 1
         tree = 2 * results / WARP * positions_of(problem) * steps
         last = len(guard_1d(results, 1, config["BLOCK_X"])) * parts
-        return {"conv2d": found + Accesses(shared_reads=tree, divergent_warps=last)}
+        return {self.kernel(): found + Accesses(shared_reads=tree, divergent_warps=last)}
 
 
 STRATEGY = ChannelsTree()

@@ -19,8 +19,8 @@
 #define GROUPS ((MAPS + THREAD_MAPS - 1) / THREAD_MAPS)
 
 __global__ void LAUNCH_BOUNDS(THREADS)
-conv2d(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weights,
-       const GLOBAL float* __restrict__ bias, GLOBAL float* __restrict__ out, int images)
+coarsened(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weights,
+          const GLOBAL float* __restrict__ bias, GLOBAL float* __restrict__ out, int images)
 {
     __shared__ float inputs[LOADED_Y][LOADED_X];
     __shared__ float masks[MASK_SIZE][THREAD_MAPS];

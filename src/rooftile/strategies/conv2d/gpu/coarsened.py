@@ -62,7 +62,7 @@ class Coarsened(TiledConv2d):
         weights = linear_loads(passes * tile.weights, taps)
         reads = config["THREAD_COLUMNS"] * tap_conflicts(problem, tile) + blocks(tile.maps, 4)
         shared = Accesses(shared_reads=passes * warps_of(tile.thread_count) * taps * reads)
-        return {"conv2d": loads_and_results(problem, tile) + weights + shared}
+        return {self.kernel(): loads_and_results(problem, tile) + weights + shared}
 
 
 STRATEGY = Coarsened()

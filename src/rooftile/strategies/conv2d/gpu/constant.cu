@@ -14,8 +14,9 @@
 CONSTANT_ARRAY(float, taps, SLICE_MAPS * FILTER_SIZE)
 
 __global__ void LAUNCH_BOUNDS(BLOCK_X * BLOCK_Y)
-conv2d(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ bias,
-       GLOBAL float* __restrict__ out, int images, int first CONSTANT_ARGUMENT(float, taps))
+constant_memory(
+    const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ bias,
+    GLOBAL float* __restrict__ out, int images, int first CONSTANT_ARGUMENT(float, taps))
 {
     int column = blockIdx.x * BLOCK_X + threadIdx.x;
     int row = blockIdx.y * BLOCK_Y + threadIdx.y;

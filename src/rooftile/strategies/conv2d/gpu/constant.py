@@ -18,6 +18,7 @@ class Constant(ConstantWeights, Naive):
     """A thread an output, as in `naive`."""
 
     name = "constant"
+    family = "constant_memory"  # `constant` is a word of OpenCL C.
     summary = "weights in constant memory, whose cache serves a warp with one read"
 
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
@@ -28,7 +29,7 @@ class Constant(ConstantWeights, Naive):
     def accesses(self, problem: Conv2d, config: Config) -> dict[str, Accesses]:
         """Every tap reads an input; weights come by the constant cache."""
         launch = self.steps(problem, config)[0].launch
-        return {"conv2d": thread_a_result(problem, launch, weights=False)}
+        return {self.kernel(): thread_a_result(problem, launch, weights=False)}
 
 
 STRATEGY = Constant()

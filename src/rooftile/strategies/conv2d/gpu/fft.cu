@@ -15,6 +15,7 @@
 // [FREQUENCIES] complex, sums[images][MAPS][PLANE_SIZE], waves: TILE / 2 cosines, then
 // sines, of multiples of a full turn / TILE; `images` of a slice, the first `first`.
 
+#define FAMILY fft
 #include "common/wide.h"
 #include "conv2d/gpu/finish.h"
 
@@ -49,7 +50,7 @@ __device__ __forceinline__ int bit_reversed(int k)
 // few, so every sum is made from its definition: along the rows of a mask, then along the columns.
 // Grid: a block a mask.
 __global__ void LAUNCH_BOUNDS(THREADS)
-transform_weights(const GLOBAL float* weights, GLOBAL float2* masks)
+fft_transform_weights(const GLOBAL float* weights, GLOBAL float2* masks)
 {
     __shared__ wide real[MASK_HEIGHT * KEPT], imaginary[MASK_HEIGHT * KEPT];
     __shared__ wide cosines[TILE], sines[TILE];
@@ -136,8 +137,8 @@ __device__ __forceinline__ void transform_back(SHARED float* real, SHARED float*
 
 // Grid: x over an image's tiles, y over channels, z over images; a block makes a spectrum.
 __global__ void LAUNCH_BOUNDS(THREADS)
-transform_input(const GLOBAL float* x, GLOBAL float2* spectra, int first,
-                int images CONSTANT_ARGUMENT(float, waves))
+fft_transform_input(const GLOBAL float* x, GLOBAL float2* spectra, int first,
+                    int images CONSTANT_ARGUMENT(float, waves))
 {
     __shared__ float real[TILE * PITCH], imaginary[TILE * PITCH], turns[TILE];
     int tile = blockIdx.x;
@@ -169,8 +170,8 @@ transform_input(const GLOBAL float* x, GLOBAL float2* spectra, int first,
 // Grid: x over frequencies in blocks of THREADS, y over maps, z over the slice's tiles; a
 // thread holds the sums of THREAD_MAPS x THREAD_TILES at one frequency.
 __global__ void LAUNCH_BOUNDS(THREADS)
-multiply(const GLOBAL float2* masks, const GLOBAL float2* spectra, GLOBAL float2* products,
-         int tiles)
+fft_multiply(const GLOBAL float2* masks, const GLOBAL float2* spectra, GLOBAL float2* products,
+             int tiles)
 {
     int frequency = blockIdx.x * THREADS + threadIdx.x, first_map = blockIdx.y * THREAD_MAPS;
     if (frequency >= FREQUENCIES) return;
@@ -205,9 +206,9 @@ multiply(const GLOBAL float2* masks, const GLOBAL float2* spectra, GLOBAL float2
 
 // Grid: x over an image's tiles, y over maps, z over images; a block makes a tile of sums.
 __global__ void LAUNCH_BOUNDS(THREADS)
-transform_output(const GLOBAL float* x, const GLOBAL float* weights,
-                 const GLOBAL float2* products, GLOBAL float* sums, int first,
-                 int images CONSTANT_ARGUMENT(float, waves))
+fft_transform_output(const GLOBAL float* x, const GLOBAL float* weights,
+                     const GLOBAL float2* products, GLOBAL float* sums, int first,
+                     int images CONSTANT_ARGUMENT(float, waves))
 {
     __shared__ float real[TILE * PITCH], imaginary[TILE * PITCH], turns[TILE];
     int tile = blockIdx.x;

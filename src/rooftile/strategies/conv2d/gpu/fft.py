@@ -76,7 +76,7 @@ class Fft(SlicedConv2d):
     def preparation(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
         """The masks' spectra."""
         grid = (problem.maps * problem.channels, 1, 1)
-        launch = Launch("transform_weights", grid, (config["THREADS"], 1, 1))
+        launch = Launch(self.kernel("transform_weights"), grid, (config["THREADS"], 1, 1))
         return (Step(launch, ("weights", "masks")),)
 
     def image_floats(self, problem: Conv2d, config: Config) -> dict[str, int]:
@@ -95,7 +95,7 @@ class Fft(SlicedConv2d):
         tiles, block = _tiles(problem, config["TILE"]), (config["THREADS"], 1, 1)
         depth, constants = min(images, MOST_BLOCKS), ("waves",)
         transform = Launch(
-            "transform_input",
+            self.kernel("transform_input"),
             (tiles, min(problem.channels, MOST_BLOCKS), depth),
             block,
             constants=constants,
@@ -105,15 +105,15 @@ class Fft(SlicedConv2d):
             blocks(problem.maps, config["THREAD_MAPS"]),
             min(blocks(images * tiles, config["THREAD_TILES"]), MOST_BLOCKS),
         )
-        multiply = Launch("multiply", grid, block)
+        multiply = Launch(self.kernel("multiply"), grid, block)
         back = Launch(
-            "transform_output",
+            self.kernel("transform_output"),
             (tiles, min(problem.maps, MOST_BLOCKS), depth),
             block,
             constants=constants,
         )
         results = images * math.prod(problem.output_shape[1:])
-        finish = Launch("finish", (blocks(results, config["THREADS"]), 1, 1), block)
+        finish = Launch(self.kernel("finish"), (blocks(results, config["THREADS"]), 1, 1), block)
         return (
             Step(transform, ("x", "spectra", first, images)),
             Step(multiply, ("masks", "spectra", "products", images * tiles)),

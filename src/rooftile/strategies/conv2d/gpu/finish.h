@@ -5,8 +5,8 @@
 #include "conv2d/gpu/conv2d.h"
 
 // Grid: x over the slice's results in blocks of THREADS.
-__global__ void finish(const GLOBAL float* sums, const GLOBAL float* bias, GLOBAL float* out,
-                       int first, int images)
+__global__ void KERNEL(finish)(
+    const GLOBAL float* sums, const GLOBAL float* bias, GLOBAL float* out, int first, int images)
 {
     int64 result = (int64)blockIdx.x * THREADS + threadIdx.x;
     if (result >= (int64)images * RESULT_SIZE) return;

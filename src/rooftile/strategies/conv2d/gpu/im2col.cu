@@ -13,7 +13,7 @@
 #include "conv2d/gpu/conv2d.h"
 
 // Grid: x over a plane in blocks of THREADS, y over taps, z over images.
-__global__ void unroll(const GLOBAL float* x, GLOBAL float* matrix, int first, int images)
+__global__ void im2col_unroll(const GLOBAL float* x, GLOBAL float* matrix, int first, int images)
 {
     int position = blockIdx.x * THREADS + threadIdx.x;
     if (position >= PLANE_SIZE) return;
@@ -32,8 +32,8 @@ __global__ void unroll(const GLOBAL float* x, GLOBAL float* matrix, int first, i
 
 // sums = weights x matrix.  Grid: x over columns, y over maps, in tiles of TILE_COLUMNS x
 // TILE_MAPS; a thread makes one element.
-__global__ void multiply(const GLOBAL float* weights, const GLOBAL float* matrix,
-                         GLOBAL float* sums, int columns)
+__global__ void im2col_multiply(const GLOBAL float* weights, const GLOBAL float* matrix,
+                                GLOBAL float* sums, int columns)
 {
     __shared__ float left[TILE_MAPS][TILE_TAPS];
     __shared__ float right[TILE_TAPS][TILE_COLUMNS];
@@ -63,8 +63,8 @@ __global__ void multiply(const GLOBAL float* weights, const GLOBAL float* matrix
 
 // Bias, activation, pool, and the maps from the outermost dimension into each image.
 // Grid: x over the slice's results in blocks of THREADS.
-__global__ void finish(const GLOBAL float* sums, const GLOBAL float* bias, GLOBAL float* out,
-                       int first, int images)
+__global__ void im2col_finish(const GLOBAL float* sums, const GLOBAL float* bias, GLOBAL float* out,
+                              int first, int images)
 {
     int64 result = (int64)blockIdx.x * THREADS + threadIdx.x;
     if (result >= (int64)images * RESULT_SIZE) return;

@@ -68,14 +68,16 @@ class Im2col(SlicedConv2d):
         columns, tile = images * plane, (config["TILE_COLUMNS"], config["TILE_MAPS"])
         results = images * problem.maps * math.prod(problem.output_size)
         unroll = Launch(
-            "unroll",
+            self.kernel("unroll"),
             (blocks(plane, THREADS), min(taps, MOST_BLOCKS), min(images, MOST_BLOCKS)),
             (THREADS, 1, 1),
         )
         multiply = Launch(
-            "multiply", (blocks(columns, tile[0]), blocks(problem.maps, tile[1]), 1), (*tile, 1)
+            self.kernel("multiply"),
+            (blocks(columns, tile[0]), blocks(problem.maps, tile[1]), 1),
+            (*tile, 1),
         )
-        finish = Launch("finish", (blocks(results, THREADS), 1, 1), (THREADS, 1, 1))
+        finish = Launch(self.kernel("finish"), (blocks(results, THREADS), 1, 1), (THREADS, 1, 1))
         return (
             Step(unroll, ("x", "matrix", first, images)),
             Step(multiply, ("weights", "matrix", "sums", columns)),
@@ -98,9 +100,9 @@ class Im2col(SlicedConv2d):
         product += row_stores(columns, problem.maps, lanes=lanes)
         guard = guard_2d(columns, problem.maps, wide, high)
         return {
-            "unroll": unroll + row_stores(plane, rows),
-            "multiply": product + Accesses(divergent_warps=guard),
-            "finish": finish_sums(problem),
+            self.kernel("unroll"): unroll + row_stores(plane, rows),
+            self.kernel("multiply"): product + Accesses(divergent_warps=guard),
+            self.kernel("finish"): finish_sums(problem),
         }
 
 

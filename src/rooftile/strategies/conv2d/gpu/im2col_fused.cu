@@ -19,8 +19,9 @@ __device__ __forceinline__ float unrolled(const GLOBAL float* image, int tap, in
     return pixel(image + c * HEIGHT * WIDTH, top + p, left + q);
 }
 
-__global__ void conv2d(const GLOBAL float* x, const GLOBAL float* weights, const GLOBAL float* bias,
-                       GLOBAL float* out, int images)
+__global__ void im2col_fused(
+    const GLOBAL float* x, const GLOBAL float* weights, const GLOBAL float* bias, GLOBAL float* out,
+    int images)
 {
     __shared__ float filters[TILE_MAPS][TILE_TAPS];
     __shared__ float inputs[TILE_TAPS][TILE_COLUMNS];

@@ -48,7 +48,7 @@ class Im2colFused(GpuConv2d):
         tile = config["TILE_COLUMNS"], config["TILE_MAPS"]
         places = problem.batch * math.prod(problem.output_size)
         grid = (blocks(places, tile[0]), blocks(problem.maps, tile[1]), 1)
-        launch = Launch("conv2d", grid, (*tile, 1))
+        launch = Launch(self.kernel(), grid, (*tile, 1))
         return (Step(launch, ("x", "weights", "bias", "out", problem.batch)),)
 
     def accesses(self, problem: Conv2d, config: Config) -> dict[str, Accesses]:
@@ -68,7 +68,7 @@ class Im2colFused(GpuConv2d):
         found += broadcasts(tile_rows * high * places / WARP)
         found += row_stores(plane, problem.batch * problem.maps, lanes=min(WARP, wide))
         guard = guard_2d(places, problem.maps, wide, high)
-        return {"conv2d": found + Accesses(divergent_warps=guard)}
+        return {self.kernel(): found + Accesses(divergent_warps=guard)}
 
 
 STRATEGY = Im2colFused()

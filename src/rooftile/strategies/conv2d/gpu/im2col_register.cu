@@ -114,7 +114,7 @@ __device__ __forceinline__ void store(float sum[8][8], const GLOBAL float* bias,
         }
 }
 
-__global__ RESIDENT_BOUNDS(256, 2) void conv2d(
+__global__ RESIDENT_BOUNDS(256, 2) void im2col_register(
     const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weights,
     const GLOBAL float* __restrict__ bias, GLOBAL float* __restrict__ out, int images)
 {

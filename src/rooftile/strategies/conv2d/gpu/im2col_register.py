@@ -60,7 +60,7 @@ class Im2colRegister(GpuConv2d):
         window = problem.pool.window if problem.pool else (1, 1)
         pixels = problem.batch * rows * columns * window[0] * window[1]
         grid = (blocks(pixels, _TILE), blocks(problem.maps, _TILE), 1)
-        launch = Launch("conv2d", grid, (_THREADS, 1, 1))
+        launch = Launch(self.kernel(), grid, (_THREADS, 1, 1))
         return (Step(launch, ("x", "weights", "bias", "out", problem.batch)),)
 
     def accesses(self, problem: Conv2d, config: Config) -> dict[str, Accesses]:
@@ -80,7 +80,7 @@ class Im2colRegister(GpuConv2d):
         found += row_stores(results, 1, lanes=SECTOR_FLOATS)
         # Four vectors a thread and tap: 16 threads a warp read different ones of the pixels.
         warps = pixels / _TILE * down * _THREADS / WARP
-        return {"conv2d": found + Accesses(shared_reads=warps * stages * 4)}
+        return {self.kernel(): found + Accesses(shared_reads=warps * stages * 4)}
 
 
 STRATEGY = Im2colRegister()

@@ -6,7 +6,7 @@
 #include "conv2d/gpu/rows.h"
 
 __global__ void LAUNCH_BOUNDS(ITEMS)
-conv2d(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weights,
+FAMILY(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weights,
        const GLOBAL float* __restrict__ bias, GLOBAL float* __restrict__ out, int images)
 {
     __shared__ float lines[LINES][LINE];

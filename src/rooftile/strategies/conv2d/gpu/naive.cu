@@ -11,8 +11,8 @@
 
 #include "conv2d/gpu/conv2d.h"
 
-__global__ void conv2d(const GLOBAL float* x, const GLOBAL float* weights, const GLOBAL float* bias,
-                       GLOBAL float* out, int images)
+__global__ void naive(const GLOBAL float* x, const GLOBAL float* weights, const GLOBAL float* bias,
+                      GLOBAL float* out, int images)
 {
     int across = blockIdx.x * BLOCK_X + threadIdx.x;
     int down = blockIdx.y * BLOCK_Y + threadIdx.y;

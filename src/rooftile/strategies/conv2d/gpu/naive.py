@@ -40,13 +40,13 @@ class Naive(GpuConv2d):
             blocks(rows, config["BLOCK_Y"]),
             min(problem.batch * problem.maps, MOST_BLOCKS),
         )
-        launch = Launch("conv2d", grid, (config["BLOCK_X"], config["BLOCK_Y"], 1))
+        launch = Launch(self.kernel(), grid, (config["BLOCK_X"], config["BLOCK_Y"], 1))
         return (Step(launch, ("x", "weights", "bias", "out", problem.batch)),)
 
     def accesses(self, problem: Conv2d, config: Config) -> dict[str, Accesses]:
         """Every tap reads an input and a weight."""
         launch = self.steps(problem, config)[0].launch
-        return {"conv2d": thread_a_result(problem, launch, weights=True)}
+        return {self.kernel(): thread_a_result(problem, launch, weights=True)}
 
 
 STRATEGY = Naive()

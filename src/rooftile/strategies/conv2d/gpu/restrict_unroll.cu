@@ -23,8 +23,8 @@
 #endif
 
 __global__ void LAUNCH_BOUNDS(BLOCK_X * BLOCK_Y)
-conv2d(const GLOBAL float* ALONE x, const GLOBAL float* ALONE weights,
-       const GLOBAL float* ALONE bias, GLOBAL float* ALONE out, int images)
+restrict_unroll(const GLOBAL float* ALONE x, const GLOBAL float* ALONE weights,
+                const GLOBAL float* ALONE bias, GLOBAL float* ALONE out, int images)
 {
     int column = blockIdx.x * BLOCK_X + threadIdx.x;
     int row = blockIdx.y * BLOCK_Y + threadIdx.y;

@@ -11,4 +11,5 @@
 // Grid: x groups that share out the rows of the result (the tunable GROUPS), y spans of SPAN columns
 // of the convolution, z images.  Block: ITEMS threads that share out the maps.
 
+#define FAMILY row_local
 #include "conv2d/gpu/local_rows.h"

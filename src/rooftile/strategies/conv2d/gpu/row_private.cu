@@ -14,8 +14,8 @@
 #include "conv2d/gpu/rows.h"
 
 __global__ void LAUNCH_BOUNDS(ITEMS)
-conv2d(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weights,
-       const GLOBAL float* __restrict__ bias, GLOBAL float* __restrict__ out, int images)
+row_private(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weights,
+            const GLOBAL float* __restrict__ bias, GLOBAL float* __restrict__ out, int images)
 {
     int left = blockIdx.y * SPAN - PAD_X;
     for (int n = blockIdx.z; n < images; n += gridDim.z)

@@ -15,8 +15,8 @@
 #define EACH 2
 
 __global__ void LAUNCH_BOUNDS(THREADS_X * THREADS_Y)
-conv2d(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weights,
-       const GLOBAL float* __restrict__ bias, GLOBAL float* __restrict__ out, int images)
+tile_adjacent(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weights,
+              const GLOBAL float* __restrict__ bias, GLOBAL float* __restrict__ out, int images)
 {
     __shared__ float inputs[LOADED_Y][LOADED_X];
     __shared__ float positions[POSITIONS_Y][POSITIONS_X];

@@ -39,7 +39,7 @@ class TileAdjacent(TiledConv2d):
     def accesses(self, problem: Conv2d, config: Config) -> dict[str, Accesses]:
         """The tile of each channel, half of it a load; then a weight and two inputs a tap."""
         tile = self.tile(problem, config)
-        return {"conv2d": loads_and_results(problem, tile) + tap_reads(problem, tile)}
+        return {self.kernel(): loads_and_results(problem, tile) + tap_reads(problem, tile)}
 
 
 STRATEGY = TileAdjacent()

@@ -16,8 +16,8 @@
 CONSTANT_ARRAY(float, taps, SLICE_MAPS * FILTER_SIZE)
 
 __global__ void LAUNCH_BOUNDS(THREADS_X * THREADS_Y)
-conv2d(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ bias,
-       GLOBAL float* __restrict__ out, int images, int first CONSTANT_ARGUMENT(float, taps))
+tile_constant(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ bias,
+              GLOBAL float* __restrict__ out, int images, int first CONSTANT_ARGUMENT(float, taps))
 {
     __shared__ float inputs[LOADED_Y][LOADED_X];
     __shared__ float positions[POSITIONS_Y][POSITIONS_X];

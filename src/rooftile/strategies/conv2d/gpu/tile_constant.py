@@ -28,7 +28,7 @@ class TileConstant(ConstantWeights, TileInput):
     def accesses(self, problem: Conv2d, config: Config) -> dict[str, Accesses]:
         """The tile of each channel; then an input a tap: weights come by the constant cache."""
         tile = self.tile(problem, config)
-        return {"conv2d": loads_and_results(problem, tile) + tile_reads(problem, tile)}
+        return {self.kernel(): loads_and_results(problem, tile) + tile_reads(problem, tile)}
 
 
 STRATEGY = TileConstant()

@@ -17,8 +17,8 @@
 #define CENTRE_X ((MASK_WIDTH - 1) / 2)
 
 __global__ void LAUNCH_BOUNDS(THREADS)
-conv2d(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weights,
-       const GLOBAL float* __restrict__ bias, GLOBAL float* __restrict__ out, int images)
+tile_core(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weights,
+          const GLOBAL float* __restrict__ bias, GLOBAL float* __restrict__ out, int images)
 {
     __shared__ float core[LOADED_Y][LOADED_X];
     __shared__ float positions[POSITIONS_Y][POSITIONS_X];

@@ -31,7 +31,7 @@ class TileCore(TiledConv2d):
         tile = self.tile(problem, config)
         centre = (problem.mask[0] - 1) // 2, (problem.mask[1] - 1) // 2
         found = loads_and_results(problem, tile, centre) + tap_reads(problem, tile)
-        return {"conv2d": found + halo_reads(problem, tile, centre)}
+        return {self.kernel(): found + halo_reads(problem, tile, centre)}
 
 
 STRATEGY = TileCore()

@@ -33,7 +33,7 @@ class TileInput(TiledConv2d):
     def accesses(self, problem: Conv2d, config: Config) -> dict[str, Accesses]:
         """The tile of each channel; then an input and a weight a tap."""
         tile = self.tile(problem, config)
-        return {"conv2d": loads_and_results(problem, tile) + tap_reads(problem, tile)}
+        return {self.kernel(): loads_and_results(problem, tile) + tap_reads(problem, tile)}
 
 
 STRATEGY = TileInput()

@@ -16,8 +16,8 @@
 #define THREADS (THREADS_X * THREADS_Y)
 
 __global__ void LAUNCH_BOUNDS(THREADS)
-conv2d(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weights,
-       const GLOBAL float* __restrict__ bias, GLOBAL float* __restrict__ out, int images)
+tile_output(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weights,
+            const GLOBAL float* __restrict__ bias, GLOBAL float* __restrict__ out, int images)
 {
     __shared__ float inputs[LOADED_Y][LOADED_X];
     __shared__ float positions[POSITIONS_Y][POSITIONS_X];

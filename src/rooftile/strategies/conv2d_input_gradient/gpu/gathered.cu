@@ -25,8 +25,8 @@
 #endif
 
 __global__ void LAUNCH_BOUNDS(BLOCK)
-input_gradient(const GLOBAL float* dy, WHERE_ARGUMENT X_ARGUMENT const GLOBAL float* weights,
-               GLOBAL float* __restrict__ dx)
+gathered(const GLOBAL float* dy, WHERE_ARGUMENT X_ARGUMENT const GLOBAL float* weights,
+         GLOBAL float* __restrict__ dx)
 {
     __shared__ float4 taps[TILE_MAPS * TAPS];
     // A gradient's bits, and where the output's first pixel lies: its row above, its column below.

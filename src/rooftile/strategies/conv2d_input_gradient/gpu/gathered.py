@@ -52,7 +52,7 @@ class Gathered(GpuInputGradient):
         """One kernel, a thread a pixel of four channels."""
         across = blocks(problem.height * problem.width, config["BLOCK"])
         grid = (problem.batch * across, blocks(problem.channels, _CHANNELS), 1)
-        launch = Launch("input_gradient", grid, (config["BLOCK"], 1, 1), overlaps=True, beside=True)
+        launch = Launch(self.kernel(), grid, (config["BLOCK"], 1, 1), overlaps=True, beside=True)
         return (Step(launch, arguments_of(problem)),)
 
 

@@ -7,9 +7,9 @@
 #include "conv2d_input_gradient/gpu/before.h"
 #include "conv2d_input_gradient/gpu/met.h"
 
-__global__ void input_gradient(const GLOBAL float* __restrict__ dy, WHERE_ARGUMENT X_ARGUMENT
-                                   const GLOBAL float* __restrict__ weights,
-                               GLOBAL float* __restrict__ dx, int images)
+__global__ void naive(const GLOBAL float* __restrict__ dy, WHERE_ARGUMENT X_ARGUMENT
+                      const GLOBAL float* __restrict__ weights,
+                      GLOBAL float* __restrict__ dx, int images)
 {
     int64 element = (int64)blockIdx.x * BLOCK + threadIdx.x;
     if (element >= (int64)images * CHANNELS * HEIGHT * WIDTH) return;

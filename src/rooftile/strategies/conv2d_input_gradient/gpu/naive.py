@@ -24,7 +24,7 @@ class Naive(GpuInputGradient):
     def steps(self, problem: Conv2dInputGradient, config: Config) -> tuple[Step, ...]:
         """One kernel, a thread an element of dx."""
         grid = (blocks(problem.arrays[-1].size, config["BLOCK"]), 1, 1)
-        launch = Launch("input_gradient", grid, (config["BLOCK"], 1, 1))
+        launch = Launch(self.kernel(), grid, (config["BLOCK"], 1, 1))
         return (Step(launch, (*arguments_of(problem), problem.batch)),)
 
 

@@ -195,8 +195,8 @@ __device__ __forceinline__ void join(const float4* swath, X_ARGUMENT float* dx, 
 }
 
 __global__ void RESIDENT_BOUNDS(THREADS, BLOCKS)
-input_gradient(const GLOBAL float* dy, WHERE_ARGUMENT X_ARGUMENT const GLOBAL float* weights,
-               GLOBAL float* __restrict__ dx, int images)
+swept(const GLOBAL float* dy, WHERE_ARGUMENT X_ARGUMENT const GLOBAL float* weights,
+      GLOBAL float* __restrict__ dx, int images)
 {
     extern __shared__ __align__(16) float4 taps[];
     int warp = threadIdx.x / 32, row = warp / GROUPS;

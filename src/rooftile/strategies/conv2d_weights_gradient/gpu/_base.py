@@ -53,10 +53,10 @@ def columns_of(problem: Conv2dWeightsGradient) -> int:
     return sum(array.size for array in problem.output_arrays)
 
 
-def finish(problem: Conv2dWeightsGradient, *arguments: str | int) -> Step:
+def finish(rung: GpuStrategy, problem: Conv2dWeightsGradient, *arguments: str | int) -> Step:
     """The step that adds up the rows of partial sums."""
     grid = blocks(columns_of(problem), _FINISH[0]), 1, 1
-    return Step(Launch("finish", grid, _FINISH, overlaps=True), arguments)
+    return Step(Launch(rung.kernel("finish"), grid, _FINISH, overlaps=True), arguments)
 
 
 def given_pitch(problem: Conv2dWeightsGradient) -> int:

@@ -12,9 +12,9 @@
 #include "conv2d_weights_gradient/gpu/term.h"
 
 __global__ void LAUNCH_BOUNDS(BLOCK)
-weights_gradient(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ dy,
-                 WHERE_ARGUMENT Y_ARGUMENT GLOBAL float* __restrict__ dweights,
-                 GLOBAL float* __restrict__ dbias, int images)
+block_tree(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ dy,
+           WHERE_ARGUMENT Y_ARGUMENT GLOBAL float* __restrict__ dweights,
+           GLOBAL float* __restrict__ dbias, int images)
 {
     __shared__ float joined[BLOCK];
     int lane = threadIdx.x;

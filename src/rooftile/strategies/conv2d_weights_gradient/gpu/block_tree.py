@@ -26,7 +26,7 @@ class BlockTree(GpuWeightsGradient):
         """One kernel; blocks take further weights where there are more than blocks."""
         outputs = problem.output_arrays
         grid = (min(MOST_BLOCKS, sum(array.size for array in outputs)), 1, 1)
-        launch = Launch("weights_gradient", grid, (config["BLOCK"], 1, 1))
+        launch = Launch(self.kernel(), grid, (config["BLOCK"], 1, 1))
         return (Step(launch, (*inputs_of(problem), "dweights", "dbias", problem.images)),)
 
 

@@ -33,8 +33,8 @@ __device__ __forceinline__ int doubtful(struct total total, int images)
 
 // Grid: x over the columns.  Block: x over 32 columns, y over 16 shares of the rows.
 __global__ void LAUNCH_BOUNDS(512)
-finish(const given* x, const gradient_number* dy, WHERE_ARGUMENT const float* partial,
-       float* __restrict__ dweights, float* __restrict__ dbias, int images, int rows)
+KERNEL(finish)(const given* x, const gradient_number* dy, WHERE_ARGUMENT const float* partial,
+               float* __restrict__ dweights, float* __restrict__ dbias, int images, int rows)
 {
     __shared__ struct total joined[16][32];
     __shared__ float found[32];

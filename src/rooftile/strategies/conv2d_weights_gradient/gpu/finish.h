@@ -7,8 +7,8 @@
 // partial[rows][MAPS * COLUMNS_ALL] -> dweights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH] and
 // dbias[MAPS].  Grid: x over the columns.  Block: x over 32 columns, y over 16 shares of the rows.
 __global__ void LAUNCH_BOUNDS(512)
-finish(const GLOBAL float* partial, GLOBAL float* __restrict__ dweights,
-       GLOBAL float* __restrict__ dbias, int rows)
+KERNEL(finish)(const GLOBAL float* partial, GLOBAL float* __restrict__ dweights,
+               GLOBAL float* __restrict__ dbias, int rows)
 {
     __shared__ float joined[16][32];
     AWAIT_EARLIER();

@@ -15,6 +15,7 @@
 // Grid: x over images, which blocks share out; y over channels; z over groups of maps.
 // Block: WARPS warps, each with a group of GROUP_MAPS maps and a part of the rows.
 
+#define FAMILY lane_columns
 #include "common/gradient_number.h"
 #include "common/overlapping.h"
 #include "conv2d_weights_gradient/gpu/finish.h"
@@ -88,8 +89,8 @@ __device__ __forceinline__ void walk(const GLOBAL gradient_number* dy, Y_ARGUMEN
 }
 
 __global__ void LAUNCH_BOUNDS(THREADS)
-weights_partial(const GLOBAL float* x, const GLOBAL gradient_number* dy,
-                Y_ARGUMENT GLOBAL float* __restrict__ partial, int images)
+lane_columns(const GLOBAL float* x, const GLOBAL gradient_number* dy,
+             Y_ARGUMENT GLOBAL float* __restrict__ partial, int images)
 {
     __shared__ float tile[PLANE];
     __shared__ float joined[WARPS * 32 * SUMS_PITCH];

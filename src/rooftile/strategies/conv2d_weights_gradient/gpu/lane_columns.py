@@ -80,11 +80,11 @@ class LaneColumns(GpuWeightsGradient):
         jobs = _groups(problem, config) * _parts(problem, config)
         grid = (self._blocks(problem, config), problem.channels, blocks(jobs, config["WARPS"]))
         block = _LANES * config["WARPS"], 1, 1
-        partial = Launch("weights_partial", grid, block, overlaps=True, beside=True)
+        partial = Launch(self.kernel(), grid, block, overlaps=True, beside=True)
         rows = self._rows(problem, config)
         return (
             Step(partial, (*inputs_of(problem), "partial", problem.images)),
-            finish(problem, "partial", "dweights", "dbias", rows),
+            finish(self, problem, "partial", "dweights", "dbias", rows),
         )
 
     def _blocks(self, problem: Conv2dWeightsGradient, config: Config) -> int:

@@ -15,6 +15,7 @@
 // Grid: x over images, which blocks share out; y over groups of GROUP_CHANNELS channels; z over SPLITS
 // of the maps.  Block: WARPS warps, each with some of the split's maps.
 
+#define FAMILY lane_rows
 #include "common/overlapping.h"
 #include "conv2d_weights_gradient/gpu/finish.h"
 
@@ -58,8 +59,8 @@ __device__ __forceinline__ void hold_gradients(const GLOBAL float* dy,
 }
 
 __global__ void LAUNCH_BOUNDS(THREADS)
-weights_partial(const GLOBAL float* x, const GLOBAL float* dy,
-                WHERE_ARGUMENT Y_ARGUMENT GLOBAL float* __restrict__ partial, int images)
+lane_rows(const GLOBAL float* x, const GLOBAL float* dy,
+          WHERE_ARGUMENT Y_ARGUMENT GLOBAL float* __restrict__ partial, int images)
 {
     __shared__ float tile[GROUP_CHANNELS * PLANE];
     __shared__ int2 held[SPLIT_MAPS * GRADIENTS];

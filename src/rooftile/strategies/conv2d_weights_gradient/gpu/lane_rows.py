@@ -87,10 +87,10 @@ class LaneRows(GpuWeightsGradient):
         rows = self._blocks(problem, config)
         grid = (rows, blocks(problem.channels, _channels(problem)), config["SPLITS"])
         block = _LANES * config["WARPS"], 1, 1
-        partial = Launch("weights_partial", grid, block, overlaps=True, beside=True)
+        partial = Launch(self.kernel(), grid, block, overlaps=True, beside=True)
         return (
             Step(partial, (*inputs_of(problem), "partial", problem.images)),
-            finish(problem, "partial", "dweights", "dbias", rows),
+            finish(self, problem, "partial", "dweights", "dbias", rows),
         )
 
     def _blocks(self, problem: Conv2dWeightsGradient, config: Config) -> int:

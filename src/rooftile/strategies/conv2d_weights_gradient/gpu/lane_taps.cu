@@ -15,6 +15,7 @@
 // Grid: x over images, which blocks share out; y over tiles of TILE_CHANNELS channels; z over
 // SPLITS of the maps.  Block: x over WARPS warps.
 
+#define FAMILY lane_taps
 #include "common/overlapping.h"
 #include "conv2d_weights_gradient/gpu/finish.h"
 
@@ -42,8 +43,8 @@ __device__ __forceinline__ void stage(const GLOBAL float* image, SHARED float* t
 }
 
 __global__ void LAUNCH_BOUNDS(32 * WARPS)
-weights_partial(const GLOBAL float* x, const GLOBAL float* dy,
-                WHERE_ARGUMENT Y_ARGUMENT GLOBAL float* __restrict__ partial, int images)
+lane_taps(const GLOBAL float* x, const GLOBAL float* dy,
+          WHERE_ARGUMENT Y_ARGUMENT GLOBAL float* __restrict__ partial, int images)
 {
     __shared__ float tile[TILE_CHANNELS * PLANE + 1];
     AWAIT_EARLIER();

@@ -80,11 +80,11 @@ class LaneTaps(GpuWeightsGradient):
         tiles = blocks(problem.channels, _tile_channels(problem, config))
         grid = (self._blocks(problem, config), tiles, config["SPLITS"])
         block = 32 * config["WARPS"], 1, 1
-        partial = Launch("weights_partial", grid, block, overlaps=True, beside=True)
+        partial = Launch(self.kernel(), grid, block, overlaps=True, beside=True)
         rows = self._rows(problem, config)
         return (
             Step(partial, (*inputs_of(problem), "partial", problem.images)),
-            finish(problem, "partial", "dweights", "dbias", rows),
+            finish(self, problem, "partial", "dweights", "dbias", rows),
         )
 
     def _blocks(self, problem: Conv2dWeightsGradient, config: Config) -> int:

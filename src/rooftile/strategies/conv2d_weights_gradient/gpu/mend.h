@@ -8,9 +8,9 @@
 // As in finish.h; then a block makes those of its 32 columns anew that are NaN.
 // Grid: x over the columns.  Block: 32 by 16.
 __global__ void LAUNCH_BOUNDS(512)
-finish(const GLOBAL given* x, const GLOBAL gradient_number* dy,
-       WHERE_ARGUMENT const GLOBAL float* partial, GLOBAL float* __restrict__ dweights,
-       GLOBAL float* __restrict__ dbias, int images, int rows)
+KERNEL(finish)(const GLOBAL given* x, const GLOBAL gradient_number* dy,
+               WHERE_ARGUMENT const GLOBAL float* partial, GLOBAL float* __restrict__ dweights,
+               GLOBAL float* __restrict__ dbias, int images, int rows)
 {
     __shared__ float joined[16][32];
     AWAIT_EARLIER();

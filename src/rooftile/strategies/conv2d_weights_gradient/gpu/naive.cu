@@ -6,10 +6,10 @@
 
 #include "conv2d_weights_gradient/gpu/term.h"
 
-__global__ void weights_gradient(const GLOBAL float* __restrict__ x,
-                                 const GLOBAL float* __restrict__ dy, WHERE_ARGUMENT Y_ARGUMENT
-                                     GLOBAL float* __restrict__ dweights,
-                                 GLOBAL float* __restrict__ dbias, int images)
+__global__ void naive(const GLOBAL float* __restrict__ x,
+                      const GLOBAL float* __restrict__ dy, WHERE_ARGUMENT Y_ARGUMENT
+                      GLOBAL float* __restrict__ dweights,
+                      GLOBAL float* __restrict__ dbias, int images)
 {
     int64 weight = (int64)blockIdx.x * BLOCK + threadIdx.x;
     if (weight >= WEIGHTS + MAPS) return;

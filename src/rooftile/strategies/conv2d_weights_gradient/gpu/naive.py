@@ -25,7 +25,7 @@ class Naive(GpuWeightsGradient):
         """One kernel, a thread a weight or a bias."""
         outputs = problem.output_arrays
         grid = (blocks(sum(array.size for array in outputs), config["BLOCK"]), 1, 1)
-        launch = Launch("weights_gradient", grid, (config["BLOCK"], 1, 1))
+        launch = Launch(self.kernel(), grid, (config["BLOCK"], 1, 1))
         return (Step(launch, (*inputs_of(problem), "dweights", "dbias", problem.images)),)
 
 

@@ -22,6 +22,7 @@
 // Grid: x over images, which blocks share out; y over groups of GROUP_CHANNELS channels; z over SPLITS
 // of the maps.  Block: TEAMS teams of PARTS warps, each of which has a part of a map's windows.
 
+#define FAMILY queued
 #include "common/overlapping.h"
 #include "conv2d_weights_gradient/gpu/finish.h"
 
@@ -224,8 +225,8 @@ __device__ __forceinline__ void join(float sum[WARP_MAPS][MASK_WIDTH], float bia
 }
 
 __global__ void RESIDENT_BOUNDS(THREADS, BLOCKS)
-weights_partial(const GLOBAL float* x, const GLOBAL float* dy,
-                WHERE_ARGUMENT GLOBAL float* __restrict__ partial, int images)
+queued(const GLOBAL float* x, const GLOBAL float* dy,
+       WHERE_ARGUMENT GLOBAL float* __restrict__ partial, int images)
 {
     extern __shared__ __align__(16) float tile[];
     int lane = KEPT(threadIdx.x % 32), warp = __shfl_sync(~0u, threadIdx.x / 32, 0);

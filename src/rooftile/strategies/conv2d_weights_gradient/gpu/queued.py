@@ -112,10 +112,10 @@ class Queued(GpuWeightsGradient):
         rows, shared = self._across(problem, config), _shared(problem, config)
         grid = (rows, *self._beside(problem, config))
         block = _threads(config), 1, 1
-        partial = Launch("weights_partial", grid, block, shared, overlaps=True, beside=True)
+        partial = Launch(self.kernel(), grid, block, shared, overlaps=True, beside=True)
         return (
             Step(partial, (*inputs_of(problem), "partial", problem.images)),
-            finish(problem, "partial", "dweights", "dbias", rows),
+            finish(self, problem, "partial", "dweights", "dbias", rows),
         )
 
     def _beside(self, problem: Conv2dWeightsGradient, config: Config) -> tuple[int, int]:

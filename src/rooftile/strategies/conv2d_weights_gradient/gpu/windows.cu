@@ -16,6 +16,7 @@
 // TEAMS maps; z over channels.
 // Block: x over TEAM threads of a map, y over TEAMS maps.
 
+#define FAMILY windows
 #include "common/overlapping.h"
 #include "conv2d_weights_gradient/gpu/finish.h"
 
@@ -59,8 +60,8 @@ __device__ __forceinline__ void add(const SHARED float* even, int odd, float gra
 }
 
 __global__ void RESIDENT_BOUNDS(TEAM * TEAMS, 3)
-weights_partial(const GLOBAL float* x, const GLOBAL float* dy,
-                WHERE_ARGUMENT GLOBAL float* __restrict__ partial, int images)
+windows(const GLOBAL float* x, const GLOBAL float* dy,
+        WHERE_ARGUMENT GLOBAL float* __restrict__ partial, int images)
 {
     __shared__ __attribute__((aligned(16))) float tile[HELD];
     int lane = threadIdx.x, team = threadIdx.y, map = blockIdx.y * TEAMS + team;

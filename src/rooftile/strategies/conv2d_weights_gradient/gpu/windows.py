@@ -95,10 +95,10 @@ class Windows(GpuWeightsGradient):
         rows = self._blocks(problem, config)
         grid = (rows, blocks(problem.maps, config["TEAMS"]), problem.channels)
         block = _TEAM, config["TEAMS"], 1
-        partial = Launch("weights_partial", grid, block, overlaps=True, beside=True)
+        partial = Launch(self.kernel(), grid, block, overlaps=True, beside=True)
         return (
             Step(partial, (*inputs_of(problem), "partial", problem.images)),
-            finish(problem, "partial", "dweights", "dbias", rows),
+            finish(self, problem, "partial", "dweights", "dbias", rows),
         )
 
     def _blocks(self, problem: Conv2dWeightsGradient, config: Config) -> int:

@@ -9,4 +9,5 @@
 // out[images][MAPS][PLANES][ROWS][COLUMNS].
 // Grid and block: see coarsened_tile.h.
 
+#define FAMILY coarsened
 #include "common/coarsened_tile.h"

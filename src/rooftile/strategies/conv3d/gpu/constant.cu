@@ -15,8 +15,8 @@
 CONSTANT_ARRAY(float, taps, TAPS)
 
 __global__ void LAUNCH_BOUNDS(TILE_X * TILE_Y * TILE_Z)
-sums(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out,
-     int last CONSTANT_ARGUMENT(float, taps))
+constant_memory(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out,
+                int last CONSTANT_ARGUMENT(float, taps))
 {
     int plane = TILE_PLANE + threadIdx.z;
     int row = TILE_ROW + threadIdx.y;

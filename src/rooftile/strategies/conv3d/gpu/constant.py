@@ -15,6 +15,7 @@ class Constant(PlainStrategy):
 
     operation = "conv3d"
     name = "constant"
+    family = "constant_memory"  # `constant` is a word of OpenCL C.
     summary = "weights in constant memory, whose cache serves a warp with one read"
     takes = features("boundary:valid form:batch")
     tunables = Naive.tunables

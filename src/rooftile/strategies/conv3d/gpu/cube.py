@@ -19,7 +19,6 @@ class Cube(InputTileStrategy):
 
     operation = "conv3d"
     name = "cube"
-    source = "tile"
     summary = "cubes of inputs in shared memory, a thread an input, most idle in the sum"
     takes = features("boundary:valid form:batch")
     tunables = tuple(Tunable(f"LOADED_{axis}", _EDGES, 8) for axis in "ZYX")

@@ -10,4 +10,5 @@
 // out[images][MAPS][PLANES][ROWS][COLUMNS].
 // Grid and block: see march.h.
 
+#define FAMILY march
 #include "common/march.h"

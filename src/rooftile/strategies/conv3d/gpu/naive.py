@@ -46,7 +46,7 @@ class Naive(PlainStrategy):
     def steps(self, problem: Conv3d, config: Config) -> tuple[Step, ...]:
         """One kernel."""
         block = (config["BLOCK_X"], config["BLOCK_Y"], config["BLOCK_Z"])
-        launch = Launch("sums", (self.grid(problem, config), 1, 1), block)
+        launch = Launch(self.kernel(), (self.grid(problem, config), 1, 1), block)
         return (Step(launch, ("x", "weights", "out", 1)),)
 
 

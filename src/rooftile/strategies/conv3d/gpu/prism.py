@@ -16,7 +16,6 @@ class Prism(InputTileStrategy):
 
     operation = "conv3d"
     name = "prism"
-    source = "tile"
     summary = "prisms of inputs in shared memory, long along the rows"
     takes = features("boundary:valid form:batch")
     tunables = (

@@ -87,7 +87,7 @@ class GpuElementwise(GpuStrategy):
     def steps(self, problem: Elementwise, config: Config) -> tuple[Step, ...]:
         """One kernel, which is given x for what the function lacks."""
         grid = (self.blocks(problem, config), 1, 1)
-        launch = Launch(self.name, grid, (config["BLOCK"], 1, 1))
+        launch = Launch(self.kernel(), grid, (config["BLOCK"], 1, 1))
         has = FUNCTIONS[problem.function]
         given = (name if name in has else "x" for name in ("x", "y", "alpha"))
         return (Step(launch, (*given, "out", np.int64(problem.count))),)
@@ -96,4 +96,4 @@ class GpuElementwise(GpuStrategy):
         """See `GpuStrategy.accesses`; alpha, which a warp reads at once, is left out."""
         read, written = self.of_element(problem, config)
         arrays = 1 if problem.function == "scale" else 2
-        return {self.name: sum([read] * arrays, written)}
+        return {self.kernel(): sum([read] * arrays, written)}

@@ -56,13 +56,16 @@ class GpuEqualize(GpuStrategy):
         pixels, bytes_ = np.int64(problem.pixels), np.int64(problem.channels * problem.pixels)
         levels, one = (LEVELS, 1, 1), (1, 1, 1)
         ties = self.ties(problem)
-        count = Launch("count_levels", (counting, 1, 1), block)
+        count = Launch(self.kernel("count_levels"), (counting, 1, 1), block)
         return (
-            *(Step(Launch("find_ties", levels, levels), (name,)) for name in ties),
-            Step(Launch("clear", one, levels), ("counts",)),
+            *(Step(Launch(self.kernel("find_ties"), levels, levels), (name,)) for name in ties),
+            Step(Launch(self.kernel("clear"), one, levels), ("counts",)),
             Step(count, ("image", *ties, "counts", pixels)),
-            Step(Launch("make_table", one, levels), ("counts", "table")),
-            Step(Launch("look_up", (looking, 1, 1), block), ("image", "table", "y", bytes_)),
+            Step(Launch(self.kernel("make_table"), one, levels), ("counts", "table")),
+            Step(
+                Launch(self.kernel("look_up"), (looking, 1, 1), block),
+                ("image", "table", "y", bytes_),
+            ),
         )
 
     def counted(self, problem: Equalize, config: Config) -> Accesses:
@@ -80,12 +83,12 @@ class GpuEqualize(GpuStrategy):
         """All kernels; the table is one block's scan of the levels."""
         table = block_scan("kogge_stone", LEVELS, 1) + beside(LEVELS, 8) + stored_beside(LEVELS, 1)
         found = {
-            "clear": stored_beside(LEVELS, 8),
-            "count_levels": self.counted(problem, config),
-            "make_table": table,
-            "look_up": self.looked_up(problem, config),
+            self.kernel("clear"): stored_beside(LEVELS, 8),
+            self.kernel("count_levels"): self.counted(problem, config),
+            self.kernel("make_table"): table,
+            self.kernel("look_up"): self.looked_up(problem, config),
         }
-        ties = {"find_ties": stored_beside(LEVELS**2, 1)} if self.ties(problem) else {}
+        ties = {self.kernel("find_ties"): stored_beside(LEVELS**2, 1)} if self.ties(problem) else {}
         return {**found, **ties}
 
 

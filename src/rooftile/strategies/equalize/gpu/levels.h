@@ -30,7 +30,7 @@ __device__ __forceinline__ int exact_level(int red, int green, int blue)
 }
 
 // Grid: x over LEVELS bins.  Every kernel that counts adds to cleared bins.
-__global__ void clear(GLOBAL int64* counts)
+__global__ void KERNEL(clear)(GLOBAL int64* counts)
 {
     counts[blockIdx.x * blockDim.x + threadIdx.x] = 0;
 }
@@ -39,7 +39,8 @@ __global__ void clear(GLOBAL int64* counts)
 //
 // counts[LEVELS], table[LEVELS].  Grid: one block of LEVELS threads.
 __global__ void LAUNCH_BOUNDS(LEVELS)
-make_table(const GLOBAL int64* __restrict__ counts, GLOBAL unsigned char* __restrict__ table)
+KERNEL(make_table)(
+    const GLOBAL int64* __restrict__ counts, GLOBAL unsigned char* __restrict__ table)
 {
     __shared__ int64 cdf[LEVELS], least;
     int level = threadIdx.x;

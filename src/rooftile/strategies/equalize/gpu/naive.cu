@@ -6,10 +6,11 @@
 // Grid: x over pixels, or over bytes.
 // Block: x over BLOCK threads.
 
+#define FAMILY naive
 #include "levels.h"
 
-__global__ void count_levels(const GLOBAL unsigned char* __restrict__ image, GLOBAL int64* counts,
-                             int64 pixels)
+__global__ void naive_count_levels(
+    const GLOBAL unsigned char* __restrict__ image, GLOBAL int64* counts, int64 pixels)
 {
     int64 i = (int64)blockIdx.x * BLOCK + threadIdx.x;
     if (i >= pixels) return;
@@ -21,9 +22,9 @@ __global__ void count_levels(const GLOBAL unsigned char* __restrict__ image, GLO
     ADD_LONG(counts + level, 1);
 }
 
-__global__ void look_up(const GLOBAL unsigned char* __restrict__ image,
-                        const GLOBAL unsigned char* __restrict__ table,
-                        GLOBAL unsigned char* __restrict__ y, int64 bytes)
+__global__ void naive_look_up(const GLOBAL unsigned char* __restrict__ image,
+                              const GLOBAL unsigned char* __restrict__ table,
+                              GLOBAL unsigned char* __restrict__ y, int64 bytes)
 {
     int64 i = (int64)blockIdx.x * BLOCK + threadIdx.x;
     if (i < bytes) y[i] = table[image[i]];

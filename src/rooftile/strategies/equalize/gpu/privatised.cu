@@ -8,11 +8,12 @@
 // Grid: x over persistent blocks.
 // Block: x over BLOCK threads.
 
+#define FAMILY privatised
 #include "ties.h"
 
 __global__ void LAUNCH_BOUNDS(BLOCK)
-count_levels(const GLOBAL unsigned char* __restrict__ image, TIES GLOBAL int64* counts,
-             int64 pixels)
+privatised_count_levels(const GLOBAL unsigned char* __restrict__ image, TIES GLOBAL int64* counts,
+                        int64 pixels)
 {
     __shared__ unsigned own[LEVELS];
     for (int level = threadIdx.x; level < LEVELS; level += BLOCK) own[level] = 0;
@@ -26,9 +27,9 @@ count_levels(const GLOBAL unsigned char* __restrict__ image, TIES GLOBAL int64* 
 }
 
 __global__ void LAUNCH_BOUNDS(BLOCK)
-look_up(const GLOBAL unsigned char* __restrict__ image,
-        const GLOBAL unsigned char* __restrict__ table, GLOBAL unsigned char* __restrict__ y,
-        int64 bytes)
+privatised_look_up(
+    const GLOBAL unsigned char* __restrict__ image, const GLOBAL unsigned char* __restrict__ table,
+    GLOBAL unsigned char* __restrict__ y, int64 bytes)
 {
     __shared__ unsigned char own[LEVELS];
     for (int level = threadIdx.x; level < LEVELS; level += BLOCK) own[level] = table[level];

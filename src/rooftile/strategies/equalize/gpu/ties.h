@@ -11,7 +11,7 @@
 #include "levels.h"
 
 // Grid: x over red, a block each.  Block: x over green.
-__global__ void LAUNCH_BOUNDS(LEVELS) find_ties(GLOBAL unsigned char* ties)
+__global__ void LAUNCH_BOUNDS(LEVELS) KERNEL(find_ties)(GLOBAL unsigned char* ties)
 {
     int red = blockIdx.x, green = threadIdx.x;
     unsigned char down = 0;

@@ -9,6 +9,7 @@
 // Grid: x over persistent blocks.
 // Block: x over BLOCK threads, at least 32.
 
+#define FAMILY vectors
 #include "ties.h"
 
 #define LANES 32
@@ -19,8 +20,8 @@ union run { uint4 vectors[CHANNELS]; unsigned char of[RUN * CHANNELS]; };
 union quads { uint4 vector; unsigned of[4]; };
 
 __global__ void LAUNCH_BOUNDS(BLOCK)
-count_levels(const GLOBAL unsigned char* __restrict__ image, TIES GLOBAL int64* counts,
-             int64 pixels)
+vectors_count_levels(const GLOBAL unsigned char* __restrict__ image, TIES GLOBAL int64* counts,
+                     int64 pixels)
 {
     __shared__ unsigned copies[LEVELS * LANES];
     for (int i = threadIdx.x; i < LEVELS * LANES; i += BLOCK) copies[i] = 0;
@@ -58,9 +59,9 @@ __device__ __forceinline__ unsigned looked_up(const SHARED unsigned* own, unsign
 }
 
 __global__ void LAUNCH_BOUNDS(BLOCK)
-look_up(const GLOBAL unsigned char* __restrict__ image,
-        const GLOBAL unsigned char* __restrict__ table, GLOBAL unsigned char* __restrict__ y,
-        int64 bytes)
+vectors_look_up(
+    const GLOBAL unsigned char* __restrict__ image, const GLOBAL unsigned char* __restrict__ table,
+    GLOBAL unsigned char* __restrict__ y, int64 bytes)
 {
     __shared__ unsigned copies[WORDS * LANES];
     const GLOBAL unsigned* words = (const GLOBAL unsigned*)table;

@@ -35,7 +35,7 @@ class Naive(GpuGrayscale):
         """One kernel."""
         across, down = config["ACROSS"], config["DOWN"]
         rows = min(blocks(problem.height, down), MOST_BLOCKS)
-        launch = Launch("naive", (blocks(problem.width, across), rows, 1), (across, down, 1))
+        launch = Launch(self.kernel(), (blocks(problem.width, across), rows, 1), (across, down, 1))
         sizes = np.int64(problem.height), np.int64(problem.width)
         return (Step(launch, ("image", "gray", *sizes, *problem.weights)),)
 
@@ -48,7 +48,7 @@ class Naive(GpuGrayscale):
         )
         found += row_stores(width, height, lanes=lanes, elem_bytes=1)
         guard = guard_2d(width, height, config["ACROSS"], config["DOWN"])
-        return {"naive": found + Accesses(divergent_warps=guard)}
+        return {self.kernel(): found + Accesses(divergent_warps=guard)}
 
 
 STRATEGY = Naive()

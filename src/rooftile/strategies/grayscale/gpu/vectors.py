@@ -32,7 +32,7 @@ class Vectors(GpuGrayscale):
     def steps(self, problem: Grayscale, config: Config) -> tuple[Step, ...]:
         """One kernel."""
         grid = (self._blocks(problem, config), 1, 1)
-        launch = Launch("vectors", grid, (config["BLOCK"], 1, 1))
+        launch = Launch(self.kernel(), grid, (config["BLOCK"], 1, 1))
         return (Step(launch, ("image", "gray", np.int64(problem.count), *problem.weights)),)
 
     def _blocks(self, problem: Grayscale, config: Config) -> int:
@@ -43,7 +43,7 @@ class Vectors(GpuGrayscale):
         found = vector_loads(3 * problem.count / _RUN, _RUN, elem_bytes=1)
         reads = 3 * problem.count / 128
         stores = Accesses(stores=problem.count, store_sectors=problem.count / SECTOR_BYTES)
-        return {"vectors": found + stores + Accesses(shared_reads=reads)}
+        return {self.kernel(): found + stores + Accesses(shared_reads=reads)}
 
     def picture(self, problem: Grayscale, config: Config) -> Panels:
         """Rows of sixteen bytes: who loads them, and who makes sixteen pixels of three of them."""

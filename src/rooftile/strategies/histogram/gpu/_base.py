@@ -68,7 +68,7 @@ class GpuHistogram(GpuStrategy):
         """What comes before bins grow."""
         bins = bins or problem.bins
         grid = (blocks(bins, CLEAR_THREADS), 1, 1)
-        launch = Launch("clear", grid, (CLEAR_THREADS, 1, 1))
+        launch = Launch(self.kernel("clear"), grid, (CLEAR_THREADS, 1, 1))
         return Step(launch, (array or problem.output_arrays[0].name, bins))
 
     def counting(

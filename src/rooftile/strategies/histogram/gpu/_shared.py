@@ -49,7 +49,7 @@ class SharedHistogram(GpuHistogram):
         grid = (self.persistent(problem, config, each), 1, 1)
         block = (config["BLOCK"], 1, 1)
         return self.plain(
-            problem, Launch(self.name, grid, block, self.shared_bytes(problem, config))
+            problem, Launch(self.kernel(), grid, block, self.shared_bytes(problem, config))
         )
 
     def accesses(self, problem: Histogram, config: Config) -> Counted:
@@ -62,7 +62,7 @@ class SharedHistogram(GpuHistogram):
         made += self.flushed(problem.bins, grid)
         made += Accesses(shared_reads=problem.bins * (copies - 1) * grid / WARP)
         made += chain(0, blocks(problem.count, threads))
-        return {"clear": self.zeros(problem), self.name: made}
+        return {self.kernel("clear"): self.zeros(problem), self.kernel(): made}
 
     def within(self, problem: Histogram, groups: int) -> Accesses:
         """What so many groups of threads do to the bins that each has for itself."""

@@ -8,6 +8,7 @@
 // Grid: x over persistent blocks.
 // Block: x over BLOCK threads.
 
+#define FAMILY aggregated
 #include "bins.h"
 
 __global__ void aggregated(const GLOBAL given* __restrict__ x, WEIGHTS GLOBAL number* counts,

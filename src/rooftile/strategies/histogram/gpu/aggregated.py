@@ -20,7 +20,6 @@ class Aggregated(GpuHistogram):
 
     name = "aggregated"
     summary = "a thread adds once for neighbours of one bin"
-    summing = "aggregated"
     tunables = (
         Tunable("BLOCK", (64, 128, 256), 256),
         Tunable("RUN", (4, 8, 16, 32), 16),
@@ -34,7 +33,7 @@ class Aggregated(GpuHistogram):
     def steps(self, problem: Histogram, config: Config) -> tuple[Step, ...]:
         """Zeros, then one kernel."""
         grid = (self.persistent(problem, config, config["RUN"]), 1, 1)
-        return self.plain(problem, Launch("aggregated", grid, (config["BLOCK"], 1, 1)))
+        return self.plain(problem, Launch(self.kernel(), grid, (config["BLOCK"], 1, 1)))
 
     def accesses(self, problem: Histogram, config: Config) -> Counted:
         """An atomic where a neighbour has another bin: of all elements but one in ``bins`` if they
@@ -48,7 +47,7 @@ class Aggregated(GpuHistogram):
             turns_if_equal=blocks(count, run),
             shared_reads=count / WARP,
         )
-        return {"clear": self.zeros(problem), "aggregated": made}
+        return {self.kernel("clear"): self.zeros(problem), self.kernel(): made}
 
 
 STRATEGY = Aggregated()

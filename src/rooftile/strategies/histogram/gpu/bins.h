@@ -202,7 +202,7 @@ __device__ __forceinline__ int bin_of(COMPARED x, RULE_PARAMETERS)
 #endif
 
 // Before bins grow they are zero.  Grid: x over CLEAR_THREADS bins.
-__global__ void clear(GLOBAL number* counts, int bins)
+__global__ void KERNEL(clear)(GLOBAL number* counts, int bins)
 {
     int bin = blockIdx.x * CLEAR_THREADS + threadIdx.x;
     if (bin < bins) counts[bin] = 0;

@@ -6,6 +6,7 @@
 // Grid: x over blocks of threads.
 // Block: x over BLOCK threads.
 
+#define FAMILY contiguous
 #include "bins.h"
 
 __global__ void contiguous(const GLOBAL given* __restrict__ x, WEIGHTS GLOBAL number* counts,

@@ -19,14 +19,13 @@ class Contiguous(GpuHistogram):
 
     name = "contiguous"
     summary = "a thread a run of neighbours, every element an atomic in global memory"
-    summing = "contiguous"
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 256), Tunable("BLOCKS", (2, 4, 8), 8))
 
     def steps(self, problem: Histogram, config: Config) -> tuple[Step, ...]:
         """Zeros, then one kernel."""
         grid = self.persistent(problem, config)
         run = blocks(problem.count, grid * config["BLOCK"])
-        launch = Launch("contiguous", (grid, 1, 1), (config["BLOCK"], 1, 1))
+        launch = Launch(self.kernel(), (grid, 1, 1), (config["BLOCK"], 1, 1))
         return self.clearing(problem), self.counting(problem, launch, run=run)
 
     def accesses(self, problem: Histogram, config: Config) -> Counted:
@@ -34,7 +33,7 @@ class Contiguous(GpuHistogram):
         threads = self.persistent(problem, config) * config["BLOCK"]
         run = blocks(problem.count, threads)
         made = self.read(problem, run) + increments(problem.count, problem.bins, 1)
-        return {"clear": self.zeros(problem), "contiguous": made + chain(0, run)}
+        return {self.kernel("clear"): self.zeros(problem), self.kernel(): made + chain(0, run)}
 
 
 STRATEGY = Contiguous()

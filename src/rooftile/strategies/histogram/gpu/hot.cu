@@ -10,6 +10,7 @@
 // Grid: x over persistent blocks; for `choose`, over CLEAR_THREADS bins.
 // Block: x over BLOCK threads.
 
+#define FAMILY hot
 #include "bins.h"
 
 #ifdef __OPENCL_VERSION__
@@ -19,7 +20,7 @@
 #endif
 
 // Grid: x over CLEAR_THREADS bins and places.
-__global__ void clear_sample(GLOBAL int* seen, GLOBAL int* owners, GLOBAL int* used, int bins)
+__global__ void hot_clear_sample(GLOBAL int* seen, GLOBAL int* owners, GLOBAL int* used, int bins)
 {
     int i = blockIdx.x * CLEAR_THREADS + threadIdx.x;
     if (i < bins) seen[i] = 0;
@@ -28,8 +29,8 @@ __global__ void clear_sample(GLOBAL int* seen, GLOBAL int* owners, GLOBAL int* u
 }
 
 // SAMPLE elements, spread over all.
-__global__ void sample(const GLOBAL given* __restrict__ x, GLOBAL int* seen, int64 count,
-                       RULE_PARAMETERS)
+__global__ void hot_sample(const GLOBAL given* __restrict__ x, GLOBAL int* seen, int64 count,
+                           RULE_PARAMETERS)
 {
     int i = blockIdx.x * BLOCK + threadIdx.x;
     if (i >= SAMPLE || i >= count) return;
@@ -38,8 +39,8 @@ __global__ void sample(const GLOBAL given* __restrict__ x, GLOBAL int* seen, int
     if (bin >= 0) ADD_INT(seen + bin, 1);
 }
 
-__global__ void choose(const GLOBAL int* seen, GLOBAL int* places, GLOBAL int* owners,
-                       GLOBAL int* used, int bins)
+__global__ void hot_choose(const GLOBAL int* seen, GLOBAL int* places, GLOBAL int* owners,
+                           GLOBAL int* used, int bins)
 {
     int bin = blockIdx.x * CLEAR_THREADS + threadIdx.x;
     if (bin >= bins) return;

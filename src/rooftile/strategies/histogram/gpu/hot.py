@@ -26,7 +26,6 @@ class Hot(GpuHistogram):
 
     name = "hot"
     summary = "the popular bins, as a sample tells them, in shared memory"
-    summing = "hot"
     tunables = (
         Tunable("BLOCK", (128, 256, 512), 256),
         Tunable("HOT", (256, 1024, 4096), 1024),
@@ -51,12 +50,12 @@ class Hot(GpuHistogram):
         bins, block = problem.bins, (config["BLOCK"], 1, 1)
         most = max(bins, config["HOT"])
         clear, choose = (
-            Launch(name, (blocks(count, CLEAR_THREADS), 1, 1), (CLEAR_THREADS, 1, 1))
+            Launch(self.kernel(name), (blocks(count, CLEAR_THREADS), 1, 1), (CLEAR_THREADS, 1, 1))
             for name, count in (("clear_sample", most), ("choose", bins))
         )
-        sample = Launch("sample", (blocks(_SAMPLE, config["BLOCK"]), 1, 1), block)
+        sample = Launch(self.kernel("sample"), (blocks(_SAMPLE, config["BLOCK"]), 1, 1), block)
         count = np.int64(problem.count)
-        launch = Launch("hot", (self.persistent(problem, config), 1, 1), block)
+        launch = Launch(self.kernel(), (self.persistent(problem, config), 1, 1), block)
         result = problem.output_arrays[0].name
         return (
             self.clearing(problem),
@@ -80,12 +79,14 @@ class Hot(GpuHistogram):
         else:
             made += increments(problem.count, bins, 1)
         return {
-            "clear": self.zeros(problem),
-            "clear_sample": stored_beside(bins + most + 1),
-            "sample": apart(sampled, blocks(problem.count, _SAMPLE), size)
+            self.kernel("clear"): self.zeros(problem),
+            self.kernel("clear_sample"): stored_beside(bins + most + 1),
+            self.kernel("sample"): apart(sampled, blocks(problem.count, _SAMPLE), size)
             + increments(sampled, bins, 1),
-            "choose": beside(bins) + stored_beside(bins + popular) + increments(popular, 1, 1),
-            "hot": made,
+            self.kernel("choose"): beside(bins)
+            + stored_beside(bins + popular)
+            + increments(popular, 1, 1),
+            self.kernel(): made,
         }
 
 

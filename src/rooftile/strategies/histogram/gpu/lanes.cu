@@ -11,6 +11,7 @@
 // Grid: x over persistent blocks.
 // Block: x over BLOCK threads.
 
+#define FAMILY lanes
 #include "bins.h"
 
 #define VECTOR (16 / (int)sizeof(given))

@@ -21,7 +21,6 @@ class Lanes(SharedHistogram):
 
     name = "lanes"
     summary = "a copy of the bins for each lane, in a bank of its own; vectors of 16 bytes"
-    summing = "lanes"
     tunables = (
         Tunable("BLOCK", (128, 256, 512, 1024), 1024),
         Tunable("COPIES", (1, 2, 4, 8, 16, 32), 32),

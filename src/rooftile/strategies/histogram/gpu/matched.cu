@@ -9,6 +9,7 @@
 // Grid: x over persistent blocks.
 // Block: x over BLOCK threads, whole warps.
 
+#define FAMILY matched
 #include "bins.h"
 
 __global__ void matched(const GLOBAL given* __restrict__ x, GLOBAL number* counts, int64 count,

@@ -23,7 +23,6 @@ class Matched(SharedHistogram):
     least_architecture = 70
     summary = "one thread of a warp adds for all of the same bin"
     takes = features("dtype:* edge_dtype:* edges")
-    summing = "matched"
     tunables = (Tunable("BLOCK", (128, 256, 512, 1024), 512), Tunable("BLOCKS", (1, 2, 4), 2))
 
     def limits(self, problem: Histogram) -> str | None:

@@ -8,6 +8,7 @@
 // Grid: x over persistent blocks.
 // Block: x over BLOCK threads.
 
+#define FAMILY partial
 #include "bins.h"
 
 __global__ void partial(const GLOBAL given* __restrict__ x, WEIGHTS GLOBAL number* counts,

@@ -19,7 +19,6 @@ class Partial(GpuHistogram):
 
     name = "partial"
     summary = "the first bins in shared memory, the others in global memory"
-    summing = "partial"
     tunables = (
         Tunable("BLOCK", (128, 256, 512), 256),
         Tunable("PRIVATE", (256, 1024, 4096, 8192), 1024),
@@ -29,7 +28,7 @@ class Partial(GpuHistogram):
     def steps(self, problem: Histogram, config: Config) -> tuple[Step, ...]:
         """Zeros, then one kernel."""
         grid = (self.persistent(problem, config), 1, 1)
-        return self.plain(problem, Launch("partial", grid, (config["BLOCK"], 1, 1)))
+        return self.plain(problem, Launch(self.kernel(), grid, (config["BLOCK"], 1, 1)))
 
     def accesses(self, problem: Histogram, config: Config) -> Counted:
         """Elements that fall evenly: those of the first bins in shared memory, the others not."""
@@ -40,7 +39,7 @@ class Partial(GpuHistogram):
         made += increments(own, private, grid, shared=True) + self.flushed(private, grid)
         if bins > private:
             made += increments(problem.count - own, bins - private, 1)
-        return {"clear": self.zeros(problem), "partial": made}
+        return {self.kernel("clear"): self.zeros(problem), self.kernel(): made}
 
 
 STRATEGY = Partial()

@@ -8,6 +8,7 @@
 // Grid: x over persistent blocks.
 // Block: x over BLOCK threads.
 
+#define FAMILY privatised
 #include "bins.h"
 
 __global__ void privatised(const GLOBAL given* __restrict__ x, WEIGHTS GLOBAL number* counts,

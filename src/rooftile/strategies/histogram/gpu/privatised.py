@@ -15,7 +15,6 @@ class Privatised(SharedHistogram):
 
     name = "privatised"
     summary = "a block's own bins in shared memory, added up at its end"
-    summing = "privatised"
     tunables = (Tunable("BLOCK", (128, 256, 512, 1024), 512), Tunable("BLOCKS", (1, 2, 4), 2))
 
     def steps(self, problem: Histogram, config: Config) -> tuple[Step, ...]:

@@ -8,6 +8,7 @@
 // Grid: x over persistent blocks; for `join`, over CLEAR_THREADS bins.
 // Block: x over BLOCK threads.
 
+#define FAMILY replicated
 #include "bins.h"
 
 __global__ void replicated(const GLOBAL given* __restrict__ x, WEIGHTS GLOBAL number* copies,
@@ -21,7 +22,7 @@ __global__ void replicated(const GLOBAL given* __restrict__ x, WEIGHTS GLOBAL nu
     }
 }
 
-__global__ void join(const GLOBAL number* copies, GLOBAL number* counts, int bins)
+__global__ void replicated_join(const GLOBAL number* copies, GLOBAL number* counts, int bins)
 {
     int bin = blockIdx.x * CLEAR_THREADS + threadIdx.x;
     if (bin >= bins) return;

@@ -22,7 +22,6 @@ class Replicated(GpuHistogram):
 
     name = "replicated"
     summary = "copies of the bins in global memory, shared out over the blocks"
-    summing = "replicated"
     tunables = (
         Tunable("BLOCK", (64, 128, 256, 512), 256),
         Tunable("COPIES", (2, 4, 8, 16, 32, 64), 16),
@@ -42,9 +41,9 @@ class Replicated(GpuHistogram):
     def steps(self, problem: Histogram, config: Config) -> tuple[Step, ...]:
         """Zeros, the kernel that counts, their sum."""
         grid = (self.persistent(problem, config), 1, 1)
-        launch = Launch("replicated", grid, (config["BLOCK"], 1, 1))
+        launch = Launch(self.kernel(), grid, (config["BLOCK"], 1, 1))
         across = (blocks(problem.bins, CLEAR_THREADS), 1, 1)
-        join = Launch("join", across, (CLEAR_THREADS, 1, 1))
+        join = Launch(self.kernel("join"), across, (CLEAR_THREADS, 1, 1))
         return (
             self.clearing(problem, "copies", config["COPIES"] * problem.bins),
             self.counting(problem, launch, "copies"),
@@ -59,9 +58,9 @@ class Replicated(GpuHistogram):
         made = self.read(problem) + increments(problem.count, bins, copies)
         join = beside(copies * bins, size) + stored_beside(bins, size)
         return {
-            "clear": stored_beside(copies * bins, size),
-            "replicated": made + chain(0, blocks(problem.count, threads)),
-            "join": join + chain(copies * bins, copies),
+            self.kernel("clear"): stored_beside(copies * bins, size),
+            self.kernel(): made + chain(0, blocks(problem.count, threads)),
+            self.kernel("join"): join + chain(copies * bins, copies),
         }
 
 

@@ -7,6 +7,7 @@
 // Grid: x over persistent blocks.
 // Block: x over BLOCK threads.
 
+#define FAMILY strided
 #include "bins.h"
 
 __global__ void strided(const GLOBAL given* __restrict__ x, WEIGHTS GLOBAL number* counts,

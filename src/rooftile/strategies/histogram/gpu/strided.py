@@ -20,20 +20,19 @@ class Strided(GpuHistogram):
 
     name = "strided"
     summary = "a whole grid from element to element, every element an atomic in global memory"
-    summing = "strided"
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 256), Tunable("BLOCKS", (2, 4, 8), 8))
 
     def steps(self, problem: Histogram, config: Config) -> tuple[Step, ...]:
         """Zeros, then one kernel."""
         grid = (self.persistent(problem, config), 1, 1)
-        return self.plain(problem, Launch("strided", grid, (config["BLOCK"], 1, 1)))
+        return self.plain(problem, Launch(self.kernel(), grid, (config["BLOCK"], 1, 1)))
 
     def accesses(self, problem: Histogram, config: Config) -> Counted:
         """One atomic an element in global memory."""
         threads = self.persistent(problem, config) * config["BLOCK"]
         run = blocks(problem.count, threads)
         made = self.read(problem) + increments(problem.count, problem.bins, 1)
-        return {"clear": self.zeros(problem), "strided": made + chain(0, run)}
+        return {self.kernel("clear"): self.zeros(problem), self.kernel(): made + chain(0, run)}
 
 
 STRATEGY = Strided()

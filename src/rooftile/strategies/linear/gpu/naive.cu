@@ -12,8 +12,8 @@
 // more rounding errors than the square root of their number.
 #define RUN 32
 
-__global__ void linear(const GLOBAL float* x, const GLOBAL float* weights, const GLOBAL float* bias,
-                       GLOBAL float* out, int images)
+__global__ void naive(const GLOBAL float* x, const GLOBAL float* weights, const GLOBAL float* bias,
+                      GLOBAL float* out, int images)
 {
     int64 result = (int64)blockIdx.x * BLOCK + threadIdx.x;
     if (result >= (int64)images * OUTPUTS) return;

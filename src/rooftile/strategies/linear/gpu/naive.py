@@ -33,7 +33,7 @@ class Naive(GpuLinear):
     def steps(self, problem: Linear, config: Config) -> tuple[Step, ...]:
         """One kernel, a thread an output."""
         grid = (blocks(problem.batch * problem.outputs, config["BLOCK"]), 1, 1)
-        launch = Launch("linear", grid, (config["BLOCK"], 1, 1))
+        launch = Launch(self.kernel(), grid, (config["BLOCK"], 1, 1))
         return (Step(launch, ("x", "weights", "bias", "out", problem.batch)),)
 
     def accesses(self, problem: Linear, config: Config) -> dict[str, Accesses]:
@@ -45,7 +45,7 @@ class Naive(GpuLinear):
         found += scattered_loads(reads) if apart else row_loads(reads, 1)
         found += row_loads(problem.outputs, problem.batch) + linear_stores(results)
         last = len(guard_1d(results, 1, config["BLOCK"]))
-        return {"linear": found + Accesses(divergent_warps=last)}
+        return {self.kernel(): found + Accesses(divergent_warps=last)}
 
 
 STRATEGY = Naive()

@@ -87,8 +87,8 @@ __device__ __forceinline__ void store_four(GLOBAL float* line, int output, const
 }
 
 __global__ void RESIDENT_BOUNDS(THREADS, 512 / THREADS)
-linear(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weights,
-       const GLOBAL float* __restrict__ bias, GLOBAL float* __restrict__ out, int images)
+register_tile(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weights,
+              const GLOBAL float* __restrict__ bias, GLOBAL float* __restrict__ out, int images)
 {
     __shared__ __attribute__((aligned(16))) float left[2][TILE_K * PITCH(TILE_B)];
     __shared__ __attribute__((aligned(16))) float right[2][TILE_K * PITCH(TILE_O)];
@@ -141,9 +141,9 @@ linear(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weig
 }
 
 // out[images][OUTPUTS] from partial[PARTS][images][OUTPUTS].  Grid: x over the results.
-__global__ void finish(const GLOBAL float* __restrict__ partial,
-                       const GLOBAL float* __restrict__ bias, GLOBAL float* __restrict__ out,
-                       int images)
+__global__ void register_tile_finish(
+    const GLOBAL float* __restrict__ partial, const GLOBAL float* __restrict__ bias,
+    GLOBAL float* __restrict__ out, int images)
 {
     int64 result = (int64)blockIdx.x * FINISH_BLOCK + threadIdx.x;
     int64 results = (int64)images * OUTPUTS;

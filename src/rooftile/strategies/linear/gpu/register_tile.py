@@ -77,11 +77,13 @@ class RegisterTile(GpuLinear):
     def steps(self, problem: Linear, config: Config) -> tuple[Step, ...]:
         """One kernel over tiles and parts; another that adds the parts, where there are several."""
         parts, threads = config["PARTS"], _block(config)
-        launch = Launch("linear", (_tiles(problem, config), parts, 1), (threads, 1, 1))
+        launch = Launch(self.kernel(), (_tiles(problem, config), parts, 1), (threads, 1, 1))
         if parts == 1:
             return (Step(launch, ("x", "weights", "bias", "out", problem.batch)),)
         results = problem.batch * problem.outputs
-        finish = Launch("finish", (blocks(results, _FINISH_BLOCK), 1, 1), (_FINISH_BLOCK, 1, 1))
+        finish = Launch(
+            self.kernel("finish"), (blocks(results, _FINISH_BLOCK), 1, 1), (_FINISH_BLOCK, 1, 1)
+        )
         return (
             Step(launch, ("x", "weights", "bias", "partial", problem.batch)),
             Step(finish, ("partial", "bias", "out", problem.batch)),
@@ -104,9 +106,9 @@ class RegisterTile(GpuLinear):
         found += row_stores(problem.outputs, problem.batch * parts)
         shifts = broadcasts(results / WARP)
         if parts == 1:
-            return {"linear": found + shifts}
+            return {self.kernel(): found + shifts}
         sums = row_loads(results, parts, alignment=math.gcd(results, SECTOR_FLOATS))
-        return {"linear": found, "finish": sums + shifts + linear_stores(results)}
+        return {self.kernel(): found, self.kernel("finish"): sums + shifts + linear_stores(results)}
 
 
 def _tile(b: int, o: int) -> dict[str, int]:

@@ -79,8 +79,8 @@ __device__ __forceinline__ struct row whole_row(struct row row)
 }
 
 // Finds the span of each output's weights.  Grid: a warp an output.
-__global__ __launch_bounds__(PACK_THREADS) void measure_weights(const float* __restrict__ weights,
-                                                                struct span* __restrict__ spans)
+__global__ __launch_bounds__(PACK_THREADS) void KERNEL(measure_weights)(
+    const float* __restrict__ weights, struct span* __restrict__ spans)
 {
     int output = (blockIdx.x * PACK_THREADS + threadIdx.x) / 32, lane = threadIdx.x % 32;
     if (output >= OUTPUTS) return;

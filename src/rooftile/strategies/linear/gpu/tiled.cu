@@ -13,8 +13,8 @@
 #define TILES_ACROSS ((OUTPUTS + TILE - 1) / TILE)
 
 __global__ void LAUNCH_BOUNDS(TILE * TILE)
-linear(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weights,
-       const GLOBAL float* __restrict__ bias, GLOBAL float* __restrict__ out, int images)
+tiled(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ weights,
+      const GLOBAL float* __restrict__ bias, GLOBAL float* __restrict__ out, int images)
 {
     // One column more than is used: threads read down the columns, which lie in different banks.
     __shared__ float inputs[TILE][TILE];

@@ -37,7 +37,7 @@ class Tiled(GpuLinear):
         """One kernel, a thread an output."""
         tile = config["TILE"]
         grid = (blocks(problem.outputs, tile) * blocks(problem.batch, tile), 1, 1)
-        launch = Launch("linear", grid, (tile, tile, 1))
+        launch = Launch(self.kernel(), grid, (tile, tile, 1))
         return (Step(launch, ("x", "weights", "bias", "out", problem.batch)),)
 
     def accesses(self, problem: Linear, config: Config) -> dict[str, Accesses]:
@@ -53,7 +53,7 @@ class Tiled(GpuLinear):
         found += row_stores(problem.outputs, problem.batch, lanes=lanes)
         reads = warps * blocks(problem.inputs, tile) * tile * (1 + 1 / 4)
         guard = guard_2d(problem.outputs, problem.batch, tile, tile)
-        return {"linear": found + Accesses(shared_reads=reads, divergent_warps=guard)}
+        return {self.kernel(): found + Accesses(shared_reads=reads, divergent_warps=guard)}
 
 
 STRATEGY = Tiled()

@@ -18,8 +18,8 @@
 #define STRIDE (4 * TEAM)
 
 __global__ void RESIDENT_BOUNDS(TEAM * ROWS, 1)
-linear(const GLOBAL float* x, const GLOBAL float* weights,
-       const GLOBAL float* bias, GLOBAL float* __restrict__ out, int images)
+warp_rows(const GLOBAL float* x, const GLOBAL float* weights,
+          const GLOBAL float* bias, GLOBAL float* __restrict__ out, int images)
 {
     __shared__ float partial[ROWS][IMAGES][TEAM];
     int lane = threadIdx.x, slot = threadIdx.y;

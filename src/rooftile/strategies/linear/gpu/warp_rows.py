@@ -60,7 +60,7 @@ class WarpRows(GpuLinear):
         """One kernel, a team of threads an output."""
         rows = blocks(problem.outputs, config["ROWS"])
         grid = (rows * blocks(problem.batch, config["IMAGES"]), 1, 1)
-        launch = Launch("linear", grid, (config["GROUP"], config["ROWS"], 1), overlaps=True)
+        launch = Launch(self.kernel(), grid, (config["GROUP"], config["ROWS"], 1), overlaps=True)
         return (Step(launch, ("x", "weights", "bias", "out", problem.batch)),)
 
     def accesses(self, problem: Linear, config: Config) -> dict[str, Accesses]:
@@ -75,7 +75,7 @@ class WarpRows(GpuLinear):
         tree = outputs * groups * images * 2 * (steps + team / WARP)
         results = problem.batch * problem.outputs
         found += Accesses(stores=results, store_sectors=results, shared_reads=tree)
-        return {"linear": found + broadcasts(results / images)}
+        return {self.kernel(): found + broadcasts(results / images)}
 
 
 STRATEGY = WarpRows()

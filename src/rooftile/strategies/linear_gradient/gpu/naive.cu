@@ -11,12 +11,12 @@
 #define WEIGHTS ((int64)OUTPUTS * INPUTS)
 #define DZ(number) (dy[number] * derivative(ACTIVATION, y[number]))
 
-__global__ void linear_gradient(const GLOBAL float* __restrict__ x,
-                                const GLOBAL float* __restrict__ y,
-                                const GLOBAL float* __restrict__ dy,
-                                const GLOBAL float* __restrict__ weights,
-                                GLOBAL float* __restrict__ dx, GLOBAL float* __restrict__ dweights,
-                                GLOBAL float* __restrict__ dbias, int images)
+__global__ void naive(const GLOBAL float* __restrict__ x,
+                      const GLOBAL float* __restrict__ y,
+                      const GLOBAL float* __restrict__ dy,
+                      const GLOBAL float* __restrict__ weights,
+                      GLOBAL float* __restrict__ dx, GLOBAL float* __restrict__ dweights,
+                      GLOBAL float* __restrict__ dbias, int images)
 {
     int64 element = (int64)blockIdx.x * BLOCK + threadIdx.x, pixels = (int64)images * INPUTS;
     float sum = 0.0f;

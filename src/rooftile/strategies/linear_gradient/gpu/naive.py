@@ -23,7 +23,7 @@ class Naive(GpuLinearGradient):
         """One kernel, a thread an element of the three outputs."""
         elements = sum(array.size for array in problem.output_arrays)
         launch = Launch(
-            "linear_gradient", (blocks(elements, config["BLOCK"]), 1, 1), (config["BLOCK"], 1, 1)
+            self.kernel(), (blocks(elements, config["BLOCK"]), 1, 1), (config["BLOCK"], 1, 1)
         )
         return (Step(launch, (*ARGUMENTS, problem.images)),)
 

@@ -39,10 +39,10 @@ __device__ __forceinline__ void stage(const GLOBAL float* y, const GLOBAL float*
 }
 
 __global__ void RESIDENT_BOUNDS(TILE * DEEP, 4)
-linear_gradient(const GLOBAL float* x, const GLOBAL float* y,
-                const GLOBAL float* dy, const GLOBAL float* weights,
-                GLOBAL float* __restrict__ dx, GLOBAL float* __restrict__ dweights,
-                GLOBAL float* __restrict__ dbias, PARTIAL_ARGUMENT int images)
+tiles(const GLOBAL float* x, const GLOBAL float* y,
+      const GLOBAL float* dy, const GLOBAL float* weights,
+      GLOBAL float* __restrict__ dx, GLOBAL float* __restrict__ dweights,
+      GLOBAL float* __restrict__ dbias, PARTIAL_ARGUMENT int images)
 {
     __shared__ float dz[TILE][TILE + 1], other[TILE][TILE + 1];
     AWAIT_EARLIER();
@@ -106,8 +106,8 @@ linear_gradient(const GLOBAL float* x, const GLOBAL float* y,
 
 #if PARTS > 1
 // Grid: x over the weights and biases.
-__global__ void finish(const GLOBAL float* partial, GLOBAL float* __restrict__ dweights,
-                       GLOBAL float* __restrict__ dbias)
+__global__ void tiles_finish(const GLOBAL float* partial, GLOBAL float* __restrict__ dweights,
+                             GLOBAL float* __restrict__ dbias)
 {
     AWAIT_EARLIER();
     int64 column = (int64)blockIdx.x * 256 + threadIdx.x;

@@ -44,13 +44,13 @@ class Tiles(GpuLinearGradient):
         whole = config["PARTS"] == 1
         across = blocks(problem.inputs, _TILE)
         tiles = config["PARTS"] * _weight_tiles(problem) + blocks(problem.images, _TILE) * across
-        launch = Launch("linear_gradient", (tiles, 1, 1), (_TILE, 8, 1), overlaps=True)
+        launch = Launch(self.kernel(), (tiles, 1, 1), (_TILE, 8, 1), overlaps=True)
         arguments = ARGUMENTS if whole else (*ARGUMENTS, "partial")
         step = Step(launch, (*arguments, problem.images))
         if whole:
             return (step,)
         columns = blocks(_columns(problem), 256), 1, 1
-        finish = Launch("finish", columns, (256, 1, 1), overlaps=True)
+        finish = Launch(self.kernel("finish"), columns, (256, 1, 1), overlaps=True)
         return step, Step(finish, ("partial", "dweights", "dbias"))
 
 

@@ -13,9 +13,9 @@
 #include "one_output.h"
 
 __global__ void LAUNCH_BOUNDS(TEAM * TEAMS)
-loss_of_rows(const GLOBAL float* __restrict__ y, const GLOBAL int* labels,
-             const GLOBAL float* wanted, GLOBAL float* __restrict__ loss,
-             GLOBAL float* __restrict__ dy, int rows)
+block_rows(const GLOBAL float* __restrict__ y, const GLOBAL int* labels,
+           const GLOBAL float* wanted, GLOBAL float* __restrict__ loss,
+           GLOBAL float* __restrict__ dy, int rows)
 {
     __shared__ float joined[TEAMS][TEAM];
     int lane = threadIdx.x, slot = threadIdx.y, n = blockIdx.x * TEAMS + slot;

@@ -37,7 +37,7 @@ class BlockRows(GpuLossGradient):
     def steps(self, problem: LossGradient, config: Config) -> tuple[Step, ...]:
         """One kernel, a team of threads a row."""
         grid = (blocks(problem.rows, config["TEAMS"]), 1, 1)
-        launch = Launch("loss_of_rows", grid, (config["TEAM"], config["TEAMS"], 1))
+        launch = Launch(self.kernel(), grid, (config["TEAM"], config["TEAMS"], 1))
         return (Step(launch, (*ARGUMENTS, problem.rows)),)
 
 

@@ -5,9 +5,9 @@
 
 #include "one_output.h"
 
-__global__ void loss_of_rows(const GLOBAL float* __restrict__ y, const GLOBAL int* labels,
-                             const GLOBAL float* wanted, GLOBAL float* __restrict__ loss,
-                             GLOBAL float* __restrict__ dy, int rows)
+__global__ void naive(const GLOBAL float* __restrict__ y, const GLOBAL int* labels,
+                      const GLOBAL float* wanted, GLOBAL float* __restrict__ loss,
+                      GLOBAL float* __restrict__ dy, int rows)
 {
     int n = blockIdx.x * BLOCK + threadIdx.x;
     if (n >= rows) return;

@@ -22,7 +22,7 @@ class Naive(GpuLossGradient):
     def steps(self, problem: LossGradient, config: Config) -> tuple[Step, ...]:
         """One kernel, a thread a row."""
         grid = (blocks(problem.rows, config["BLOCK"]), 1, 1)
-        launch = Launch("loss_of_rows", grid, (config["BLOCK"], 1, 1))
+        launch = Launch(self.kernel(), grid, (config["BLOCK"], 1, 1))
         return (Step(launch, (*ARGUMENTS, problem.rows)),)
 
 

@@ -67,7 +67,7 @@ class TiledMatmul(GpuMatmul):
         """One kernel over tiles."""
         rows, columns = self.tile(config)
         tiles = blocks(problem.rows, rows) * blocks(problem.columns, columns)
-        launch = Launch("matmul", (tiles, 1, 1), self.block(config))
+        launch = Launch(self.kernel(), (tiles, 1, 1), self.block(config))
         sizes = problem.rows, problem.inner, problem.columns
         return (Step(launch, ("a", "b", "out", *sizes)),)
 

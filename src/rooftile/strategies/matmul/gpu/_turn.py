@@ -6,17 +6,19 @@ from rooftile.analysis.accesses import WARP, Accesses, row_loads, row_stores
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Array
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import Step
+from rooftile.strategies.gpu import GpuStrategy, Step
 
 _TURNED = 32
 """Sides of the tiles in which it is turned."""
 
 
-def turning(array: Array, to: str) -> Step:
+def turning(rung: GpuStrategy, array: Array, to: str) -> Step:
     """The step that turns a matrix, see ``turn.h``."""
     down, across = array.shape
     launch = Launch(
-        "turn", (blocks(down, _TURNED) * blocks(across, _TURNED), 1, 1), (_TURNED, 8, 1)
+        rung.kernel("turn"),
+        (blocks(down, _TURNED) * blocks(across, _TURNED), 1, 1),
+        (_TURNED, 8, 1),
     )
     return Step(launch, (array.name, to, down, across))
 

@@ -13,8 +13,8 @@
 #define WIDTH (TILE * STRIP)
 
 __global__ void LAUNCH_BOUNDS(TILE * TILE)
-matmul(const GLOBAL given* __restrict__ a, const GLOBAL given* __restrict__ b,
-       GLOBAL float* __restrict__ out, int rows, int inner, int columns)
+coarsened(const GLOBAL given* __restrict__ a, const GLOBAL given* __restrict__ b,
+          GLOBAL float* __restrict__ out, int rows, int inner, int columns)
 {
     __shared__ float left[TILE][TILE];
     __shared__ float right[TILE][WIDTH];

@@ -32,7 +32,7 @@ class Coarsened(TiledMatmul):
         """A step reads a value of b for each tile of the strip, and one of a for all."""
         tile, reads = config["TILE"], config["STRIP"] + 1 / 4
         found = of_tiles(problem, self.tile(config), (tile, tile, tile), (tile, tile), reads)
-        return {"matmul": found}
+        return {self.kernel(): found}
 
 
 STRATEGY = Coarsened()

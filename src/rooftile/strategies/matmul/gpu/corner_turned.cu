@@ -12,8 +12,8 @@
 #include "matmul/gpu/matmul.h"
 
 __global__ void LAUNCH_BOUNDS(TILE * TILE)
-matmul(const GLOBAL given* __restrict__ a, const GLOBAL given* __restrict__ b,
-       GLOBAL float* __restrict__ out, int rows, int inner, int columns)
+corner_turned(const GLOBAL given* __restrict__ a, const GLOBAL given* __restrict__ b,
+              GLOBAL float* __restrict__ out, int rows, int inner, int columns)
 {
     // A column more than is used: threads write down the columns, which lie in different banks.
     __shared__ float left[TILE][TILE + 1];

@@ -31,7 +31,7 @@ class CornerTurned(SquareMatmul):
         one of a for a row of lanes."""
         tile = config["TILE"]
         lanes, threads = (tile, tile, tile), (tile, tile)
-        return {"matmul": of_tiles(problem, (tile, tile), lanes, threads, 2, turned=True)}
+        return {self.kernel(): of_tiles(problem, (tile, tile), lanes, threads, 2, turned=True)}
 
 
 STRATEGY = CornerTurned()

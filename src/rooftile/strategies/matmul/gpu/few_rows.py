@@ -112,14 +112,16 @@ class FewRows(GpuMatmul):
         block = config["LANES"], config["SLICES"], 1
         if problem.transpose_b:
             grid = (blocks(problem.columns, config["SLICES"]), 1, 1)
-            return (Step(Launch("teams", grid, block), ("a", "b", "out", *sizes)),)
+            return (Step(Launch(self.kernel("teams"), grid, block), ("a", "b", "out", *sizes)),)
         parts, results = config["PARTS"], problem.rows * problem.columns
         across = blocks(problem.columns, config["LANES"] * _vector(problem, config))
-        strips = Launch("strips", (across, parts, 1), block)
+        strips = Launch(self.kernel("strips"), (across, parts, 1), block)
         share = blocks(problem.inner, parts)
         if parts == 1:
             return (Step(strips, ("a", "b", "out", *sizes, share)),)
-        finish = Launch("finish", (blocks(results, _FINISH_THREADS), 1, 1), (_FINISH_THREADS, 1, 1))
+        finish = Launch(
+            self.kernel("finish"), (blocks(results, _FINISH_THREADS), 1, 1), (_FINISH_THREADS, 1, 1)
+        )
         return (
             Step(strips, ("a", "b", "sums", *sizes, share)),
             Step(finish, ("sums", "out", results, parts)),
@@ -129,10 +131,12 @@ class FewRows(GpuMatmul):
         """See `GpuStrategy.accesses`; of float32, which the model's lengths are of."""
         rows, vector = _rows(problem), _vector(problem, config)
         if problem.transpose_b:
-            return {"teams": of_teams(problem, config, rows, vector)}
-        found = {"strips": of_strips(problem, config, rows, vector)}
+            return {self.kernel("teams"): of_teams(problem, config, rows, vector)}
+        found = {self.kernel("strips"): of_strips(problem, config, rows, vector)}
         if config["PARTS"] > 1:
-            found["finish"] = of_finish(problem.rows * problem.columns, config["PARTS"])
+            found[self.kernel("finish")] = of_finish(
+                problem.rows * problem.columns, config["PARTS"]
+            )
         return found
 
 

@@ -9,8 +9,8 @@
 
 #include "matmul/gpu/matmul.h"
 
-__global__ void matmul(const GLOBAL given* __restrict__ a, const GLOBAL given* __restrict__ b,
-                       GLOBAL float* __restrict__ out, int rows, int inner, int columns)
+__global__ void naive(const GLOBAL given* __restrict__ a, const GLOBAL given* __restrict__ b,
+                      GLOBAL float* __restrict__ out, int rows, int inner, int columns)
 {
     int length = ALONG_ROWS ? rows : columns;
     int across = (length + BLOCK_X - 1) / BLOCK_X;

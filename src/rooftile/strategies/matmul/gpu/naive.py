@@ -61,7 +61,7 @@ class Naive(TiledMatmul):
         stride = columns if self.along_rows else 1
         found += row_stores(along, lines, stride=stride, lanes=lanes)
         guard = guard_2d(along, lines, config["BLOCK_X"], config["BLOCK_Y"])
-        return {"matmul": found + Accesses(divergent_warps=guard)}
+        return {self.kernel(): found + Accesses(divergent_warps=guard)}
 
 
 STRATEGY = Naive()

@@ -13,8 +13,8 @@
 #define DEPTH TILE_ROWS
 
 __global__ void LAUNCH_BOUNDS(TILE_ROWS * TILE_COLUMNS)
-matmul(const GLOBAL given* __restrict__ a, const GLOBAL given* __restrict__ b,
-       GLOBAL float* __restrict__ out, int rows, int inner, int columns)
+rectangular(const GLOBAL given* __restrict__ a, const GLOBAL given* __restrict__ b,
+            GLOBAL float* __restrict__ out, int rows, int inner, int columns)
 {
     __shared__ float left[TILE_ROWS][DEPTH];
     __shared__ float right[DEPTH][TILE_COLUMNS];

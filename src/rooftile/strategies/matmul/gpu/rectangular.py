@@ -39,7 +39,7 @@ class Rectangular(TiledMatmul):
         rows, columns = self.tile(config)
         lanes = (rows, min(WARP, columns), min(WARP, columns))
         found = of_tiles(problem, (rows, columns), lanes, (columns, rows), 1 + 1 / 4)
-        return {"matmul": found}
+        return {self.kernel(): found}
 
 
 STRATEGY = Rectangular()

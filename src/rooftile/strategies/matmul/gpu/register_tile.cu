@@ -29,8 +29,8 @@ __device__ __forceinline__ void store_four(GLOBAL float* to, const float* sum, i
 }
 
 __global__ void RESIDENT_BOUNDS(THREADS, 512 / THREADS)
-matmul(const GLOBAL given* __restrict__ a, const GLOBAL given* __restrict__ b,
-       GLOBAL float* __restrict__ out, int rows, int inner, int columns)
+register_tile(const GLOBAL given* __restrict__ a, const GLOBAL given* __restrict__ b,
+              GLOBAL float* __restrict__ out, int rows, int inner, int columns)
 {
     __shared__ __attribute__((aligned(16))) float left[2][TILE_K * PITCH(TILE_R)];
     __shared__ __attribute__((aligned(16))) float right[2][TILE_K * PITCH(TILE_C)];

@@ -79,7 +79,7 @@ class RegisterTile(TiledMatmul):
         steps = blocks(problem.inner, deep) * deep
         reads = down * across * warps_of(_threads(config)) * steps * vectors
         found += Accesses(shared_reads=reads)
-        return {"matmul": found + row_stores(problem.columns, problem.rows)}
+        return {self.kernel(): found + row_stores(problem.columns, problem.rows)}
 
 
 STRATEGY = RegisterTile()

@@ -12,7 +12,7 @@
 #include "matmul/gpu/matmul.h"
 
 __global__ void LAUNCH_BOUNDS(TILE * TILE)
-matmul(const GLOBAL given* __restrict__ a, const GLOBAL given* __restrict__ b,
+strips(const GLOBAL given* __restrict__ a, const GLOBAL given* __restrict__ b,
        GLOBAL float* __restrict__ out, int rows, int inner, int columns)
 {
     __shared__ float left[TILE];

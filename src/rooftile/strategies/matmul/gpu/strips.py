@@ -22,7 +22,7 @@ class Strips(SquareMatmul):
 
     def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:
         """As few loads as `tiled_any`'s, by a block's first row of threads alone."""
-        return {"matmul": of_strips(problem, config["TILE"])}
+        return {self.kernel(): of_strips(problem, config["TILE"])}
 
 
 STRATEGY = Strips()

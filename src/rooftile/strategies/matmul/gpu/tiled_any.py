@@ -25,7 +25,7 @@ class TiledAny(SquareMatmul):
         of lanes, four steps at a time."""
         tile = config["TILE"]
         found = of_tiles(problem, (tile, tile), (tile, tile, tile), (tile, tile), 1 + 1 / 4)
-        return {"matmul": found}
+        return {self.kernel(): found}
 
     def picture(self, problem: Matmul, config: Config) -> Panels:
         """The first tiles of a and b, what they are followed by, and the result's tile."""

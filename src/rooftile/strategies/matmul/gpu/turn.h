@@ -6,8 +6,8 @@
 
 // to[across][down] from `from`[down][across].  Grid: x over tiles of TURNED x TURNED, along the lines
 // of `from` first.  Block: TURNED x 8.
-__global__ __launch_bounds__(TURNED * 8) void turn(const float* __restrict__ from,
-                                                   float* __restrict__ to, int down, int across)
+__global__ __launch_bounds__(TURNED * 8) void KERNEL(turn)(
+    const float* __restrict__ from, float* __restrict__ to, int down, int across)
 {
     // A column more than is used: threads read down the columns, which lie in different banks.
     __shared__ float held[TURNED][TURNED + 1];

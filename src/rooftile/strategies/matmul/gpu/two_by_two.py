@@ -33,7 +33,7 @@ class TwoByTwo(TiledMatmul):
         time."""
         half, reads = config["HALF"], 2 + 2 / 4
         found = of_tiles(problem, self.tile(config), (half, half, half), (half, half), reads)
-        return {"matmul": found}
+        return {self.kernel(): found}
 
 
 STRATEGY = TwoByTwo()

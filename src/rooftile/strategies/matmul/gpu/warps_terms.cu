@@ -42,8 +42,8 @@ __device__ __forceinline__ void multiply(const SHARED float* left, const SHARED 
 }
 
 __global__ void RESIDENT_BOUNDS(THREADS, 1)
-matmul(const GLOBAL given* a, const GLOBAL given* b,
-       GLOBAL float* __restrict__ out, int rows, int inner, int columns)
+warps_terms(const GLOBAL given* a, const GLOBAL given* b,
+            GLOBAL float* __restrict__ out, int rows, int inner, int columns)
 {
     __shared__ __attribute__((aligned(16))) float held[WARPS * HELD];
     AWAIT_EARLIER();

@@ -68,7 +68,7 @@ class WarpsTerms(TiledMatmul):
         steps = blocks(problem.inner, share) * share
         added = _ROWS * _COLUMNS // 32 * config["WARPS"]
         found += Accesses(shared_reads=down * across * (2 * steps + added))
-        return {"matmul": found + row_stores(problem.columns, problem.rows)}
+        return {self.kernel(): found + row_stores(problem.columns, problem.rows)}
 
 
 STRATEGY = WarpsTerms()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from functools import cached_property
+from typing import Any
 
 from rooftile.analysis.accesses import Accesses
 from rooftile.devices.gpu import Launch
@@ -44,7 +45,7 @@ class GpuMatvec(GpuStrategy):
     def clearing(self, problem: Matvec) -> Step:
         """What comes before atomics."""
         grid = (blocks(problem.rows, _CLEAR_THREADS), 1, 1)
-        return Step(Launch("clear", grid, (_CLEAR_THREADS, 1, 1)), ("y", problem.rows))
+        return Step(Launch(self.kernel("clear"), grid, (_CLEAR_THREADS, 1, 1)), ("y", problem.rows))
 
 
 class FewRowsMatvec(GpuStrategy):
@@ -53,8 +54,14 @@ class FewRowsMatvec(GpuStrategy):
     operation = "matvec"
     takes = features("transpose")
     wide_indices = True
-    rung: ClassVar[FewRows] = FewRows()
     tunables = FewRows.tunables
+
+    @cached_property
+    def rung(self) -> FewRows:
+        """That rung, with kernels that are called as this one's."""
+        rung = FewRows()
+        rung.family = self.kernel()
+        return rung
 
     def defaults(self, problem: Matvec) -> dict[str, int]:
         """Those of matmul's."""

@@ -7,10 +7,12 @@
 //
 // a, x, y: see matvec.h.  Grid: x over columns, y over rows, which it strides over.
 
+#define FAMILY column_threads
 #include "matvec/gpu/matvec.h"
 
-__global__ void matvec(const GLOBAL float* __restrict__ a, const GLOBAL float* __restrict__ x,
-                       GLOBAL float* y, int rows, int columns)
+__global__ void column_threads(
+    const GLOBAL float* __restrict__ a, const GLOBAL float* __restrict__ x, GLOBAL float* y,
+    int rows, int columns)
 {
     int j = blockIdx.x * BLOCK + threadIdx.x;
     if (j >= columns) return;

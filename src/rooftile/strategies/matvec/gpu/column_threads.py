@@ -26,7 +26,7 @@ class ColumnThreads(GpuMatvec):
     def steps(self, problem: Matvec, config: Config) -> tuple[Step, ...]:
         """Zeros, then the products."""
         grid = (blocks(problem.columns, config["BLOCK"]), min(problem.rows, config["RUNS"]), 1)
-        launch = Launch("matvec", grid, (config["BLOCK"], 1, 1))
+        launch = Launch(self.kernel(), grid, (config["BLOCK"], 1, 1))
         return self.clearing(problem), self.product(problem, launch)
 
     def accesses(self, problem: Matvec, config: Config) -> dict[str, Accesses]:
@@ -34,7 +34,7 @@ class ColumnThreads(GpuMatvec):
         runs = min(problem.rows, config["RUNS"])
         found = along_columns(problem, WARP) + row_loads(problem.columns, runs, alignment=8)
         atomics = Accesses(atomics=problem.rows * problem.columns)
-        return {"clear": cleared(problem), "matvec": found + atomics}
+        return {self.kernel("clear"): cleared(problem), self.kernel(): found + atomics}
 
 
 STRATEGY = ColumnThreads()

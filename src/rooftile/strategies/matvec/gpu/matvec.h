@@ -11,7 +11,7 @@ __device__ __forceinline__ int64 place_in_a(int i, int j, int rows, int columns)
 }
 
 // Before atomics add to it, y is zero.  Grid: x over rows.
-__global__ void clear(GLOBAL float* y, int rows)
+__global__ void KERNEL(clear)(GLOBAL float* y, int rows)
 {
     int i = blockIdx.x * CLEAR_THREADS + threadIdx.x;
     if (i < rows) y[i] = 0.0f;

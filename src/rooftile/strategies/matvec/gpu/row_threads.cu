@@ -5,10 +5,11 @@
 //
 // a, x, y: see matvec.h.  Grid: x over rows.
 
+#define FAMILY row_threads
 #include "matvec/gpu/matvec.h"
 
-__global__ void matvec(const GLOBAL float* __restrict__ a, const GLOBAL float* __restrict__ x,
-                       GLOBAL float* __restrict__ y, int rows, int columns)
+__global__ void row_threads(const GLOBAL float* __restrict__ a, const GLOBAL float* __restrict__ x,
+                            GLOBAL float* __restrict__ y, int rows, int columns)
 {
     int i = blockIdx.x * BLOCK + threadIdx.x;
     if (i >= rows) return;

@@ -25,11 +25,11 @@ class RowThreads(GpuMatvec):
     def steps(self, problem: Matvec, config: Config) -> tuple[Step, ...]:
         """One kernel, a thread a row."""
         grid = (blocks(problem.rows, config["BLOCK"]), 1, 1)
-        return (self.product(problem, Launch("matvec", grid, (config["BLOCK"], 1, 1))),)
+        return (self.product(problem, Launch(self.kernel(), grid, (config["BLOCK"], 1, 1))),)
 
     def accesses(self, problem: Matvec, config: Config) -> dict[str, Accesses]:
         """See `GpuStrategy.accesses`."""
-        return {"matvec": along_rows(problem, config["BLOCK"]) + of_x_by_all(problem)}
+        return {self.kernel(): along_rows(problem, config["BLOCK"]) + of_x_by_all(problem)}
 
 
 STRATEGY = RowThreads()

@@ -7,11 +7,12 @@
 //
 // a, x, y: see matvec.h.  Grid: x over rows.
 
+#define FAMILY shared_x
 #include "matvec/gpu/matvec.h"
 
 __global__ void LAUNCH_BOUNDS(BLOCK)
-matvec(const GLOBAL float* __restrict__ a, const GLOBAL float* __restrict__ x,
-       GLOBAL float* __restrict__ y, int rows, int columns)
+shared_x(const GLOBAL float* __restrict__ a, const GLOBAL float* __restrict__ x,
+         GLOBAL float* __restrict__ y, int rows, int columns)
 {
     __shared__ float held[BLOCK];
     int i = blockIdx.x * BLOCK + threadIdx.x;

@@ -25,14 +25,14 @@ class SharedX(GpuMatvec):
     def steps(self, problem: Matvec, config: Config) -> tuple[Step, ...]:
         """One kernel, a thread a row."""
         grid = (blocks(problem.rows, config["BLOCK"]), 1, 1)
-        return (self.product(problem, Launch("matvec", grid, (config["BLOCK"], 1, 1))),)
+        return (self.product(problem, Launch(self.kernel(), grid, (config["BLOCK"], 1, 1))),)
 
     def accesses(self, problem: Matvec, config: Config) -> dict[str, Accesses]:
         """A block loads x once; each warp reads an element at a time."""
         block = config["BLOCK"]
         tiles = row_loads(problem.columns, blocks(problem.rows, block), alignment=8)
         reads = Accesses(shared_reads=problem.columns * warps_of(problem.rows))
-        return {"matvec": along_rows(problem, block) + tiles + reads}
+        return {self.kernel(): along_rows(problem, block) + tiles + reads}
 
 
 STRATEGY = SharedX()

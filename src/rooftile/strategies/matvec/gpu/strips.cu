@@ -8,4 +8,5 @@
 //
 // It is `few_rows` of matmul for a matrix of one row, x, with a for b as it is.
 
-#include "matmul/gpu/few_rows.cu"
+#define FAMILY strips
+#include "matmul/gpu/few_rows.h"

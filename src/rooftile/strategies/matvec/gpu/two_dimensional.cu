@@ -8,11 +8,13 @@
 // a, x, y: see matvec.h.
 // Grid: x over tiles, along the columns first.  Block: x over LANES threads of a row, y over ROWS.
 
+#define FAMILY two_dimensional
 #include "matvec/gpu/matvec.h"
 
 __global__ void LAUNCH_BOUNDS(LANES * ROWS)
-matvec(const GLOBAL float* __restrict__ a, const GLOBAL float* __restrict__ x, GLOBAL float* y,
-       int rows, int columns)
+two_dimensional(
+    const GLOBAL float* __restrict__ a, const GLOBAL float* __restrict__ x, GLOBAL float* y,
+    int rows, int columns)
 {
     __shared__ float sums[ROWS];
     int tx = threadIdx.x, ty = threadIdx.y, across = (columns + SEGMENT - 1) / SEGMENT;

@@ -35,7 +35,7 @@ class TwoDimensional(GpuMatvec):
         """Zeros, then the tiles."""
         across = blocks(problem.columns, config["SEGMENT"])
         grid = (across * blocks(problem.rows, config["ROWS"]), 1, 1)
-        launch = Launch("matvec", grid, (config["LANES"], config["ROWS"], 1))
+        launch = Launch(self.kernel(), grid, (config["LANES"], config["ROWS"], 1))
         return self.clearing(problem), self.product(problem, launch)
 
     def accesses(self, problem: Matvec, config: Config) -> dict[str, Accesses]:
@@ -44,7 +44,7 @@ class TwoDimensional(GpuMatvec):
         found = along_columns(problem, lanes)
         found += row_loads(problem.columns, problem.rows, lanes=lanes, alignment=8)
         atomics = Accesses(atomics=problem.rows * across, shared_reads=problem.rows * across)
-        return {"clear": cleared(problem), "matvec": found + atomics}
+        return {self.kernel("clear"): cleared(problem), self.kernel(): found + atomics}
 
 
 STRATEGY = TwoDimensional()

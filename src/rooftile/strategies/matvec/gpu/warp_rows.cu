@@ -7,4 +7,5 @@
 //
 // It is `few_rows` of matmul for a matrix of one row, x, with a for a transposed b.
 
-#include "matmul/gpu/few_rows.cu"
+#define FAMILY warp_rows
+#include "matmul/gpu/few_rows.h"

@@ -8,11 +8,13 @@
 // Grid: x over sections of BLOCK RUN elements; one block for the scan.
 // Block: x over BLOCK (a power of two) threads.
 
+#define FAMILY three_launches
 #include "sort/gpu/keys.h"
 #include "sort/gpu/sections.h"
 
 __global__ void LAUNCH_BOUNDS(BLOCK)
-count_sections(const GLOBAL key* x, const GLOBAL key* pivot, GLOBAL int64* places, int64 count)
+three_launches_count_sections(
+    const GLOBAL key* x, const GLOBAL key* pivot, GLOBAL int64* places, int64 count)
 {
     __shared__ int held[BLOCK];
     key middle = key_of(pivot[0]);
@@ -26,8 +28,8 @@ count_sections(const GLOBAL key* x, const GLOBAL key* pivot, GLOBAL int64* place
 }
 
 __global__ void LAUNCH_BOUNDS(BLOCK)
-move(const GLOBAL key* x, const GLOBAL key* pivot, const GLOBAL int64* places,
-     const GLOBAL int64* less, GLOBAL key* y, int64 count)
+three_launches_move(const GLOBAL key* x, const GLOBAL key* pivot, const GLOBAL int64* places,
+                    const GLOBAL int64* less, GLOBAL key* y, int64 count)
 {
     __shared__ int held[BLOCK];
     key middle = key_of(pivot[0]);

@@ -21,12 +21,12 @@ class Naive(GpuPermuteColumns):
         """One kernel."""
         across, down = config["ACROSS"], config["DOWN"]
         grid = (blocks(problem.width, across), min(blocks(problem.rows, down), MOST_BLOCKS), 1)
-        return self.one(problem, Launch("naive", grid, (across, down, 1)))
+        return self.one(problem, Launch(self.kernel(), grid, (across, down, 1)))
 
     def accesses(self, problem: PermuteColumns, config: Config) -> dict[str, Accesses]:
         """The index anew for every row."""
         index = row_loads(problem.width, problem.rows, alignment=8)
-        return {"naive": index + self.picked(problem) + self.stored(problem, WARP)}
+        return {self.kernel(): index + self.picked(problem) + self.stored(problem, WARP)}
 
 
 STRATEGY = Naive()

@@ -43,7 +43,7 @@ class Rows(GpuPermuteColumns):
     def steps(self, problem: PermuteColumns, config: Config) -> tuple[Step, ...]:
         """One kernel."""
         held = config["BLOCKS"] * self.machine.multiprocessors
-        launch = Launch("rows", (min(problem.rows, held), 1, 1), (config["BLOCK"], 1, 1))
+        launch = Launch(self.kernel(), (min(problem.rows, held), 1, 1), (config["BLOCK"], 1, 1))
         return self.one(problem, launch)
 
     def accesses(self, problem: PermuteColumns, config: Config) -> dict[str, Accesses]:
@@ -53,7 +53,7 @@ class Rows(GpuPermuteColumns):
         found = row_loads(problem.columns, problem.rows, alignment=alignment, elem_bytes=size)
         found += row_loads(problem.width, problem.rows, alignment=8)
         reads = Accesses(shared_reads=_COLLISIONS * problem.rows * warps_of(problem.width))
-        return {"rows": found + reads + self.stored(problem, WARP)}
+        return {self.kernel(): found + reads + self.stored(problem, WARP)}
 
     def picture(self, problem: PermuteColumns, config: Config) -> Panels:
         """A row in shared memory, and what is picked from it by an index that turns it around."""

@@ -25,16 +25,14 @@ class SharedIndex(GpuPermuteColumns):
         """One kernel."""
         bands = min(blocks(problem.rows, config["ROWS"]), MOST_BLOCKS)
         grid = (blocks(problem.width, config["ACROSS"]), bands, 1)
-        return self.one(
-            problem, Launch("shared_index", grid, (config["ACROSS"], config["DOWN"], 1))
-        )
+        return self.one(problem, Launch(self.kernel(), grid, (config["ACROSS"], config["DOWN"], 1)))
 
     def accesses(self, problem: PermuteColumns, config: Config) -> dict[str, Accesses]:
         """The index once for a band of rows, and then from shared memory."""
         bands = min(blocks(problem.rows, config["ROWS"]), MOST_BLOCKS)
         index = row_loads(problem.width, bands, alignment=8)
         reads = Accesses(shared_reads=problem.rows * warps_of(problem.width))
-        return {"shared_index": index + reads + self.picked(problem) + self.stored(problem, WARP)}
+        return {self.kernel(): index + reads + self.picked(problem) + self.stored(problem, WARP)}
 
 
 STRATEGY = SharedIndex()

@@ -5,8 +5,8 @@
 
 #include "pool2d/gpu/pool2d.h"
 
-__global__ void pool2d(const GLOBAL float* x, WEIGHTS_ARGUMENT BIAS_ARGUMENT GLOBAL float* out,
-                       int images)
+__global__ void naive(const GLOBAL float* x, WEIGHTS_ARGUMENT BIAS_ARGUMENT GLOBAL float* out,
+                      int images)
 {
     int64 result = (int64)blockIdx.x * BLOCK + threadIdx.x;
     if (result >= (int64)images * CHANNELS * ROWS * COLUMNS) return;

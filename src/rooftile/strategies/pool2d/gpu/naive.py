@@ -27,7 +27,7 @@ class Naive(GpuPool2d):
     def steps(self, problem: Pool2d, config: Config) -> tuple[Step, ...]:
         """One kernel, a thread an output."""
         grid = (blocks(math.prod(problem.output_shape), config["BLOCK"]), 1, 1)
-        launch = Launch("pool2d", grid, (config["BLOCK"], 1, 1))
+        launch = Launch(self.kernel(), grid, (config["BLOCK"], 1, 1))
         return self.one(problem, launch)
 
     def accesses(self, problem: Pool2d, config: Config) -> dict[str, Accesses]:
@@ -36,7 +36,7 @@ class Naive(GpuPool2d):
         reads = results * math.prod(pool.window)
         found = linear_loads(reads, problem.output_shape[3], stride=pool.stride[1])
         last = len(guard_1d(results, 1, config["BLOCK"]))
-        return {"pool2d": found + linear_stores(results) + Accesses(divergent_warps=last)}
+        return {self.kernel(): found + linear_stores(results) + Accesses(divergent_warps=last)}
 
 
 STRATEGY = Naive()

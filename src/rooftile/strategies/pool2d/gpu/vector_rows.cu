@@ -15,8 +15,8 @@
 // Vectors that cover a quad's windows; a quad starts 4 * POOL_STRIDE_X columns after the last.
 #define VECTORS ((3 * POOL_STRIDE_X + POOL_WIDTH + 3) / 4)
 
-__global__ void pool2d(const GLOBAL float* __restrict__ x, WEIGHTS_ARGUMENT BIAS_ARGUMENT
-                           GLOBAL float* __restrict__ out, int images)
+__global__ void vector_rows(const GLOBAL float* __restrict__ x, WEIGHTS_ARGUMENT BIAS_ARGUMENT
+                            GLOBAL float* __restrict__ out, int images)
 {
     int64 quad = (int64)blockIdx.x * BLOCK + threadIdx.x;
     if (quad >= (int64)images * CHANNELS * ROWS * QUADS) return;

@@ -39,7 +39,7 @@ class VectorRows(GpuPool2d):
     def steps(self, problem: Pool2d, config: Config) -> tuple[Step, ...]:
         """One kernel, a thread four outputs of a row."""
         grid = (blocks(_quads(problem), config["BLOCK"]), 1, 1)
-        launch = Launch("pool2d", grid, (config["BLOCK"], 1, 1))
+        launch = Launch(self.kernel(), grid, (config["BLOCK"], 1, 1))
         return self.one(problem, launch)
 
     def accesses(self, problem: Pool2d, config: Config) -> dict[str, Accesses]:
@@ -49,7 +49,7 @@ class VectorRows(GpuPool2d):
         found = vector_loads(quads * vectors * pool.window[0])
         found += row_stores(columns, math.prod(problem.output_shape[:3]))
         last = len(guard_1d(quads, 1, config["BLOCK"]))
-        return {"pool2d": found + Accesses(divergent_warps=last)}
+        return {self.kernel(): found + Accesses(divergent_warps=last)}
 
 
 def _quads(problem: Pool2d) -> int:

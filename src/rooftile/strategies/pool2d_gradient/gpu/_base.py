@@ -21,5 +21,5 @@ class GpuPool2dGradient(GpuStrategy):
     def over(self, problem: Pool2dGradient, threads: int, config: Config) -> tuple[Step, ...]:
         """One kernel of so many threads."""
         grid = (blocks(threads, config["BLOCK"]), 1, 1)
-        launch = Launch("pool2d_gradient", grid, (config["BLOCK"], 1, 1))
+        launch = Launch(self.kernel(), grid, (config["BLOCK"], 1, 1))
         return (Step(launch, ("x", "dy", "dx", problem.batch * problem.channels)),)

@@ -12,9 +12,9 @@
 #define DOWN ((HEIGHT + STRIDE_Y - 1) / STRIDE_Y)
 #define ACROSS ((WIDTH + STRIDE_X - 1) / STRIDE_X)
 
-__global__ void pool2d_gradient(const GLOBAL float* __restrict__ x,
-                                const GLOBAL float* __restrict__ dy, GLOBAL float* __restrict__ dx,
-                                int planes)
+__global__ void cells(const GLOBAL float* __restrict__ x,
+                      const GLOBAL float* __restrict__ dy, GLOBAL float* __restrict__ dx,
+                      int planes)
 {
     int64 cell = (int64)blockIdx.x * BLOCK + threadIdx.x;
     if (cell >= (int64)planes * DOWN * ACROSS) return;

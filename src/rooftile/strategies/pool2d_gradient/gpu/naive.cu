@@ -8,8 +8,8 @@
 // The first window that reaches as far as a row or column, from 0 on.
 #define FIRST(at, size, stride) ((at) < (size) ? 0 : ((at) - (size)) / (stride) + 1)
 
-__global__ void pool2d_gradient(const GLOBAL float* x, const GLOBAL float* dy, GLOBAL float* dx,
-                                int planes)
+__global__ void naive(const GLOBAL float* x, const GLOBAL float* dy, GLOBAL float* dx,
+                      int planes)
 {
     int64 element = (int64)blockIdx.x * BLOCK + threadIdx.x;
     if (element >= (int64)planes * HEIGHT * WIDTH) return;

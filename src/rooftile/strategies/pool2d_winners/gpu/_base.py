@@ -21,5 +21,5 @@ class GpuPool2dWinners(GpuStrategy):
     def over(self, problem: Pool2dWinners, threads: int, config: Config) -> tuple[Step, ...]:
         """One kernel of so many threads."""
         grid = (blocks(threads, config["BLOCK"]), 1, 1)
-        launch = Launch("pool2d_winners", grid, (config["BLOCK"], 1, 1))
+        launch = Launch(self.kernel(), grid, (config["BLOCK"], 1, 1))
         return (Step(launch, ("x", "y", "where", problem.batch * problem.channels)),)

@@ -5,8 +5,8 @@
 
 #include "common/winner.h"
 
-__global__ void pool2d_winners(const GLOBAL float* x, GLOBAL float* y, GLOBAL int* where,
-                               int planes)
+__global__ void naive(const GLOBAL float* x, GLOBAL float* y, GLOBAL int* where,
+                      int planes)
 {
     int64 window = (int64)blockIdx.x * BLOCK + threadIdx.x;
     if (window >= (int64)planes * ROWS * COLUMNS) return;

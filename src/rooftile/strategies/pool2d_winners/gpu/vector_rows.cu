@@ -14,8 +14,8 @@
 // Vectors that cover a quad's windows; a quad starts 4 * STRIDE_X columns after the last.
 #define VECTORS ((3 * STRIDE_X + WINDOW_WIDTH + 3) / 4)
 
-__global__ void pool2d_winners(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ y,
-                               GLOBAL int* __restrict__ where, int planes)
+__global__ void vector_rows(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ y,
+                            GLOBAL int* __restrict__ where, int planes)
 {
     int64 quad = (int64)blockIdx.x * BLOCK + threadIdx.x;
     if (quad >= (int64)planes * ROWS * QUADS) return;

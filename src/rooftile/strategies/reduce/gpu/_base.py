@@ -65,7 +65,7 @@ class GpuReduce(GpuStrategy):
         segments, numbers = self.segments(problem, config), numbers_of(problem)
         if segments == 1:
             return (Step(first, ("x", "results", *numbers)),)
-        finish = Launch("finish", (problem.rows, 1, 1), (_FINISH_THREADS, 1, 1))
+        finish = Launch(self.kernel("finish"), (problem.rows, 1, 1), (_FINISH_THREADS, 1, 1))
         return (
             Step(first, ("x", "partials", *numbers)),
             Step(finish, ("partials", "results", segments)),
@@ -77,17 +77,17 @@ class GpuReduce(GpuStrategy):
         count = problem.rows * problem.columns
         return apart(count, problem.inner, size) + stored_apart(blocks_)
 
-    def joined(self, problem: Reduce, config: Config, first: str, made: Accesses) -> Counted:
+    def joined(self, problem: Reduce, config: Config, made: Accesses) -> Counted:
         """What the kernel of segments does, and the last one, unless a row has one segment."""
         segments, rows = self.segments(problem, config), problem.rows
         if segments == 1:
-            return {first: made}
+            return {self.kernel(): made}
         size = CARRIED_BYTES[problem.carried]
         share = blocks(segments, _FINISH_THREADS)
         finish = apart(rows * segments, share, size) + stored_apart(rows)
         finish += chain(rows * segments, share)
         finish += shared_tree(_FINISH_THREADS // 2, "compacted", rows, size // 4)
-        return {first: made, "finish": finish}
+        return {self.kernel(): made, self.kernel("finish"): finish}
 
 
 class TiledReduce(GpuReduce):
@@ -112,7 +112,7 @@ class TiledReduce(GpuReduce):
     def steps(self, problem: Reduce, config: Config) -> tuple[Step, ...]:
         """Tiles, then what they gave."""
         grid = (self.segments(problem, config), min(problem.rows, MOST_BLOCKS), 1)
-        return self.both(problem, config, Launch("segments", grid, (config["THREADS"], 1, 1)))
+        return self.both(problem, config, Launch(self.kernel(), grid, (config["THREADS"], 1, 1)))
 
     def in_block(self, problem: Reduce, config: Config, tiles: int) -> Accesses:
         """What the blocks of so many tiles do with what they have brought."""
@@ -123,7 +123,7 @@ class TiledReduce(GpuReduce):
         tiles = problem.rows * self.segments(problem, config)
         made = self.brought(problem, tiles) + self.in_block(problem, config, tiles)
         made = in_turn(made, blocks(problem.rows, MOST_BLOCKS))
-        return self.joined(problem, config, "segments", made)
+        return self.joined(problem, config, made)
 
 
 class PersistentReduce(GpuReduce):

@@ -10,6 +10,7 @@
 // Grid: x over segments, y over rows; of `clear`, x over blocks of rows.
 // Block: x over THREADS (a power of two) threads.
 
+#define FAMILY atomic
 #include "persistent.h"
 
 #ifdef __OPENCL_VERSION__
@@ -24,7 +25,7 @@
 #define VALUE_OF(bits) (bits)
 #endif
 
-__global__ void clear(GLOBAL result* results, int rows)
+__global__ void atomic_clear(GLOBAL result* results, int rows)
 {
     int64 row = (int64)blockIdx.x * THREADS + threadIdx.x;
     if (row < rows) results[row] = IDENTITY;
@@ -36,7 +37,7 @@ atomic(const GLOBAL given* __restrict__ x, GLOBAL result* results, int rows, int
 {
     __shared__ carried joined[THREADS];
     for (int64 row = blockIdx.y; row < rows; row += gridDim.y) {
-        carried total = tree(joined, threadIdx.x, THREADS, of_share(x, row, columns, inner));
+        carried total = tree_of(joined, threadIdx.x, THREADS, of_share(x, row, columns, inner));
         if (threadIdx.x == 0) {
             GLOBAL int* place = (GLOBAL int*)(results + row);
             int seen = *place, expected;

@@ -23,7 +23,6 @@ class Atomic(PersistentReduce):
     atomic = True
     summary = "one atomic a resident block: the result depends on the run"
     takes = features("axis dtype:int32 operator:*")
-    summing = "atomic"
 
     def limits(self, problem: Reduce) -> str | None:
         """Results of other than 4 bytes, which every device's atomics take."""
@@ -39,8 +38,8 @@ class Atomic(PersistentReduce):
     def steps(self, problem: Reduce, config: Config) -> tuple[Step, ...]:
         """The identity, then what every block adds to it."""
         block = (config["THREADS"], 1, 1)
-        clear = Launch("clear", (blocks(problem.rows, config["THREADS"]), 1, 1), block)
-        join = Launch("atomic", self.grid(problem, config), block)
+        clear = Launch(self.kernel("clear"), (blocks(problem.rows, config["THREADS"]), 1, 1), block)
+        join = Launch(self.kernel(), self.grid(problem, config), block)
         return (
             Step(clear, ("results", problem.rows)),
             Step(join, ("x", "results", *numbers_of(problem))),
@@ -54,7 +53,7 @@ class Atomic(PersistentReduce):
         made = in_turn(made, blocks(rows, MOST_BLOCKS))
         turns = Accesses(atomics=rows * segments, turns=segments, turns_if_equal=segments)
         meeting = chain(rows * segments, segments) + turns
-        return {"clear": stored_beside(rows), "atomic": made + meeting}
+        return {self.kernel("clear"): stored_beside(rows), self.kernel(): made + meeting}
 
 
 STRATEGY = Atomic()

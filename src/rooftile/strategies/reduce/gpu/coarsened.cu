@@ -8,11 +8,12 @@
 // Grid: x over segments, y over rows.
 // Block: x over THREADS (a power of two) threads.
 
+#define FAMILY coarsened
 #include "finish.h"
 
 __global__ void LAUNCH_BOUNDS(THREADS)
-segments(const GLOBAL given* __restrict__ x, GLOBAL kept* __restrict__ partials, int rows,
-         int64 columns, int64 inner)
+coarsened(const GLOBAL given* __restrict__ x, GLOBAL kept* __restrict__ partials, int rows,
+          int64 columns, int64 inner)
 {
     __shared__ carried joined[THREADS];
     int thread = threadIdx.x;
@@ -25,7 +26,7 @@ segments(const GLOBAL given* __restrict__ x, GLOBAL kept* __restrict__ partials,
             int64 j = first + i * THREADS;
             if (j < columns) total = combined(total, taken(elements[j * APART]));
         }
-        total = tree(joined, thread, THREADS, total);
+        total = tree_of(joined, thread, THREADS, total);
         if (thread == 0) partials[row * gridDim.x + blockIdx.x] = KEPT(total);
         // The next row's values overwrite what this one's tree has read.
         __syncthreads();

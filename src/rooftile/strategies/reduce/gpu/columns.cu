@@ -71,8 +71,8 @@ __device__ __forceinline__ void join_threads(SHARED carried* joined, carried* to
 }
 
 __global__ void LAUNCH_BOUNDS(THREADS)
-segments(const GLOBAL given* x, GLOBAL kept* __restrict__ partials, int slabs, int64 columns,
-         int64 inner, int across)
+columns(const GLOBAL given* x, GLOBAL kept* __restrict__ partials, int slabs, int64 columns,
+        int64 inner, int across)
 {
     __shared__ carried joined[THREADS];
     AWAIT_EARLIER();
@@ -107,8 +107,8 @@ segments(const GLOBAL given* x, GLOBAL kept* __restrict__ partials, int slabs, i
 // Grid: x over runs of 32 results, y over slabs.
 // Block: x over 256 threads: 32 results, and eight shares of their segments.
 __global__ void LAUNCH_BOUNDS(256)
-finish_columns(const GLOBAL carried* partials, GLOBAL result* __restrict__ results,
-               int slabs, int segments, int64 inner)
+columns_finish_columns(const GLOBAL carried* partials, GLOBAL result* __restrict__ results,
+                       int slabs, int segments, int64 inner)
 {
     __shared__ carried joined[256];
     AWAIT_EARLIER();

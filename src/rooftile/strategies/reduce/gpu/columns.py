@@ -77,12 +77,14 @@ class Columns(GpuReduce):
         slabs, inner = problem.rows // problem.inner, np.int64(problem.inner)
         width = problem.inner // _vector(problem)
         grid = (blocks(width, across), segments, min(slabs, MOST_BLOCKS))
-        first = Launch("segments", grid, (config["THREADS"], 1, 1), overlaps=True)
+        first = Launch(self.kernel(), grid, (config["THREADS"], 1, 1), overlaps=True)
         numbers = slabs, np.int64(problem.columns), inner, across
         if segments == 1:
             return (Step(first, ("x", "results", *numbers)),)
         grid = (blocks(problem.inner, _LANES), min(slabs, MOST_BLOCKS), 1)
-        finish = Launch("finish_columns", grid, (_LANES * _SHARES, 1, 1), overlaps=True)
+        finish = Launch(
+            self.kernel("finish_columns"), grid, (_LANES * _SHARES, 1, 1), overlaps=True
+        )
         return (
             Step(first, ("x", "partials", *numbers)),
             Step(finish, ("partials", "results", slabs, segments, inner)),
@@ -106,11 +108,11 @@ class Columns(GpuReduce):
         joins = results * segments * (down - 1)
         made += chain(joins, width * passes) + Accesses(shared_reads=2 * words * joins / WARP)
         if segments == 1:
-            return {"segments": made}
+            return {self.kernel(): made}
         finish = beside(results * segments, 4 * words) + stored_beside(results)
         finish += chain(results * (segments + _SHARES), blocks(segments, _SHARES) + 3)
         finish += Accesses(shared_reads=2 * words * results * (_SHARES - 1) / WARP)
-        return {"segments": made, "finish_columns": finish}
+        return {self.kernel(): made, self.kernel("finish_columns"): finish}
 
 
 def _vector(problem: Reduce) -> int:

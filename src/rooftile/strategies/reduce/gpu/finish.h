@@ -9,8 +9,8 @@
 #include "reduce.h"
 
 __global__ void LAUNCH_BOUNDS(FINISH_THREADS)
-finish(const GLOBAL carried* __restrict__ partials, GLOBAL result* __restrict__ results,
-       int segments)
+KERNEL(finish)(const GLOBAL carried* __restrict__ partials, GLOBAL result* __restrict__ results,
+               int segments)
 {
     __shared__ carried joined[FINISH_THREADS];
     const GLOBAL carried* row = partials + (size_t)blockIdx.x * segments;

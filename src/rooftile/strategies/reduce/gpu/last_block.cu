@@ -9,10 +9,11 @@
 // Grid: x over segments, y over rows; of `clear`, x over blocks of rows.
 // Block: x over THREADS (whole warps) threads.
 
+#define FAMILY last_block
 #include "common/warp_tree.h"
 #include "vectors.h"
 
-__global__ void clear(unsigned* tickets, int rows)
+__global__ void last_block_clear(unsigned* tickets, int rows)
 {
     int64 row = (int64)blockIdx.x * THREADS + threadIdx.x;
     if (row < rows) tickets[row] = 0;

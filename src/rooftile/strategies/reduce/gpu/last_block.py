@@ -26,7 +26,6 @@ class LastBlock(PersistentReduce):
     name = "last_block"
     devices = ("cuda",)
     summary = "the last block joins the partial results, by tickets"
-    summing = "last_block"
     tunables = (*PersistentReduce.tunables, Tunable("LOADS", (1, 2, 4, 8), 4))
 
     def limits(self, problem: Reduce) -> str | None:
@@ -58,12 +57,12 @@ class LastBlock(PersistentReduce):
     def steps(self, problem: Reduce, config: Config) -> tuple[Step, ...]:
         """Tickets, then everything."""
         block = (config["THREADS"], 1, 1)
-        clear = Launch("clear", (blocks(problem.rows, config["THREADS"]), 1, 1), block)
+        clear = Launch(self.kernel("clear"), (blocks(problem.rows, config["THREADS"]), 1, 1), block)
         grid = (self.segments(problem, config), problem.rows, 1)
         given = ("x", "partials", "results", "tickets", np.int64(problem.columns))
         return (
             Step(clear, ("tickets", problem.rows)),
-            Step(Launch("last_block", grid, block), given),
+            Step(Launch(self.kernel(), grid, block), given),
         )
 
     def accesses(self, problem: Reduce, config: Config) -> Counted:
@@ -77,7 +76,7 @@ class LastBlock(PersistentReduce):
         made += Accesses(atomics=held, turns=segments, turns_if_equal=segments)
         last = beside(held, size) + chain(held, blocks(segments, config["THREADS"]))
         last += warp_tree(config["THREADS"], rows) + stored_apart(rows)
-        return {"clear": stored_beside(rows), "last_block": made + last}
+        return {self.kernel("clear"): stored_beside(rows), self.kernel(): made + last}
 
 
 STRATEGY = LastBlock()

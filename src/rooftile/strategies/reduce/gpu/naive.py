@@ -32,7 +32,7 @@ class Naive(GpuReduce):
     def steps(self, problem: Reduce, config: Config) -> tuple[Step, ...]:
         """One kernel."""
         grid = (blocks(problem.rows, config["BLOCK"]), 1, 1)
-        launch = Launch("naive", grid, (config["BLOCK"], 1, 1))
+        launch = Launch(self.kernel(), grid, (config["BLOCK"], 1, 1))
         return (Step(launch, ("x", "results", *numbers_of(problem))),)
 
     def accesses(self, problem: Reduce, config: Config) -> Counted:
@@ -41,7 +41,7 @@ class Naive(GpuReduce):
         stride = problem.columns if problem.inner == 1 else 1
         made = apart(count, stride, size) + stored_beside(problem.rows)
         guard = Accesses(divergent_warps=int(problem.rows % WARP != 0))
-        return {"naive": made + chain(count, problem.columns) + guard}
+        return {self.kernel(): made + chain(count, problem.columns) + guard}
 
 
 STRATEGY = Naive()

@@ -9,15 +9,16 @@
 // Grid: x over segments, y over rows.
 // Block: x over THREADS (a power of two) threads.
 
+#define FAMILY persistent
 #include "persistent.h"
 
 __global__ void LAUNCH_BOUNDS(THREADS)
-segments(const GLOBAL given* __restrict__ x, GLOBAL kept* __restrict__ partials, int rows,
-         int64 columns, int64 inner)
+persistent(const GLOBAL given* __restrict__ x, GLOBAL kept* __restrict__ partials, int rows,
+           int64 columns, int64 inner)
 {
     __shared__ carried joined[THREADS];
     for (int64 row = blockIdx.y; row < rows; row += gridDim.y) {
-        carried total = tree(joined, threadIdx.x, THREADS, of_share(x, row, columns, inner));
+        carried total = tree_of(joined, threadIdx.x, THREADS, of_share(x, row, columns, inner));
         if (threadIdx.x == 0) partials[row * gridDim.x + blockIdx.x] = KEPT(total);
         // The next row's values overwrite what this one's tree has read.
         __syncthreads();

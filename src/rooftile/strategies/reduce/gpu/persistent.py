@@ -23,7 +23,7 @@ class Persistent(PersistentReduce):
 
     def steps(self, problem: Reduce, config: Config) -> tuple[Step, ...]:
         """Segments, then what they gave."""
-        launch = Launch("segments", self.grid(problem, config), (config["THREADS"], 1, 1))
+        launch = Launch(self.kernel(), self.grid(problem, config), (config["THREADS"], 1, 1))
         return self.both(problem, config, launch)
 
     def accesses(self, problem: Reduce, config: Config) -> Counted:
@@ -33,7 +33,7 @@ class Persistent(PersistentReduce):
         made = self.brought(problem, held) + self.shares(problem, config)
         made += shared_tree(config["THREADS"] // 2, "sequential", held, words)
         made = in_turn(made, blocks(problem.rows, MOST_BLOCKS))
-        return self.joined(problem, config, "segments", made)
+        return self.joined(problem, config, made)
 
 
 STRATEGY = Persistent()

@@ -27,8 +27,8 @@ typedef carried kept;
 // The values of `count` neighbouring threads combined, a power of two, in the first of them.  The
 // order is always the same, but not that of the threads.  All threads of a block call it; `joined`
 // has a place for each.
-__device__ __forceinline__ carried tree(SHARED carried* joined, int thread, int count,
-                                        carried value)
+__device__ __forceinline__ carried tree_of(SHARED carried* joined, int thread, int count,
+                                           carried value)
 {
     joined[thread] = value;
     for (int reach = count / 2; reach > 0; reach /= 2) {

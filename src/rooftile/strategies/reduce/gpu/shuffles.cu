@@ -8,11 +8,12 @@
 // Grid: x over segments, y over rows.
 // Block: x over THREADS (whole warps) threads.
 
+#define FAMILY shuffles
 #include "common/warp_tree.h"
 #include "finish.h"
 
 __global__ void LAUNCH_BOUNDS(THREADS)
-segments(const given* __restrict__ x, kept* __restrict__ partials, int rows, int64 columns,
+shuffles(const given* __restrict__ x, kept* __restrict__ partials, int rows, int64 columns,
          int64 inner)
 {
     __shared__ carried joined[THREADS / 32];

@@ -8,11 +8,12 @@
 // Grid: x over segments, y over rows.
 // Block: x over THREADS (a power of two) threads.
 
+#define FAMILY tree
 #include "pair.h"
 
 __global__ void LAUNCH_BOUNDS(THREADS)
-segments(const GLOBAL given* __restrict__ x, GLOBAL kept* __restrict__ partials, int rows,
-         int64 columns, int64 inner)
+tree(const GLOBAL given* __restrict__ x, GLOBAL kept* __restrict__ partials, int rows,
+     int64 columns, int64 inner)
 {
     __shared__ carried partial[2 * THREADS];
     int thread = threadIdx.x;

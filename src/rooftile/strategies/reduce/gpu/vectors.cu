@@ -12,11 +12,12 @@
 // Grid: x over segments, y over runs of ROWS rows.
 // Block: x over TEAM (a power of two, the tunable GROUP) threads of a row, y over ROWS rows.
 
+#define FAMILY vectors
 #include "vectors.h"
 
 __global__ void LAUNCH_BOUNDS(TEAM * ROWS)
-segments(const GLOBAL given* __restrict__ x, GLOBAL kept* __restrict__ partials, int rows,
-         int64 columns)
+vectors(const GLOBAL given* __restrict__ x, GLOBAL kept* __restrict__ partials, int rows,
+        int64 columns)
 {
     __shared__ carried joined[TEAM * ROWS];
     int lane = threadIdx.x, thread = threadIdx.y * TEAM + lane;
@@ -26,6 +27,6 @@ segments(const GLOBAL given* __restrict__ x, GLOBAL kept* __restrict__ partials,
     int64 at = (int64)blockIdx.x * TEAM + lane, stride = (int64)gridDim.x * TEAM;
     carried total = of_share(elements, columns, at, stride);
     total = combined(total, of_rest(elements, columns, lane, TEAM));
-    total = tree(joined, thread, TEAM, total);
+    total = tree_of(joined, thread, TEAM, total);
     if (lane == 0 && row < rows) partials[row * gridDim.x + blockIdx.x] = KEPT(total);
 }

@@ -39,7 +39,7 @@ class Vectors(InRows, GpuReduce):
     def steps(self, problem: Reduce, config: Config) -> tuple[Step, ...]:
         """Segments, then their results."""
         grid = (self.segments(problem, config), blocks(problem.rows, config["ROWS"]), 1)
-        launch = Launch("segments", grid, (config["GROUP"], config["ROWS"], 1))
+        launch = Launch(self.kernel(), grid, (config["GROUP"], config["ROWS"], 1))
         first, *others = self.both(problem, config, launch)
         numbers = problem.rows, np.int64(problem.columns)
         return (Step(launch, (*first.arguments[:2], *numbers)), *others)
@@ -54,7 +54,7 @@ class Vectors(InRows, GpuReduce):
         made += chain(count, blocks(share, config["LOADS"]) + config["LOADS"] - 1)
         words = CARRIED_BYTES[problem.carried] // 4
         made += shared_tree(team // 2, "sequential", teams, words, max(1, WARP // team))
-        return self.joined(problem, config, "segments", made)
+        return self.joined(problem, config, made)
 
 
 STRATEGY = Vectors()

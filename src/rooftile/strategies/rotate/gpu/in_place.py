@@ -45,7 +45,9 @@ class InPlace(GpuRotate):
 
     def steps(self, problem: Rotate, config: Config) -> tuple[Step, ...]:
         """One kernel."""
-        launch = Launch("in_place", (min(problem.rows, _MOST_ROWS), 1, 1), (config["BLOCK"], 1, 1))
+        launch = Launch(
+            self.kernel(), (min(problem.rows, _MOST_ROWS), 1, 1), (config["BLOCK"], 1, 1)
+        )
         numbers = np.int64(problem.rows), problem.columns, problem.places
         return (Step(launch, ("x", "y", *numbers)),)
 
@@ -53,7 +55,7 @@ class InPlace(GpuRotate):
         """The other way round: loads begin where rows do."""
         loaded, stored = self.rows(problem)
         stores = Accesses(stores=stored.loads, store_sectors=stored.load_sectors)
-        return {"in_place": loaded + stores}
+        return {self.kernel(): loaded + stores}
 
     def picture(self, problem: Rotate, config: Config) -> Panels:
         """A row before and after, by the threads that hold its elements."""

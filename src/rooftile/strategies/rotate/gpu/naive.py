@@ -28,12 +28,14 @@ class Naive(GpuRotate):
         """One kernel."""
         grid = (blocks(problem.columns, config["BLOCK"]), min(problem.rows, MOST_BLOCKS), 1)
         numbers = map(np.int64, (problem.rows, problem.columns, problem.places))
-        return (Step(Launch("naive", grid, (config["BLOCK"], 1, 1)), ("x", "y", *numbers)),)
+        return (Step(Launch(self.kernel(), grid, (config["BLOCK"], 1, 1)), ("x", "y", *numbers)),)
 
     def accesses(self, problem: Rotate, config: Config) -> dict[str, Accesses]:
         """Loads begin some places before a sector, stores where rows do."""
         stored, loaded = self.rows(problem)
-        return {"naive": loaded + Accesses(stores=stored.loads, store_sectors=stored.load_sectors)}
+        return {
+            self.kernel(): loaded + Accesses(stores=stored.loads, store_sectors=stored.load_sectors)
+        }
 
 
 STRATEGY = Naive()

@@ -83,13 +83,13 @@ class LineScan(GpuScan):
 
     def steps(self, problem: Scan, config: Config) -> tuple[Step, ...]:
         """One kernel, called as the rung."""
-        launch = Launch(self.name, (problem.lines, 1, 1), (config["BLOCK"], 1, 1))
+        launch = Launch(self.kernel(), (problem.lines, 1, 1), (config["BLOCK"], 1, 1))
         return (Step(launch, ("x", "y", *wide(problem.count, problem.inner))),)
 
     def by_sections(self, problem: Scan, section: int, made: Accesses) -> Counted:
         """What a block does in its sections of a line, which follow each other."""
         inside = in_turn(made, blocks(problem.count, section))
-        return {self.name: self.copied(problem) + inside}
+        return {self.kernel(): self.copied(problem) + inside}
 
 
 class SectionScan(GpuScan):

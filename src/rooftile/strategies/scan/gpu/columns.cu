@@ -49,8 +49,8 @@ __device__ __forceinline__ void store_row(struct result_row row, GLOBAL result* 
 }
 
 __global__ void LAUNCH_BOUNDS(LANES * TEAMS)
-scan_bands(const GLOBAL given* __restrict__ x, GLOBAL result* __restrict__ y, int64 bands,
-           int64 count, int64 inner)
+columns(const GLOBAL given* __restrict__ x, GLOBAL result* __restrict__ y, int64 bands,
+        int64 count, int64 inner)
 {
     __shared__ carried totals[TEAMS][BAND];
     int lane = threadIdx.x, team = threadIdx.y, thread = team * LANES + lane;

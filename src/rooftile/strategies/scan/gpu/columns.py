@@ -74,7 +74,7 @@ class Columns(GpuScan):
     def steps(self, problem: Scan, config: Config) -> tuple[Step, ...]:
         """One kernel."""
         grid = (self.blocks(problem, config), 1, 1)
-        launch = Launch("scan_bands", grid, (config["LANES"], config["TEAMS"], 1))
+        launch = Launch(self.kernel(), grid, (config["LANES"], config["TEAMS"], 1))
         numbers = wide(self.bands(problem, config), problem.count, problem.inner)
         return (Step(launch, ("x", "y", *numbers)),)
 
@@ -87,7 +87,7 @@ class Columns(GpuScan):
         words = itemsize(problem) // 4
         made = beside(x.size, x.numpy.itemsize, width) + stored_beside(y.size, y.numpy.itemsize)
         made += chain(2 * x.size + held, steps * (run + teams + 1))
-        return {"scan_bands": made + Accesses(shared_reads=2 * words * held / WARP)}
+        return {self.kernel(): made + Accesses(shared_reads=2 * words * held / WARP)}
 
 
 STRATEGY = Columns()

@@ -6,5 +6,6 @@
 //
 // x[outer][count][inner], y[outer][count][inner], sums[lines][sections].
 
+#define FAMILY hierarchical
 #include "levels.h"
 #include "sums.h"

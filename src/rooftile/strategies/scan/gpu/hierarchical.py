@@ -30,13 +30,13 @@ class Levels(SectionScan):
 
     def first(self, problem: Scan, config: Config, sums: str) -> Step:
         """Each section alone."""
-        launch = self.launch("scan_sections", self.blocks(problem, config), config)
+        launch = self.launch(self.kernel("scan_sections"), self.blocks(problem, config), config)
         numbers = wide(self.sections(problem.count, config), problem.count, problem.inner)
         return Step(launch, ("x", "y", sums, *numbers))
 
     def last(self, problem: Scan, config: Config, sums: str) -> Step:
         """What is before each section, added to it."""
-        launch = self.launch("add_sums", self.blocks(problem, config), config)
+        launch = self.launch(self.kernel("add_sums"), self.blocks(problem, config), config)
         numbers = wide(self.sections(problem.count, config), problem.count, problem.inner)
         return Step(launch, ("y", sums, *numbers))
 
@@ -53,7 +53,7 @@ class Hierarchical(Levels):
 
     def steps(self, problem: Scan, config: Config) -> tuple[Step, ...]:
         """Three kernels."""
-        launch = self.launch("scan_sums", problem.lines, config)
+        launch = self.launch(self.kernel("scan_sums"), problem.lines, config)
         between = Step(launch, ("sums", *wide(self.sections(problem.count, config))))
         return (
             self.first(problem, config, "sums"),
@@ -65,7 +65,11 @@ class Hierarchical(Levels):
         """Sections, their sums, and what is before each."""
         first, last = self.first_and_last(problem, config)
         sums = self.scanned_sums(problem, config, self.sections(problem.count, config))
-        return {"scan_sections": first, "scan_sums": sums, "add_sums": last}
+        return {
+            self.kernel("scan_sections"): first,
+            self.kernel("scan_sums"): sums,
+            self.kernel("add_sums"): last,
+        }
 
 
 STRATEGY = Hierarchical()

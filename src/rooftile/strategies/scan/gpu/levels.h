@@ -9,8 +9,8 @@
 #include "section.h"
 
 __global__ void LAUNCH_BOUNDS(BLOCK)
-scan_sections(const GLOBAL given* __restrict__ x, GLOBAL result* __restrict__ y,
-              GLOBAL carried* __restrict__ sums, int64 sections, int64 count, int64 inner)
+KERNEL(scan_sections)(const GLOBAL given* __restrict__ x, GLOBAL result* __restrict__ y,
+                      GLOBAL carried* __restrict__ sums, int64 sections, int64 count, int64 inner)
 {
     __shared__ carried held[SLOTS], ends[BLOCK];
     int64 line = blockIdx.x / sections, first = blockIdx.x % sections * SECTION;
@@ -22,8 +22,9 @@ scan_sections(const GLOBAL given* __restrict__ x, GLOBAL result* __restrict__ y,
 
 // `sums` have been scanned: a section adds those up to the one before it.
 __global__ void LAUNCH_BOUNDS(BLOCK)
-add_sums(GLOBAL result* __restrict__ y, const GLOBAL carried* __restrict__ sums, int64 sections,
-         int64 count, int64 inner)
+KERNEL(add_sums)(
+    GLOBAL result* __restrict__ y, const GLOBAL carried* __restrict__ sums, int64 sections,
+    int64 count, int64 inner)
 {
     int64 line = blockIdx.x / sections, section = blockIdx.x % sections;
     if (section == 0) return;

@@ -9,6 +9,7 @@
 // Block: x over WARPS warps.
 
 #define STREAMED 1
+#define FAMILY look_back
 #include "tile.h"
 #include "common/states.h"
 
@@ -29,7 +30,7 @@ __device__ __forceinline__ int64 low_of(unsigned ticket, int64 tiles)
            (REVERSE ? WARPS - 1 - warp : warp) * (ROWS * SPAN);
 }
 
-__global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void scan_tiles(
+__global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void look_back(
     const given* __restrict__ x, result* __restrict__ y, state_word* states, unsigned* tickets,
     int64 tiles, int64 groups, int64 count)
 {
@@ -54,7 +55,7 @@ __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void scan_tiles(
         carried earlier = __shfl_up_sync(EVERY_LANE, sum, 1);
         bool first = ticket % (unsigned)tiles == 0;
         if (lane == 0) publish_tile(states, groups, ticket, whole, first);
-        struct carry prefix = look_back(states, groups, ticket, whole, first, held);
+        struct carry prefix = look_back_from(states, groups, ticket, whole, first, held);
         if (first) prefix = nothing();
         if (lane < WARPS) before[lane] = value_of(lane ? joined(prefix, earlier) : prefix);
     }

@@ -27,7 +27,6 @@ class LookBack(TileScan):
 
     name = "look_back"
     summary = "a single pass, tiles look back at what those before them have published"
-    summing = "scan_tiles"
     tunables = (
         Tunable("THREADS", (128, 256, 384, 512), 256),
         Tunable("ROWS", (1, 2, 4, 6, 8, 12), 8),
@@ -63,10 +62,10 @@ class LookBack(TileScan):
     def steps(self, problem: Scan, config: Config) -> tuple[Step, ...]:
         """States are cleared, then tiles are scanned."""
         states = self.states(problem, config)
-        scan = Launch("scan_tiles", (states.tiles, 1, 1), (config["THREADS"], 1, 1))
+        scan = Launch(self.kernel(), (states.tiles, 1, 1), (config["THREADS"], 1, 1))
         numbers = wide(self.tiles(problem, config), states.groups, problem.count)
         return (
-            states.cleared(self.machine.multiprocessors),
+            states.cleared(self),
             Step(scan, ("x", "y", "states", "tickets", *numbers)),
         )
 
@@ -77,7 +76,7 @@ class LookBack(TileScan):
         made = beside(x.size, x.numpy.itemsize, width) + stored_beside(y.size, y.numpy.itemsize)
         made += vector_scan(x.size, width, config["ROWS"], config["THREADS"] // 32)
         made += states.looked_back(self.machine.multiprocessors * config["BLOCKS"])
-        return {"clear": states.zeros, "scan_tiles": made}
+        return {self.kernel("clear"): states.zeros, self.kernel(): made}
 
 
 STRATEGY = LookBack()

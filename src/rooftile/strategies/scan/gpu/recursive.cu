@@ -8,12 +8,14 @@
 // Grid: x over sections of all lines.
 // Block: x over BLOCK (a power of two) threads, for a section of BLOCK RUN elements.
 
+#define FAMILY recursive
 #include "levels.h"
 
 // One level's sums, in place, and the level above it.
 __global__ void LAUNCH_BOUNDS(BLOCK)
-scan_level(GLOBAL carried* __restrict__ level, GLOBAL carried* __restrict__ above, int64 sections,
-           int64 count)
+recursive_scan_level(
+    GLOBAL carried* __restrict__ level, GLOBAL carried* __restrict__ above, int64 sections,
+    int64 count)
 {
     __shared__ carried held[SLOTS], ends[BLOCK];
     int64 line = blockIdx.x / sections, first = blockIdx.x % sections * SECTION;
@@ -22,8 +24,8 @@ scan_level(GLOBAL carried* __restrict__ level, GLOBAL carried* __restrict__ abov
 }
 
 __global__ void LAUNCH_BOUNDS(BLOCK)
-add_level(GLOBAL carried* __restrict__ level, const GLOBAL carried* __restrict__ above,
-          int64 sections, int64 count)
+recursive_add_level(GLOBAL carried* __restrict__ level, const GLOBAL carried* __restrict__ above,
+                    int64 sections, int64 count)
 {
     int64 line = blockIdx.x / sections, section = blockIdx.x % sections;
     if (section == 0) return;

@@ -41,10 +41,10 @@ class Recursive(Levels):
         for at, (count, sections) in enumerate(itertools.pairwise(counts)):
             grid, numbers = problem.lines * sections, wide(sections, count)
             level, above = f"level_{at}", f"level_{at + 1}"
-            launch = self.launch("scan_level", grid, config)
+            launch = self.launch(self.kernel("scan_level"), grid, config)
             up.append(Step(launch, (level, above, *numbers)))
             if sections > 1:
-                launch = self.launch("add_level", grid, config)
+                launch = self.launch(self.kernel("add_level"), grid, config)
                 down.append(Step(launch, (level, above, *numbers)))
         if counts[0] > 1:
             down.insert(0, self.last(problem, config, "level_0"))
@@ -61,10 +61,10 @@ class Recursive(Levels):
             up += moved + self.scanned(problem, config, problem.lines * sections)
             if sections > 1:
                 down += moved + chain(0, config["RUN"])
-        made = {"scan_sections": first}
+        made = {self.kernel("scan_sections"): first}
         if counts[0] > 1:
-            made |= {"scan_level": up, "add_sums": last}
-        return {**made, "add_level": down} if down.steps else made
+            made |= {self.kernel("scan_level"): up, self.kernel("add_sums"): last}
+        return {**made, self.kernel("add_level"): down} if down.steps else made
 
 
 STRATEGY = Recursive()

@@ -14,7 +14,7 @@
 #define TILE (WARPS * ROWS * SPAN)
 
 __global__ void LAUNCH_BOUNDS(TEAM * LINES)
-scan_lines(const given* __restrict__ x, result* __restrict__ y, int64 lines, int64 count)
+rows(const given* __restrict__ x, result* __restrict__ y, int64 lines, int64 count)
 {
     __shared__ carried totals[2][LINES][WARPS];
     int warp = threadIdx.x / 32, turn = 0;

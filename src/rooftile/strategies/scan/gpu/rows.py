@@ -59,7 +59,7 @@ class Rows(TileScan):
     def steps(self, problem: Scan, config: Config) -> tuple[Step, ...]:
         """One kernel."""
         grid = (self.blocks(problem, config), 1, 1)
-        launch = Launch("scan_lines", grid, (config["TEAM"], config["LINES"], 1))
+        launch = Launch(self.kernel(), grid, (config["TEAM"], config["LINES"], 1))
         return (Step(launch, ("x", "y", *wide(problem.lines, problem.count))),)
 
     def accesses(self, problem: Scan, config: Config) -> Counted:
@@ -69,7 +69,7 @@ class Rows(TileScan):
         tiles = blocks(problem.count, config["TEAM"] * config["ROWS"] * width)
         made = beside(x.size, x.numpy.itemsize, width) + stored_beside(y.size, y.numpy.itemsize)
         within = vector_scan(x.size, width, config["ROWS"], warps)
-        return {"scan_lines": made + replace(within, steps=tiles * within.steps)}
+        return {self.kernel(): made + replace(within, steps=tiles * within.steps)}
 
 
 STRATEGY = Rows()

@@ -37,7 +37,7 @@ class Sequential(GpuScan):
     def steps(self, problem: Scan, config: Config) -> tuple[Step, ...]:
         """One kernel."""
         grid = (self.blocks(problem, config), 1, 1)
-        launch = Launch("sequential", grid, (config["BLOCK"], 1, 1))
+        launch = Launch(self.kernel(), grid, (config["BLOCK"], 1, 1))
         numbers = wide(problem.lines, problem.count, problem.inner)
         return (Step(launch, ("x", "y", *numbers)),)
 
@@ -49,7 +49,7 @@ class Sequential(GpuScan):
         guard = Accesses(divergent_warps=int(problem.lines % WARP != 0))
         side = stride == 1
         stored = stored_beside(y.size, y.numpy.itemsize) if side else stored_apart(y.size)
-        return {"sequential": made + stored + guard}
+        return {self.kernel(): made + stored + guard}
 
 
 STRATEGY = Sequential()

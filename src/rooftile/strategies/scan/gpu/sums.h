@@ -8,7 +8,7 @@
 #include "section.h"
 
 __global__ void LAUNCH_BOUNDS(BLOCK)
-scan_sums(GLOBAL carried* sums, int64 parts)
+KERNEL(scan_sums)(GLOBAL carried* sums, int64 parts)
 {
     __shared__ carried held[SLOTS], ends[BLOCK];
     struct carry before = nothing();

@@ -8,11 +8,12 @@
 // Grid: x over stretches of all lines.
 // Block: x over BLOCK (a power of two) threads, for a section of BLOCK RUN elements.
 
+#define FAMILY sums_first
 #include "sums.h"
 
 __global__ void LAUNCH_BOUNDS(BLOCK)
-sum_stretches(const GLOBAL given* __restrict__ x, GLOBAL carried* __restrict__ sums,
-              int64 stretches, int64 stretch, int64 count, int64 inner)
+sums_first_sum_stretches(const GLOBAL given* __restrict__ x, GLOBAL carried* __restrict__ sums,
+                         int64 stretches, int64 stretch, int64 count, int64 inner)
 {
     __shared__ carried held[SLOTS], ends[BLOCK];
     int64 line = blockIdx.x / stretches, first = blockIdx.x % stretches * stretch;
@@ -27,9 +28,9 @@ sum_stretches(const GLOBAL given* __restrict__ x, GLOBAL carried* __restrict__ s
 }
 
 __global__ void LAUNCH_BOUNDS(BLOCK)
-scan_stretches(const GLOBAL given* __restrict__ x, GLOBAL result* __restrict__ y,
-               const GLOBAL carried* __restrict__ sums, int64 stretches, int64 stretch,
-               int64 count, int64 inner)
+sums_first_scan_stretches(const GLOBAL given* __restrict__ x, GLOBAL result* __restrict__ y,
+                          const GLOBAL carried* __restrict__ sums, int64 stretches, int64 stretch,
+                          int64 count, int64 inner)
 {
     __shared__ carried held[SLOTS], ends[BLOCK];
     int64 line = blockIdx.x / stretches, own = blockIdx.x % stretches, first = own * stretch;

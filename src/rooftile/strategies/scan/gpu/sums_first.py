@@ -55,12 +55,17 @@ class SumsFirst(SectionScan):
         grid, stretches = self.blocks(problem, config), self.stretches(problem, config)
         sizes = self.stretch(problem, config), problem.count, problem.inner
         numbers = wide(stretches, *sizes)
-        last = Step(self.launch("scan_stretches", grid, config), ("x", "y", "sums", *numbers))
+        last = Step(
+            self.launch(self.kernel("scan_stretches"), grid, config), ("x", "y", "sums", *numbers)
+        )
         if stretches == 1:
             return (last,)
         return (
-            Step(self.launch("sum_stretches", grid, config), ("x", "sums", *numbers)),
-            Step(self.launch("scan_sums", problem.lines, config), ("sums", *wide(stretches))),
+            Step(self.launch(self.kernel("sum_stretches"), grid, config), ("x", "sums", *numbers)),
+            Step(
+                self.launch(self.kernel("scan_sums"), problem.lines, config),
+                ("sums", *wide(stretches)),
+            ),
             last,
         )
 
@@ -72,11 +77,15 @@ class SumsFirst(SectionScan):
         within = self.scanned(problem, config, sections, turns)
         made = self.copied(problem)
         if stretches == 1:
-            return {"scan_stretches": made + within}
+            return {self.kernel("scan_stretches"): made + within}
         first = replace(made, stores=0, store_sectors=0) + within + stored_apart(count)
         sums = self.scanned_sums(problem, config, stretches)
         read = made + within + broadcasts(count * config["BLOCK"] / WARP)
-        return {"sum_stretches": first, "scan_sums": sums, "scan_stretches": read}
+        return {
+            self.kernel("sum_stretches"): first,
+            self.kernel("scan_sums"): sums,
+            self.kernel("scan_stretches"): read,
+        }
 
 
 STRATEGY = SumsFirst()

@@ -21,14 +21,14 @@ class ThreePhase(SectionScan):
 
     def steps(self, problem: Scan, config: Config) -> tuple[Step, ...]:
         """One kernel, a block a line."""
-        launch = self.launch("three_phase", problem.lines, config)
+        launch = self.launch(self.kernel(), problem.lines, config)
         return (Step(launch, ("x", "y", *wide(problem.count, problem.inner))),)
 
     def accesses(self, problem: Scan, config: Config) -> Counted:
         """A line's sections follow each other in one block."""
         turns = self.sections(problem.count, config)
         made = self.scanned(problem, config, problem.lines * turns, turns)
-        return {"three_phase": self.copied(problem) + made}
+        return {self.kernel(): self.copied(problem) + made}
 
 
 STRATEGY = ThreePhase()

@@ -11,6 +11,7 @@
 // Block: x over WARPS warps that scan, WARPS that sum, and three.
 
 #define WARPS (THREADS / 32)
+#define FAMILY waves
 #include "stages.h"
 #include "common/whole_tiles.h"
 
@@ -54,7 +55,7 @@ __device__ __forceinline__ void store_tiles(const char* stages, const carried (*
     }
 }
 
-__global__ __launch_bounds__(2 * THREADS + 96, BLOCKS) void scan_waves(
+__global__ __launch_bounds__(2 * THREADS + 96, BLOCKS) void waves(
     const given* __restrict__ x, result* __restrict__ y, word* states, int64 tiles, int64 count)
 {
     SHARED_ARRAY(char, stages);

@@ -31,7 +31,6 @@ class ScanWaves(TileScan):
     name = "waves"
     summary = "resident blocks whose warps load, sum, look up and store different tiles"
     takes = features("axis dtype:int32 exclusive operator:* reverse")
-    summing = "scan_waves"
     least_architecture = LEAST_ARCHITECTURE
     tunables = (
         Tunable("THREADS", (64, 128, 256), 128),
@@ -85,7 +84,7 @@ class ScanWaves(TileScan):
         """States are cleared, then tiles are scanned."""
         waves = self.waves(problem, config)
         numbers = wide(waves.tiles, problem.count)
-        return waves.steps("scan_waves", "x", "y", "states", *numbers)
+        return waves.steps(self, "x", "y", "states", *numbers)
 
     def accesses(self, problem: Scan, config: Config) -> Counted:
         """Every element once; of each wave every block reads all states."""
@@ -93,7 +92,7 @@ class ScanWaves(TileScan):
         waves = self.waves(problem, config)
         made = beside(x.size, x.numpy.itemsize, _WIDTH) + stored_beside(y.size, y.numpy.itemsize)
         made += vector_scan(x.size, _WIDTH, config["ROWS"], config["THREADS"] // 32)
-        return {"clear": waves.zeros, "scan_waves": made + waves.looked_up}
+        return {self.kernel("clear"): waves.zeros, self.kernel(): made + waves.looked_up}
 
 
 STRATEGY = ScanWaves()

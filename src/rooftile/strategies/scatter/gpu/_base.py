@@ -50,8 +50,10 @@ class GpuScatter(GpuStrategy):
     def steps(self, problem: Scatter, config: Config) -> tuple[Step, ...]:
         """Two kernels."""
         block = config["BLOCK"], 1, 1
-        copy = Launch("copy", (blocks(problem.places, block[0]), 1, 1), block)
-        update = Launch("update", (blocks(self.threads(problem), block[0]), 1, 1), block)
+        copy = Launch(self.kernel("copy"), (blocks(problem.places, block[0]), 1, 1), block)
+        update = Launch(
+            self.kernel("update"), (blocks(self.threads(problem), block[0]), 1, 1), block
+        )
         values = ("values",) if problem.has_values else ()
         places, count = np.int64(problem.places), np.int64(problem.count)
         return (
@@ -65,7 +67,7 @@ class GpuScatter(GpuStrategy):
         copied = beside(problem.places, size) + stored_beside(problem.places, size)
         given = [array for array in problem.input_arrays if array.name != "x"]
         made = sum((beside(array.size, array.numpy.itemsize) for array in given), Accesses())
-        return {"copy": copied, "update": made + self.updates(problem)}
+        return {self.kernel("copy"): copied, self.kernel("update"): made + self.updates(problem)}
 
     def updates(self, problem: Scatter) -> Accesses:
         """An atomic instruction a value."""

@@ -8,10 +8,12 @@
 // Grid: x over values.
 // Block: x over BLOCK threads.
 
+#define FAMILY compare_and_swap
 #include "swaps.h"
 
-__global__ void update(const GLOBAL place_index* __restrict__ index,
-                       VALUES_PARAMETER GLOBAL number* y, int64 count, int64 places)
+__global__ void compare_and_swap_update(
+    const GLOBAL place_index* __restrict__ index, VALUES_PARAMETER GLOBAL number* y, int64 count,
+    int64 places)
 {
     int64 i = (int64)blockIdx.x * BLOCK + threadIdx.x;
     if (i >= count) return;

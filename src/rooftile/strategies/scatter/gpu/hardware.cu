@@ -12,6 +12,7 @@
 // Grid: x over values.
 // Block: x over BLOCK threads.
 
+#define FAMILY hardware
 #include "swaps.h"
 
 #define WHOLE (KIND < 2)
@@ -73,8 +74,8 @@
 
 #endif
 
-__global__ void update(const GLOBAL place_index* __restrict__ index,
-                       VALUES_PARAMETER GLOBAL number* y, int64 count, int64 places)
+__global__ void hardware_update(const GLOBAL place_index* __restrict__ index,
+                                VALUES_PARAMETER GLOBAL number* y, int64 count, int64 places)
 {
     int64 i = (int64)blockIdx.x * BLOCK + threadIdx.x;
     if (i >= count) return;

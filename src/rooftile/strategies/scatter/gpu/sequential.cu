@@ -3,10 +3,11 @@
 // x[places], index[count], values[count], y[places].
 // Grid and block: one thread works.
 
+#define FAMILY sequential
 #include "update.h"
 
-__global__ void update(const GLOBAL place_index* __restrict__ index,
-                       VALUES_PARAMETER GLOBAL number* y, int64 count, int64 places)
+__global__ void sequential_update(const GLOBAL place_index* __restrict__ index,
+                                  VALUES_PARAMETER GLOBAL number* y, int64 count, int64 places)
 {
     if (blockIdx.x != 0 || threadIdx.x != 0) return;
     for (int64 i = 0; i < count; i++) {

@@ -82,8 +82,8 @@ __device__ __forceinline__ number combined(number before, number value)
 }
 
 // What there is before any value comes.  Grid: x over places.
-__global__ void copy(const GLOBAL number* __restrict__ x, GLOBAL number* __restrict__ y,
-                     int64 places)
+__global__ void KERNEL(copy)(const GLOBAL number* __restrict__ x, GLOBAL number* __restrict__ y,
+                             int64 places)
 {
     int64 place = (int64)blockIdx.x * BLOCK + threadIdx.x;
     if (place < places) y[place] = x[place];

@@ -8,7 +8,7 @@ from rooftile.devices.gpu import Launch
 from rooftile.ops.segmented_reduce import SegmentedReduce
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.operators import CARRIED_BYTES
-from rooftile.strategies.gpu import Step
+from rooftile.strategies.gpu import GpuStrategy, Step
 
 _BETWEEN = ("carries", "opens", "span_tails", "span_ended")
 
@@ -27,22 +27,25 @@ def left_by_tiles(problem: SegmentedReduce, tiles: int, threads: int) -> dict[st
     }
 
 
-def joined(tiles: int, threads: int) -> tuple[Step, Step]:
+def joined(rung: GpuStrategy, tiles: int, threads: int) -> tuple[Step, Step]:
     """Carries into tiles, and their first results."""
     spans, block = (blocks(tiles, threads), 1, 1), (threads, 1, 1)
     return (
-        Step(Launch("join_tiles", spans, block), ("tile_ends", "tails", *_BETWEEN, tiles)),
         Step(
-            Launch("first_results", spans, block),
+            Launch(rung.kernel("join_tiles"), spans, block),
+            ("tile_ends", "tails", *_BETWEEN, tiles),
+        ),
+        Step(
+            Launch(rung.kernel("first_results"), spans, block),
             ("tile_ends", "heads", *_BETWEEN, "results", tiles),
         ),
     )
 
 
-def joining(problem: SegmentedReduce, tiles: int, threads: int) -> Counted:
+def joining(rung: GpuStrategy, problem: SegmentedReduce, tiles: int, threads: int) -> Counted:
     """What both kernels access."""
     ends = CARRIED_BYTES[problem.carried]
     between = beside(2 * tiles, ends) + stored_beside(2 * tiles, ends)
     between += warp_tree(threads, blocks(tiles, threads))
     first = beside(3 * tiles, ends) + stored_apart(tiles) + chain(2 * tiles, 2)
-    return {"join_tiles": between, "first_results": first}
+    return {rung.kernel("join_tiles"): between, rung.kernel("first_results"): first}

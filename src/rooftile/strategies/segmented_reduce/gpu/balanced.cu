@@ -15,13 +15,15 @@
 // Grid: x over tiles, or over spans of THREADS tiles.
 // Block: x over THREADS threads.
 
+#define FAMILY balanced
 #include "tiles.h"
 
 __global__ void LAUNCH_BOUNDS(THREADS)
-reduce_tiles(const GLOBAL given* __restrict__ x, const GLOBAL OFFSET* __restrict__ offsets,
-             GLOBAL result* __restrict__ results, const GLOBAL int64* __restrict__ tile_ends,
-             GLOBAL carried* __restrict__ heads, GLOBAL carried* __restrict__ tails,
-             int64 segments, int64 count)
+balanced_reduce_tiles(
+    const GLOBAL given* __restrict__ x, const GLOBAL OFFSET* __restrict__ offsets,
+    GLOBAL result* __restrict__ results, const GLOBAL int64* __restrict__ tile_ends,
+    GLOBAL carried* __restrict__ heads, GLOBAL carried* __restrict__ tails, int64 segments,
+    int64 count)
 {
     __shared__ union slot slots[ITEMS];
     __shared__ struct run runs[THREADS];

@@ -66,12 +66,15 @@ class Balanced(GpuSegmented):
         starts = (blocks(tiles + 1, config["THREADS"]), 1, 1)
         sizes = np.int64(problem.segments), np.int64(problem.count)
         return (
-            Step(Launch("partition", starts, block), ("offsets", "tile_ends", *sizes, tiles)),
             Step(
-                Launch("reduce_tiles", (tiles, 1, 1), block),
+                Launch(self.kernel("partition"), starts, block),
+                ("offsets", "tile_ends", *sizes, tiles),
+            ),
+            Step(
+                Launch(self.kernel("reduce_tiles"), (tiles, 1, 1), block),
                 ("x", "offsets", "results", "tile_ends", "heads", "tails", *sizes),
             ),
-            *joined(tiles, config["THREADS"]),
+            *joined(self, tiles, config["THREADS"]),
         )
 
     def accesses(self, problem: SegmentedReduce, config: Config) -> Counted:
@@ -89,8 +92,8 @@ class Balanced(GpuSegmented):
         made += chain(items + within * threads, per + within)
         made += Accesses(shared_reads=(items + within * threads) / WARP)
         made += warp_tree(config["THREADS"], tiles)
-        found = {"partition": partition, "reduce_tiles": made}
-        return {**found, **joining(problem, tiles, config["THREADS"])}
+        found = {self.kernel("partition"): partition, self.kernel("reduce_tiles"): made}
+        return {**found, **joining(self, problem, tiles, config["THREADS"])}
 
 
 def _tiles(problem: SegmentedReduce, config: Config) -> int:

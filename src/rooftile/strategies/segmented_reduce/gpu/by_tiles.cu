@@ -13,6 +13,7 @@
 // Grid: x over tiles, or over blocks or spans of THREADS tiles.
 // Block: x over THREADS threads.
 
+#define FAMILY by_tiles
 #include "common/warp_tree.h"
 #include "join.h"
 
@@ -25,8 +26,8 @@
 struct __align__(16) vector { given of[WIDTH]; };
 
 // tile_ends[tile]: the ends before the tile's first element; all behind the last one are its own.
-__global__ void find_ends(const OFFSET* __restrict__ offsets, int64* __restrict__ tile_ends,
-                          int64 segments, int tiles)
+__global__ void by_tiles_find_ends(
+    const OFFSET* __restrict__ offsets, int64* __restrict__ tile_ends, int64 segments, int tiles)
 {
     int tile = blockIdx.x * THREADS + threadIdx.x;
     if (tile > tiles) return;
@@ -67,9 +68,9 @@ __device__ __forceinline__ int within(int64 at, int elements)
 }
 
 __global__ void RESIDENT_BOUNDS(THREADS, RESIDENT)
-reduce_tiles(const given* __restrict__ x, const OFFSET* __restrict__ offsets,
-             result* __restrict__ results, const int64* __restrict__ tile_ends,
-             carried* __restrict__ heads, carried* __restrict__ tails, int64 count)
+by_tiles_reduce_tiles(const given* __restrict__ x, const OFFSET* __restrict__ offsets,
+                      result* __restrict__ results, const int64* __restrict__ tile_ends,
+                      carried* __restrict__ heads, carried* __restrict__ tails, int64 count)
 {
     __shared__ __align__(16) carried values[TILE];
     __shared__ int begins[MOST_LONG], stops[MOST_LONG], numbers[MOST_LONG], many;

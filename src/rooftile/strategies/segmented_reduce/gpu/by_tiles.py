@@ -86,12 +86,15 @@ class ByTiles(GpuSegmented):
         starts = (blocks(tiles + 1, config["THREADS"]), 1, 1)
         segments, count = np.int64(problem.segments), np.int64(problem.count)
         return (
-            Step(Launch("find_ends", starts, block), ("offsets", "tile_ends", segments, tiles)),
             Step(
-                Launch("reduce_tiles", (tiles, 1, 1), block),
+                Launch(self.kernel("find_ends"), starts, block),
+                ("offsets", "tile_ends", segments, tiles),
+            ),
+            Step(
+                Launch(self.kernel("reduce_tiles"), (tiles, 1, 1), block),
                 ("x", "offsets", "results", "tile_ends", "heads", "tails", count),
             ),
-            *joined(tiles, config["THREADS"]),
+            *joined(self, tiles, config["THREADS"]),
         )
 
     def accesses(self, problem: SegmentedReduce, config: Config) -> Counted:
@@ -110,7 +113,11 @@ class ByTiles(GpuSegmented):
         made += chain(problem.count, length if length <= _SHORT else blocks(length, WARP))
         if length > _SHORT:
             made += warp_tree(WARP, problem.segments)
-        return {"find_ends": starts, "reduce_tiles": made, **joining(problem, tiles, threads)}
+        return {
+            self.kernel("find_ends"): starts,
+            self.kernel("reduce_tiles"): made,
+            **joining(self, problem, tiles, threads),
+        }
 
 
 def _shared_bytes(problem: SegmentedReduce, tile: int) -> int:

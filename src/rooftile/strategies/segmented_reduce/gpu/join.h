@@ -10,8 +10,9 @@
 #include "segmented_reduce/gpu/merge.h"
 
 __global__ void LAUNCH_BOUNDS(THREADS)
-join_tiles(const GLOBAL int64* tile_ends, const GLOBAL carried* tails, GLOBAL carried* carries,
-           GLOBAL int* opens, GLOBAL carried* span_tails, GLOBAL int* span_ended, int tiles)
+KERNEL(join_tiles)(
+    const GLOBAL int64* tile_ends, const GLOBAL carried* tails, GLOBAL carried* carries,
+    GLOBAL int* opens, GLOBAL carried* span_tails, GLOBAL int* span_ended, int tiles)
 {
     __shared__ struct run runs[THREADS];
     int thread = threadIdx.x, tile = blockIdx.x * THREADS + thread;
@@ -47,10 +48,10 @@ __device__ __forceinline__ carried carry_into(int tile, const GLOBAL carried* ca
 }
 
 __global__ void LAUNCH_BOUNDS(THREADS)
-first_results(const GLOBAL int64* tile_ends, const GLOBAL carried* heads,
-              const GLOBAL carried* carries, const GLOBAL int* opens,
-              const GLOBAL carried* span_tails, const GLOBAL int* span_ended,
-              GLOBAL result* results, int tiles)
+KERNEL(first_results)(const GLOBAL int64* tile_ends, const GLOBAL carried* heads,
+                      const GLOBAL carried* carries, const GLOBAL int* opens,
+                      const GLOBAL carried* span_tails, const GLOBAL int* span_ended,
+                      GLOBAL result* results, int tiles)
 {
     int tile = blockIdx.x * THREADS + threadIdx.x;
     if (tile >= tiles || tile_ends[tile + 1] == tile_ends[tile]) return;

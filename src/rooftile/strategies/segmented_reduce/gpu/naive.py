@@ -32,7 +32,7 @@ class Naive(GpuSegmented):
     def steps(self, problem: SegmentedReduce, config: Config) -> tuple[Step, ...]:
         """One kernel."""
         grid = (blocks(problem.segments, config["BLOCK"]), 1, 1)
-        launch = Launch("naive", grid, (config["BLOCK"], 1, 1))
+        launch = Launch(self.kernel(), grid, (config["BLOCK"], 1, 1))
         sizes = np.int64(problem.segments), np.int64(problem.count)
         return (Step(launch, ("x", "offsets", "results", *sizes)),)
 
@@ -43,7 +43,7 @@ class Naive(GpuSegmented):
         made = apart(problem.count, length, size) + beside(2 * problem.segments, offset)
         guard = Accesses(divergent_warps=int(problem.segments % WARP != 0))
         made += stored_beside(problem.segments) + chain(problem.count, length)
-        return {"naive": made + guard}
+        return {self.kernel(): made + guard}
 
 
 STRATEGY = Naive()

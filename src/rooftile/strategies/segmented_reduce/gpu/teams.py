@@ -38,7 +38,9 @@ class Teams(GpuSegmented):
     def steps(self, problem: SegmentedReduce, config: Config) -> tuple[Step, ...]:
         """One kernel."""
         rows = _THREADS // config["TEAM"]
-        launch = Launch("teams", (blocks(problem.segments, rows), 1, 1), (config["TEAM"], rows, 1))
+        launch = Launch(
+            self.kernel(), (blocks(problem.segments, rows), 1, 1), (config["TEAM"], rows, 1)
+        )
         sizes = np.int64(problem.segments), np.int64(problem.count)
         return (Step(launch, ("x", "offsets", "results", *sizes)),)
 
@@ -52,7 +54,7 @@ class Teams(GpuSegmented):
         made += chain(problem.count, blocks(length, team))
         words = CARRIED_BYTES[problem.carried] // 4
         made += shared_tree(team // 2, "sequential", problem.segments, words, WARP // lanes)
-        return {"teams": made}
+        return {self.kernel(): made}
 
 
 STRATEGY = Teams()

@@ -32,8 +32,8 @@ __device__ __forceinline__ int ends_in_tile(const SHARED union slot* slots, int 
     return low;
 }
 
-__global__ void partition(const GLOBAL OFFSET* offsets, GLOBAL int64* tile_ends, int64 segments,
-                          int64 count, int tiles)
+__global__ void KERNEL(partition)(
+    const GLOBAL OFFSET* offsets, GLOBAL int64* tile_ends, int64 segments, int64 count, int tiles)
 {
     int tile = blockIdx.x * THREADS + threadIdx.x;
     int64 items = (int64)tile * ITEMS, all = count + segments;

@@ -7,16 +7,18 @@ from rooftile.analysis.cooperation import chain
 from rooftile.devices.gpu import Launch
 from rooftile.ops.segmented_scan import SegmentedScan
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import Step
+from rooftile.strategies.gpu import GpuStrategy, Step
 from rooftile.strategies.scan.gpu._base import wide
 
 _FINDING = 128
 """Threads of a block."""
 
 
-def finding(problem: SegmentedScan, tiles: int) -> Step:
+def finding(rung: GpuStrategy, problem: SegmentedScan, tiles: int) -> Step:
     """What finds each tile's first offset."""
-    launch = Launch("find_firsts", (blocks(tiles + 1, _FINDING), 1, 1), (_FINDING, 1, 1))
+    launch = Launch(
+        rung.kernel("find_firsts"), (blocks(tiles + 1, _FINDING), 1, 1), (_FINDING, 1, 1)
+    )
     return Step(launch, ("offsets", "firsts", *wide(tiles, problem.segments)))
 
 

@@ -16,14 +16,14 @@
 typedef OFFSET offset;
 typedef unsigned char flag;
 
-__global__ void clear(GLOBAL unsigned* flags, int64 words)
+__global__ void flagged_clear(GLOBAL unsigned* flags, int64 words)
 {
     int64 at = (int64)blockIdx.x * BLOCK + threadIdx.x;
     if (at < words) flags[at] = 0;
 }
 
-__global__ void set_flags(const GLOBAL offset* offsets, GLOBAL flag* flags, int64 segments,
-                          int64 count)
+__global__ void flagged_set_flags(const GLOBAL offset* offsets, GLOBAL flag* flags, int64 segments,
+                                  int64 count)
 {
     int64 segment = (int64)blockIdx.x * BLOCK + threadIdx.x;
     if (segment >= segments) return;
@@ -76,9 +76,9 @@ __device__ __forceinline__ struct carry behind(struct carry before, carried end,
 }
 
 __global__ void LAUNCH_BOUNDS(BLOCK)
-sum_stretches(const GLOBAL given* __restrict__ x, const GLOBAL flag* __restrict__ flags,
-              GLOBAL carried* __restrict__ sums, GLOBAL flag* __restrict__ cut, int64 stretch,
-              int64 count)
+flagged_sum_stretches(
+    const GLOBAL given* __restrict__ x, const GLOBAL flag* __restrict__ flags,
+    GLOBAL carried* __restrict__ sums, GLOBAL flag* __restrict__ cut, int64 stretch, int64 count)
 {
     __shared__ carried held[SLOTS], ends[BLOCK];
     __shared__ flag begins[SLOTS], cuts[BLOCK];
@@ -95,7 +95,7 @@ sum_stretches(const GLOBAL given* __restrict__ x, const GLOBAL flag* __restrict_
 }
 
 // One thread: there are few stretches.
-__global__ void scan_sums(GLOBAL carried* sums, const GLOBAL flag* cut, int64 stretches)
+__global__ void flagged_scan_sums(GLOBAL carried* sums, const GLOBAL flag* cut, int64 stretches)
 {
     struct carry before = nothing();
     for (int64 s = 0; s < stretches; s++) {
@@ -105,9 +105,9 @@ __global__ void scan_sums(GLOBAL carried* sums, const GLOBAL flag* cut, int64 st
 }
 
 __global__ void LAUNCH_BOUNDS(BLOCK)
-scan_stretches(const GLOBAL given* __restrict__ x, const GLOBAL flag* __restrict__ flags,
-               GLOBAL result* __restrict__ y, const GLOBAL carried* __restrict__ sums,
-               int64 stretch, int64 count)
+flagged_scan_stretches(const GLOBAL given* __restrict__ x, const GLOBAL flag* __restrict__ flags,
+                       GLOBAL result* __restrict__ y, const GLOBAL carried* __restrict__ sums,
+                       int64 stretch, int64 count)
 {
     __shared__ carried held[SLOTS], ends[BLOCK];
     __shared__ flag begins[SLOTS], cuts[BLOCK];

@@ -66,13 +66,19 @@ class Flagged(GpuSegmentedScan):
 
         words, segments = blocks(problem.count, 4), problem.segments
         count, sizes = np.int64(problem.count), np.int64(self.stretch(problem, config))
-        set_flags = launch("set_flags", blocks(segments, block))
+        set_flags = launch(self.kernel("set_flags"), blocks(segments, block))
         return (
-            Step(launch("clear", blocks(words, block)), ("flags", np.int64(words))),
+            Step(launch(self.kernel("clear"), blocks(words, block)), ("flags", np.int64(words))),
             Step(set_flags, ("offsets", "flags", np.int64(segments), count)),
-            Step(launch("sum_stretches", stretches), ("x", "flags", "sums", "cuts", sizes, count)),
-            Step(launch("scan_sums", 1, 1), ("sums", "cuts", np.int64(stretches))),
-            Step(launch("scan_stretches", stretches), ("x", "flags", "y", "sums", sizes, count)),
+            Step(
+                launch(self.kernel("sum_stretches"), stretches),
+                ("x", "flags", "sums", "cuts", sizes, count),
+            ),
+            Step(launch(self.kernel("scan_sums"), 1, 1), ("sums", "cuts", np.int64(stretches))),
+            Step(
+                launch(self.kernel("scan_stretches"), stretches),
+                ("x", "flags", "y", "sums", sizes, count),
+            ),
         )
 
     def accesses(self, problem: SegmentedScan, config: Config) -> Counted:
@@ -86,12 +92,12 @@ class Flagged(GpuSegmentedScan):
         read = beside(x.size, x.numpy.itemsize) + beside(x.size, 1) + within
         sums = broadcasts(2 * stretches, 1) + stored_apart(stretches) + chain(stretches, stretches)
         return {
-            "clear": stored_beside(blocks(problem.count, 4)),
-            "set_flags": beside(problem.segments, offsets.numpy.itemsize)
+            self.kernel("clear"): stored_beside(blocks(problem.count, 4)),
+            self.kernel("set_flags"): beside(problem.segments, offsets.numpy.itemsize)
             + stored_apart(problem.segments),
-            "sum_stretches": read + stored_apart(2 * stretches),
-            "scan_sums": sums,
-            "scan_stretches": read + stored_beside(y.size, y.numpy.itemsize),
+            self.kernel("sum_stretches"): read + stored_apart(2 * stretches),
+            self.kernel("scan_sums"): sums,
+            self.kernel("scan_stretches"): read + stored_beside(y.size, y.numpy.itemsize),
         }
 
 

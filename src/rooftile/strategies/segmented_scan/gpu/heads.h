@@ -6,8 +6,8 @@
 
 // firsts[tiles + 1]: the first segment that begins at the tile's first element or behind it.
 // Grid: x over blocks of tiles.
-__global__ void find_firsts(const offset* __restrict__ offsets, int64* __restrict__ firsts,
-                            int64 tiles, int64 segments)
+__global__ void KERNEL(find_firsts)(const offset* __restrict__ offsets, int64* __restrict__ firsts,
+                                    int64 tiles, int64 segments)
 {
     int64 tile = blockIdx.x * (int64)blockDim.x + threadIdx.x;
     if (tile > tiles) return;

@@ -10,6 +10,7 @@
 // Block: x over WARPS warps.
 
 #define STREAMED 1
+#define FAMILY look_back
 #include "scan/gpu/tile.h"
 #include "common/states.h"
 
@@ -18,7 +19,7 @@
 typedef OFFSET offset;
 #include "cuts.h"
 
-__global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void scan_segments(
+__global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void look_back(
     const given* __restrict__ x, const offset* __restrict__ offsets, result* __restrict__ y,
     const int64* __restrict__ firsts, state_word* states, unsigned* tickets, int64 groups,
     int64 count)
@@ -53,7 +54,7 @@ __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void scan_segments(
         carried whole = __shfl_sync(EVERY_LANE, sum, WARPS - 1);
         carried earlier = __shfl_up_sync(EVERY_LANE, sum, 1);
         if (lane == 0) publish_tile(states, groups, tile, whole, begins != 0);
-        struct carry prefix = look_back(states, groups, tile, whole, begins != 0, held);
+        struct carry prefix = look_back_from(states, groups, tile, whole, begins != 0, held);
         bool open = (begins & up_to >> 1) == 0;
         if (lane == 0) before[0] = value_of(prefix);
         else if (lane < WARPS) before[lane] = open ? value_of(joined(prefix, earlier)) : earlier;

@@ -34,7 +34,6 @@ class LookBack(GpuSegmentedScan):
     name = "look_back"
     devices = ("cuda",)
     summary = "a single pass, tiles look back no further than a segment's beginning"
-    summing = "scan_segments"
     tunables = (
         Tunable("THREADS", (128, 256, 384, 512), 256),
         Tunable("ROWS", (1, 2, 4, 6, 8), 6),
@@ -79,11 +78,11 @@ class LookBack(GpuSegmentedScan):
         """Tiles find their offsets, states are cleared, then tiles are scanned."""
         states = self.states(problem, config)
         tiles = states.tiles
-        scan = Launch("scan_segments", (tiles, 1, 1), (config["THREADS"], 1, 1))
+        scan = Launch(self.kernel(), (tiles, 1, 1), (config["THREADS"], 1, 1))
         numbers = wide(states.groups, problem.count)
         return (
-            finding(problem, tiles),
-            states.cleared(self.machine.multiprocessors),
+            finding(self, problem, tiles),
+            states.cleared(self),
             Step(scan, ("x", "offsets", "y", "firsts", "states", "tickets", *numbers)),
         )
 
@@ -97,9 +96,9 @@ class LookBack(GpuSegmentedScan):
         made += vector_scan(x.size, width, config["ROWS"], config["THREADS"] // 32)
         made += states.looked_back(self.machine.multiprocessors * config["BLOCKS"])
         return {
-            "find_firsts": found(problem, states.tiles),
-            "clear": states.zeros,
-            "scan_segments": made,
+            self.kernel("find_firsts"): found(problem, states.tiles),
+            self.kernel("clear"): states.zeros,
+            self.kernel(): made,
         }
 
 

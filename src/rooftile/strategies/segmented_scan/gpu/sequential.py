@@ -30,7 +30,7 @@ class Sequential(GpuSegmentedScan):
     def steps(self, problem: SegmentedScan, config: Config) -> tuple[Step, ...]:
         """One kernel."""
         grid = (blocks(problem.segments, config["BLOCK"]), 1, 1)
-        launch = Launch("sequential", grid, (config["BLOCK"], 1, 1))
+        launch = Launch(self.kernel(), grid, (config["BLOCK"], 1, 1))
         sizes = np.int64(problem.segments), np.int64(problem.count)
         return (Step(launch, ("x", "offsets", "y", *sizes)),)
 
@@ -41,7 +41,7 @@ class Sequential(GpuSegmentedScan):
         made = apart(x.size, length, x.numpy.itemsize) + stored_apart(x.size)
         made += beside(2 * problem.segments, offsets.numpy.itemsize)
         guard = Accesses(divergent_warps=int(problem.segments % WARP != 0))
-        return {"sequential": made + chain(x.size, length) + guard}
+        return {self.kernel(): made + chain(x.size, length) + guard}
 
 
 STRATEGY = Sequential()

@@ -12,6 +12,7 @@
 #define MARKERS 2
 #define MARKING (32 * MARKERS)
 #define AT_ONCE 4
+#define FAMILY waves
 #include "scan/gpu/stages.h"
 typedef OFFSET offset;
 #include "cuts.h"
@@ -169,7 +170,7 @@ __device__ __forceinline__ void store_tiles(const char* stages, stage_heads* hea
     }
 }
 
-__global__ __launch_bounds__(2 * THREADS + 96 + MARKING, BLOCKS) void scan_segments(
+__global__ __launch_bounds__(2 * THREADS + 96 + MARKING, BLOCKS) void waves(
     const given* __restrict__ x, const offset* __restrict__ offsets, result* __restrict__ y,
     const int64* __restrict__ firsts, word* states, int64 tiles, int64 count)
 {

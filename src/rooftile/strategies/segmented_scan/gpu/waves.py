@@ -33,7 +33,6 @@ class SegmentedWaves(GpuSegmentedScan):
     devices = ("cuda",)
     summary = "resident blocks whose warps load, mark, sum, look up and store different tiles"
     takes = features("dtype:int32 exclusive index:int32 operator:*")
-    summing = "scan_segments"
     least_architecture = LEAST_ARCHITECTURE
     tunables = (
         Tunable("THREADS", (64, 128, 256), 256),
@@ -90,8 +89,8 @@ class SegmentedWaves(GpuSegmentedScan):
         waves = self.waves(problem, config)
         arrays = ("x", "offsets", "y", "firsts", "states")
         numbers = wide(waves.tiles, problem.count)
-        find = finding(problem, waves.tiles)
-        return (find, *waves.steps("scan_segments", *arrays, *numbers))
+        find = finding(self, problem, waves.tiles)
+        return (find, *waves.steps(self, *arrays, *numbers))
 
     def accesses(self, problem: SegmentedScan, config: Config) -> Counted:
         """Every element and every offset once; a tile's bits and elements twice from its stage."""
@@ -102,9 +101,9 @@ class SegmentedWaves(GpuSegmentedScan):
         made += Accesses(shared_reads=4 * x.size / _WIDTH / WARP)
         made += vector_scan(x.size, _WIDTH, config["ROWS"], config["THREADS"] // 32)
         return {
-            "find_firsts": found(problem, waves.tiles),
-            "clear": waves.zeros,
-            "scan_segments": made + waves.looked_up,
+            self.kernel("find_firsts"): found(problem, waves.tiles),
+            self.kernel("clear"): waves.zeros,
+            self.kernel(): made + waves.looked_up,
         }
 
 

@@ -72,7 +72,7 @@ class TiledSeparable(GpuSeparable):
         """One kernel."""
         teams, threads = self.block(config)
         launch = Launch(
-            "separable",
+            self.kernel(),
             self.grid(problem, config),
             (threads, teams, 1),
             constants=("down_taps", "across_taps"),

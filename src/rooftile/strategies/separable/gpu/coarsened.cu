@@ -48,7 +48,7 @@ __device__ __forceinline__ void put(GLOBAL float* row, int column, int columns, 
 }
 
 __global__ void LAUNCH_BOUNDS(LANES * TEAMS)
-separable(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, int height, int width,
+coarsened(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, int height, int width,
           int rows, int columns,
           int images CONSTANT_ARGUMENT(float, down_taps) CONSTANT_ARGUMENT(float, across_taps))
 {

@@ -66,7 +66,7 @@ class Coarsened(TiledSeparable):
         vectors = problem.width % _QUAD == 0
         quads = blocks(_window(problem), _QUAD)
         return {
-            "separable": sums_in_registers(
+            self.kernel(): sums_in_registers(
                 problem, teams, lanes, config["ROWS"], quads, vectors=vectors
             )
         }

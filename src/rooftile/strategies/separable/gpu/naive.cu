@@ -12,8 +12,9 @@
 #include "separable.h"
 
 __global__ void LAUNCH_BOUNDS(BLOCK)
-down(const GLOBAL float* x, const GLOBAL float* column, GLOBAL float* sums, int height, int width,
-     int rows, int columns, int images)
+naive_down(
+    const GLOBAL float* x, const GLOBAL float* column, GLOBAL float* sums, int height, int width,
+    int rows, int columns, int images)
 {
     int j = blockIdx.x * BLOCK + threadIdx.x, wide = columns + WIDE - 1;
     if (j >= wide) return;
@@ -33,8 +34,9 @@ down(const GLOBAL float* x, const GLOBAL float* column, GLOBAL float* sums, int 
 }
 
 __global__ void LAUNCH_BOUNDS(BLOCK)
-across(const GLOBAL float* sums, const GLOBAL float* row, GLOBAL float* out, int rows, int columns,
-       int images)
+naive_across(
+    const GLOBAL float* sums, const GLOBAL float* row, GLOBAL float* out, int rows, int columns,
+    int images)
 {
     int j = blockIdx.x * BLOCK + threadIdx.x, wide = columns + WIDE - 1;
     if (j >= columns) return;

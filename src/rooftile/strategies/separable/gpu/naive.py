@@ -35,13 +35,22 @@ class Naive(GpuSeparable):
             return Launch(kernel, grid, (block, 1, 1))
 
         return (
-            Step(launch("down", _wide(problem)), ("x", "column", "sums", *numbers(problem))),
-            Step(launch("across", columns), ("sums", "row", "out", *numbers(problem)[2:])),
+            Step(
+                launch(self.kernel("down"), _wide(problem)),
+                ("x", "column", "sums", *numbers(problem)),
+            ),
+            Step(
+                launch(self.kernel("across"), columns),
+                ("sums", "row", "out", *numbers(problem)[2:]),
+            ),
         )
 
     def accesses(self, problem: Separable, config: Config) -> dict[str, Accesses]:
         """Every tap of either pass reads an element and a weight."""
-        return {"down": pass_down(problem), "across": pass_across(problem)}
+        return {
+            self.kernel("down"): pass_down(problem),
+            self.kernel("across"): pass_across(problem),
+        }
 
 
 def _wide(problem: Separable) -> int:

@@ -20,9 +20,9 @@ CONSTANT_ARRAY(float, across_taps, WIDE)
 #define LOADED_X (TILE_X + WIDE - 1)
 
 __global__ void LAUNCH_BOUNDS(THREADS)
-separable(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, int height, int width,
-          int rows, int columns,
-          int images CONSTANT_ARGUMENT(float, down_taps) CONSTANT_ARGUMENT(float, across_taps))
+shared(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, int height, int width,
+       int rows, int columns,
+       int images CONSTANT_ARGUMENT(float, down_taps) CONSTANT_ARGUMENT(float, across_taps))
 {
     __shared__ float tile[LOADED_Y][LOADED_X];
     __shared__ float sums[TILE_Y][LOADED_X];

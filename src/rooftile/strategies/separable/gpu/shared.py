@@ -55,7 +55,7 @@ class Shared(TiledSeparable):
 
     def accesses(self, problem: Separable, config: Config) -> dict[str, Accesses]:
         """The tile once; then an element a tap of both passes, from shared memory."""
-        return {"separable": tile_in_shared(problem, self.tile(problem, config))}
+        return {self.kernel(): tile_in_shared(problem, self.tile(problem, config))}
 
     def picture(self, problem: Separable, config: Config) -> Panels:
         """The tile, the column's sums of tile and halo, and the row's."""

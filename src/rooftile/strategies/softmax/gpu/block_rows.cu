@@ -11,7 +11,7 @@
 // Block: x over TEAM (a power of two, the tunable GROUP) threads of a row, y over ROWS rows.
 
 __global__ void LAUNCH_BOUNDS(TEAM * ROWS)
-softmax(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, int images)
+block_rows(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, int images)
 {
     __shared__ float joined[ROWS][TEAM];
     int lane = threadIdx.x, slot = threadIdx.y;

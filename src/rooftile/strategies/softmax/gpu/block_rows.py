@@ -53,7 +53,7 @@ class BlockRows(GpuSoftmax):
     def steps(self, problem: Softmax, config: Config) -> tuple[Step, ...]:
         """One kernel, a team of threads a row."""
         grid = (blocks(problem.batch, config["ROWS"]), 1, 1)
-        launch = Launch("softmax", grid, (config["GROUP"], config["ROWS"], 1))
+        launch = Launch(self.kernel(), grid, (config["GROUP"], config["ROWS"], 1))
         return (Step(launch, ("x", "out", problem.batch)),)
 
     def accesses(self, problem: Softmax, config: Config) -> dict[str, Accesses]:
@@ -65,7 +65,7 @@ class BlockRows(GpuSoftmax):
         found += row_stores(classes, problem.batch, lanes=lanes)
         steps = team.bit_length() - 1
         trees = problem.batch * team / WARP * 2 * 2 * steps
-        return {"softmax": found + Accesses(shared_reads=trees)}
+        return {self.kernel(): found + Accesses(shared_reads=trees)}
 
 
 STRATEGY = BlockRows()

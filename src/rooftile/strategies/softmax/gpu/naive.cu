@@ -6,7 +6,7 @@
 // x[images][CLASSES], out[images][CLASSES].
 // Grid: x over the rows.
 
-__global__ void softmax(const GLOBAL float* x, GLOBAL float* out, int images)
+__global__ void naive(const GLOBAL float* x, GLOBAL float* out, int images)
 {
     int64 row = (int64)blockIdx.x * BLOCK + threadIdx.x;
     if (row >= images) return;

@@ -31,7 +31,7 @@ class Naive(GpuSoftmax):
         """One kernel, a thread a row."""
         grid = (blocks(problem.batch, config["BLOCK"]), 1, 1)
         return (
-            Step(Launch("softmax", grid, (config["BLOCK"], 1, 1)), ("x", "out", problem.batch)),
+            Step(Launch(self.kernel(), grid, (config["BLOCK"], 1, 1)), ("x", "out", problem.batch)),
         )
 
     def accesses(self, problem: Softmax, config: Config) -> dict[str, Accesses]:
@@ -44,7 +44,7 @@ class Naive(GpuSoftmax):
             found = row_loads(rows, 3 * classes, stride=classes)
             found += row_stores(rows, 2 * classes, stride=classes)
         last = len(guard_1d(rows, 1, config["BLOCK"]))
-        return {"softmax": found + Accesses(divergent_warps=last)}
+        return {self.kernel(): found + Accesses(divergent_warps=last)}
 
 
 STRATEGY = Naive()

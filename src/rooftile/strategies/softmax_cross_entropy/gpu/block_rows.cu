@@ -17,9 +17,9 @@
 #endif
 
 __global__ void LAUNCH_BOUNDS(TEAM * TEAMS)
-cross_entropy(const GLOBAL float* __restrict__ x, const GLOBAL int* __restrict__ labels,
-              const GLOBAL float* weights, GLOBAL float* __restrict__ loss,
-              GLOBAL float* __restrict__ dx, int images)
+block_rows(const GLOBAL float* __restrict__ x, const GLOBAL int* __restrict__ labels,
+           const GLOBAL float* weights, GLOBAL float* __restrict__ loss,
+           GLOBAL float* __restrict__ dx, int images)
 {
     __shared__ float joined[TEAMS][TEAM];
     int lane = threadIdx.x, slot = threadIdx.y;

@@ -37,7 +37,7 @@ class BlockRows(GpuSoftmaxCrossEntropy):
     def steps(self, problem: SoftmaxCrossEntropy, config: Config) -> tuple[Step, ...]:
         """One kernel, a team of threads a row."""
         grid = (blocks(problem.batch, config["TEAMS"]), 1, 1)
-        launch = Launch("cross_entropy", grid, (config["TEAM"], config["TEAMS"], 1))
+        launch = Launch(self.kernel(), grid, (config["TEAM"], config["TEAMS"], 1))
         return (Step(launch, arguments(problem)),)
 
 

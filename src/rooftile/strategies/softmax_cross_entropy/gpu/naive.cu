@@ -10,9 +10,9 @@
 #define logf log
 #endif
 
-__global__ void cross_entropy(const GLOBAL float* x, const GLOBAL int* labels,
-                              const GLOBAL float* weights, GLOBAL float* loss, GLOBAL float* dx,
-                              int images)
+__global__ void naive(const GLOBAL float* x, const GLOBAL int* labels,
+                      const GLOBAL float* weights, GLOBAL float* loss, GLOBAL float* dx,
+                      int images)
 {
     int64 row = (int64)blockIdx.x * BLOCK + threadIdx.x;
     if (row >= images) return;

@@ -23,7 +23,7 @@ class Naive(GpuSoftmaxCrossEntropy):
     def steps(self, problem: SoftmaxCrossEntropy, config: Config) -> tuple[Step, ...]:
         """One kernel, a thread a row."""
         grid = (blocks(problem.batch, config["BLOCK"]), 1, 1)
-        launch = Launch("cross_entropy", grid, (config["BLOCK"], 1, 1))
+        launch = Launch(self.kernel(), grid, (config["BLOCK"], 1, 1))
         return (Step(launch, arguments(problem)),)
 
 

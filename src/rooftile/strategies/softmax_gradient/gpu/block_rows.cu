@@ -9,8 +9,8 @@
 // Block: x over TEAM (a power of two) threads of a row, y over TEAMS rows.
 
 __global__ void LAUNCH_BOUNDS(TEAM * TEAMS)
-softmax_gradient(const GLOBAL float* __restrict__ y, const GLOBAL float* __restrict__ dy,
-                 GLOBAL float* __restrict__ dx, int images)
+block_rows(const GLOBAL float* __restrict__ y, const GLOBAL float* __restrict__ dy,
+           GLOBAL float* __restrict__ dx, int images)
 {
     __shared__ float joined[TEAMS][TEAM];
     int lane = threadIdx.x, slot = threadIdx.y;

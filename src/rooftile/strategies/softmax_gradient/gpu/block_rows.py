@@ -37,7 +37,7 @@ class BlockRows(GpuSoftmaxGradient):
     def steps(self, problem: SoftmaxGradient, config: Config) -> tuple[Step, ...]:
         """One kernel, a team of threads a row."""
         grid = (blocks(problem.batch, config["TEAMS"]), 1, 1)
-        launch = Launch("softmax_gradient", grid, (config["TEAM"], config["TEAMS"], 1))
+        launch = Launch(self.kernel(), grid, (config["TEAM"], config["TEAMS"], 1))
         return (Step(launch, (*ARGUMENTS, problem.batch)),)
 
 

@@ -3,8 +3,8 @@
 // y[images][CLASSES], dy[images][CLASSES], dx[images][CLASSES].
 // Grid: x over the rows.
 
-__global__ void softmax_gradient(const GLOBAL float* y, const GLOBAL float* dy, GLOBAL float* dx,
-                                 int images)
+__global__ void naive(const GLOBAL float* y, const GLOBAL float* dy, GLOBAL float* dx,
+                      int images)
 {
     int64 row = (int64)blockIdx.x * BLOCK + threadIdx.x;
     if (row >= images) return;

@@ -22,7 +22,7 @@ class Naive(GpuSoftmaxGradient):
     def steps(self, problem: SoftmaxGradient, config: Config) -> tuple[Step, ...]:
         """One kernel, a thread a row."""
         grid = (blocks(problem.batch, config["BLOCK"]), 1, 1)
-        launch = Launch("softmax_gradient", grid, (config["BLOCK"], 1, 1))
+        launch = Launch(self.kernel(), grid, (config["BLOCK"], 1, 1))
         return (Step(launch, (*ARGUMENTS, problem.batch)),)
 
 

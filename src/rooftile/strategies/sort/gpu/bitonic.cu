@@ -14,7 +14,8 @@
 
 // The keys of all elements, and where each is.
 __global__ void LAUNCH_BOUNDS(BLOCK)
-begin(const GLOBAL key* x, GLOBAL key* keys, GLOBAL unsigned* along, int64 count, int64 inner)
+bitonic_begin(
+    const GLOBAL key* x, GLOBAL key* keys, GLOBAL unsigned* along, int64 count, int64 inner)
 {
     int64 blocks = (count + BLOCK - 1) / BLOCK, line = blockIdx.x / blocks;
     int64 e = blockIdx.x % blocks * BLOCK + threadIdx.x;
@@ -26,7 +27,7 @@ begin(const GLOBAL key* x, GLOBAL key* keys, GLOBAL unsigned* along, int64 count
 // One step: each element of a lower half is compared with its mirror image, or with the element
 // `reach` behind it.
 __global__ void LAUNCH_BOUNDS(BLOCK)
-exchange(GLOBAL key* keys, GLOBAL unsigned* along, int64 count, int64 reach, int mirrored)
+bitonic_exchange(GLOBAL key* keys, GLOBAL unsigned* along, int64 count, int64 reach, int mirrored)
 {
     int64 blocks = (count + BLOCK - 1) / BLOCK, line = blockIdx.x / blocks;
     int64 e = blockIdx.x % blocks * BLOCK + threadIdx.x;
@@ -43,8 +44,8 @@ exchange(GLOBAL key* keys, GLOBAL unsigned* along, int64 count, int64 reach, int
 
 // The results: what goes with an element is fetched from where that was.
 __global__ void LAUNCH_BOUNDS(BLOCK)
-end(const GLOBAL key* keys, const GLOBAL unsigned* along, const GLOBAL unsigned* with_it,
-    GLOBAL key* y, GLOBAL unsigned* moved, int64 count, int64 inner)
+bitonic_end(const GLOBAL key* keys, const GLOBAL unsigned* along, const GLOBAL unsigned* with_it,
+            GLOBAL key* y, GLOBAL unsigned* moved, int64 count, int64 inner)
 {
     int64 blocks = (count + BLOCK - 1) / BLOCK, line = blockIdx.x / blocks;
     int64 e = blockIdx.x % blocks * BLOCK + threadIdx.x;

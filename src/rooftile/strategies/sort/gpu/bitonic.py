@@ -36,19 +36,19 @@ class Bitonic(GpuSort):
         def launch(kernel: str) -> Launch:
             return Launch(kernel, grid, (block, 1, 1))
 
-        steps = [Step(launch("begin"), ("x", "keys", "along", *both))]
+        steps = [Step(launch(self.kernel("begin")), ("x", "keys", "along", *both))]
         for level in range((problem.count - 1).bit_length()):
             for reach in reversed(range(level + 1)):
                 numbers = wide(problem.count, 1 << reach)
                 arguments = ("keys", "along", *numbers, int(reach == level))
-                steps.append(Step(launch("exchange"), arguments))
+                steps.append(Step(launch(self.kernel("exchange")), arguments))
         results = {
             "values": ("x", "y", "keys"),
             "places": ("x", "keys", "places"),
             "pairs": ("with_it", "y", "moved"),
         }
         with_it, to, moved = results[problem.gives]
-        steps.append(Step(launch("end"), ("keys", "along", with_it, to, moved, *both)))
+        steps.append(Step(launch(self.kernel("end")), ("keys", "along", with_it, to, moved, *both)))
         return tuple(steps)
 
     def accesses(self, problem: Sort, config: Config) -> Counted:
@@ -65,8 +65,8 @@ class Bitonic(GpuSort):
         parted = Accesses(divergent_warps=warps * sum(min(level + 1, 5) for level in range(levels)))
         exchange = both + kept + parted + chain(launches * count / 2, launches)
         end = beside(count, size) + beside(count) + stored_beside(count, size)
-        found = {"begin": begin, "end": end}
-        return {**found, "exchange": exchange} if launches else found
+        found = {self.kernel("begin"): begin, self.kernel("end"): end}
+        return {**found, self.kernel("exchange"): exchange} if launches else found
 
 
 STRATEGY = Bitonic()

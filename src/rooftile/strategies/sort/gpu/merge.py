@@ -28,7 +28,7 @@ class Merge(GpuSort):
         passes = max(1, (problem.count - 1).bit_length())
         block = config["BLOCK"]
         grid = (problem.lines * blocks(problem.count, block), 1, 1)
-        launch, found = Launch("merge", grid, (block, 1, 1)), []
+        launch, found = Launch(self.kernel(), grid, (block, 1, 1)), []
         for number, ends in enumerate(ends_of(problem, passes)):
             sizes = wide(problem.count, problem.inner, 1 << number)
             found.append(Step(launch, (*ends.names, ends.first, ends.last, *sizes)))
@@ -41,7 +41,7 @@ class Merge(GpuSort):
         passes = max(1, (problem.count - 1).bit_length())
         searched = sum(range(1, passes + 1))
         made = self.moved(problem, passes) + scattered_loads(searched * count)
-        return {"merge": made + chain(searched * count, searched)}
+        return {self.kernel(): made + chain(searched * count, searched)}
 
 
 STRATEGY = Merge()

@@ -47,7 +47,7 @@ class OddEven(GpuSort):
             "pairs": ("with_it", "y", "moved"),
         }
         with_it, to, moved = results[problem.gives]
-        launch = Launch("odd_even", (problem.lines, 1, 1), (config["BLOCK"], 1, 1))
+        launch = Launch(self.kernel(), (problem.lines, 1, 1), (config["BLOCK"], 1, 1))
         arrays = "x", with_it, to, moved
         return (Step(launch, (*arrays, problem.count, *wide(problem.inner))),)
 
@@ -59,7 +59,7 @@ class OddEven(GpuSort):
         rounds = n * blocks(blocks(n, 2), config["BLOCK"])
         reads = 4 * compared / WARP
         within = Accesses(shared_reads=reads, conflicts=reads) + chain(compared, rounds)
-        return {"odd_even": self.moved(problem, 1) + within}
+        return {self.kernel(): self.moved(problem, 1) + within}
 
 
 STRATEGY = OddEven()

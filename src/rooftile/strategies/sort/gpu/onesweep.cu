@@ -32,8 +32,9 @@
 #define UP_TO (2u << 30)
 #define COUNT (ALONE - 1)
 
-__global__ void clear(unsigned* starts, unsigned* states, unsigned* tickets, unsigned* moving,
-                      int64 counts, int64 words)
+__global__ void onesweep_clear(
+    unsigned* starts, unsigned* states, unsigned* tickets, unsigned* moving, int64 counts,
+    int64 words)
 {
     int64 first = blockIdx.x * (int64)blockDim.x + threadIdx.x;
     int64 step = (int64)gridDim.x * blockDim.x;
@@ -45,8 +46,9 @@ __global__ void clear(unsigned* starts, unsigned* states, unsigned* tickets, uns
 
 // Threads beside each other count in different copies: few digits may be those of most keys.
 __global__ void __launch_bounds__(THREADS)
-count_digits(const key* __restrict__ x, unsigned* starts, int64 count, int64 inner, int64 lines,
-             int64 blocks)
+onesweep_count_digits(
+    const key* __restrict__ x, unsigned* starts, int64 count, int64 inner, int64 lines,
+    int64 blocks)
 {
     __shared__ unsigned counts[BYTES * DIGITS * COPIES];
     int64 line = blockIdx.x / blocks, block = blockIdx.x % blocks;
@@ -89,7 +91,7 @@ __device__ __forceinline__ unsigned before_digit(unsigned own, unsigned* sums)
 // A block of 256 threads for each line of each pass: where each digit's keys begin, and whether there
 // are several digits.
 __global__ void __launch_bounds__(DIGITS)
-scan_digits(unsigned* starts, unsigned* moving, int64 count)
+onesweep_scan_digits(unsigned* starts, unsigned* moving, int64 count)
 {
     __shared__ unsigned sums[DIGITS / 32];
     unsigned* own = starts + (int64)blockIdx.x * DIGITS + threadIdx.x;
@@ -176,7 +178,7 @@ __device__ __noinline__ void copy_tile(const key* keys, const unsigned* along, k
 }
 
 // Keys behind the last of the line are the last in the order of the last tile, and are not stored.
-__global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void sweep(
+__global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void onesweep(
     const key* keys, const unsigned* along, key* to, unsigned* to_along, const unsigned* starts,
     unsigned* states, unsigned* tickets, const unsigned* moving, int pass, int first, int last,
     int64 count, int64 inner, int64 lines, int64 tiles)

@@ -31,7 +31,6 @@ class Onesweep(GpuSort):
     name = "onesweep"
     devices = ("cuda",)
     summary = "digits of 8 bits, one read and one write a pass, tiles look back at counts"
-    summing = "sweep"
     tunables = (
         Tunable("THREADS", (256, 384, 512), 384),
         Tunable("ITEMS", (4, 8, 12, 16, 20), 20),
@@ -82,10 +81,12 @@ class Onesweep(GpuSort):
         clearing = min(blocks(words[1], _CLEARING), 8 * resident)
         share = min(blocks(problem.count, threads * _COUNTED), blocks(4 * resident, lines))
         block = (threads, 1, 1)
-        clear = Launch("clear", (clearing, 1, 1), (_CLEARING, 1, 1))
-        count = Launch("count_digits", (lines * share, 1, 1), block)
-        scan = Launch("scan_digits", (problem.key_bytes * lines, 1, 1), (_DIGITS, 1, 1))
-        sweep = Launch("sweep", (self.blocks(problem, config), 1, 1), block)
+        clear = Launch(self.kernel("clear"), (clearing, 1, 1), (_CLEARING, 1, 1))
+        count = Launch(self.kernel("count_digits"), (lines * share, 1, 1), block)
+        scan = Launch(
+            self.kernel("scan_digits"), (problem.key_bytes * lines, 1, 1), (_DIGITS, 1, 1)
+        )
+        sweep = Launch(self.kernel(), (self.blocks(problem, config), 1, 1), block)
         sizes = wide(problem.count, problem.inner, lines)
         found = [
             Step(clear, ("starts", "states", "tickets", "moving", *wide(*words))),
@@ -121,10 +122,10 @@ class Onesweep(GpuSort):
         )
         sweep += chain(size * (2 * count + _DIGITS * warps * tiles), size * (3 * items + warps))
         return {
-            "clear": stored_beside(held["starts"] + held["states"]),
-            "count_digits": counting,
-            "scan_digits": scanning,
-            "sweep": sweep,
+            self.kernel("clear"): stored_beside(held["starts"] + held["states"]),
+            self.kernel("count_digits"): counting,
+            self.kernel("scan_digits"): scanning,
+            self.kernel(): sweep,
         }
 
 

@@ -21,8 +21,9 @@
 #define TILE (BLOCK * RUN)
 
 __global__ void LAUNCH_BOUNDS(BLOCK)
-count_digits(const GLOBAL key* keys, GLOBAL unsigned* totals, int first, int shift, int64 count,
-             int64 inner, int64 tiles)
+radix_count_digits(
+    const GLOBAL key* keys, GLOBAL unsigned* totals, int first, int shift, int64 count, int64 inner,
+    int64 tiles)
 {
     __shared__ unsigned counts[VALUES_OF_DIGIT][BLOCK];
     int64 line = blockIdx.x / tiles, tile = blockIdx.x % tiles;
@@ -61,7 +62,7 @@ __device__ __forceinline__ unsigned before_thread(unsigned own, SHARED unsigned*
 }
 
 __global__ void LAUNCH_BOUNDS(BLOCK)
-scan_totals(GLOBAL unsigned* totals, int64 count)
+radix_scan_totals(GLOBAL unsigned* totals, int64 count)
 {
     __shared__ unsigned sums[BLOCK];
     GLOBAL unsigned* own = totals + blockIdx.x * count;
@@ -92,9 +93,10 @@ __device__ __forceinline__ void scan_counts(SHARED unsigned* counts, SHARED unsi
 
 // Keys behind the last of the line are the last in the order, and stay where they are.
 __global__ void LAUNCH_BOUNDS(BLOCK)
-move(const GLOBAL key* keys, const GLOBAL unsigned* along, GLOBAL key* to, GLOBAL unsigned* to_along,
-     const GLOBAL unsigned* totals, int first, int last, int shift, int64 count, int64 inner,
-     int64 tiles)
+radix_move(
+    const GLOBAL key* keys, const GLOBAL unsigned* along, GLOBAL key* to, GLOBAL unsigned* to_along,
+    const GLOBAL unsigned* totals, int first, int last, int shift, int64 count, int64 inner,
+    int64 tiles)
 {
     __shared__ key tile_keys[TILE];
     __shared__ unsigned tile_along[GIVES == VALUES ? 1 : TILE];

@@ -52,7 +52,7 @@ class Radix(GpuSort):
         """Three launches a digit."""
         block, tiles = (config["BLOCK"], 1, 1), self.tiles(problem, config)
         grid = (self.blocks(problem, config), 1, 1)
-        scan = Launch("scan_totals", (problem.lines, 1, 1), block)
+        scan = Launch(self.kernel("scan_totals"), (problem.lines, 1, 1), block)
         numbers = wide(problem.count, problem.inner, tiles)
         found = []
         for number, ends in enumerate(ends_of(problem, 8 * problem.key_bytes // _BITS)):
@@ -60,9 +60,9 @@ class Radix(GpuSort):
             counted: tuple[Argument, ...] = (ends.keys, "totals", ends.first, shift, *numbers)
             moved = (*ends.names, "totals", ends.first, ends.last, shift, *numbers)
             found += [
-                Step(Launch("count_digits", grid, block), counted),
+                Step(Launch(self.kernel("count_digits"), grid, block), counted),
                 Step(scan, ("totals", *wide(_DIGITS * tiles))),
-                Step(Launch("move", grid, block), moved),
+                Step(Launch(self.kernel("move"), grid, block), moved),
             ]
         return tuple(found)
 
@@ -86,7 +86,11 @@ class Radix(GpuSort):
         moving = self.moved(problem, passes) + chain(2 * passes * count, 0)
         moving += replace(within, steps=passes * (2 * run + 2 * _DIGITS + within.steps))
         moving += Accesses(shared_reads=(4 * count + 2 * _DIGITS * block * tiles) * passes / WARP)
-        return {"count_digits": counting, "scan_totals": between, "move": moving}
+        return {
+            self.kernel("count_digits"): counting,
+            self.kernel("scan_totals"): between,
+            self.kernel("move"): moving,
+        }
 
 
 STRATEGY = Radix()

@@ -10,7 +10,7 @@
 #define SECTION ((int64)BLOCK * RUN)
 
 __global__ void LAUNCH_BOUNDS(BLOCK)
-scan_counts(GLOBAL int64* places, GLOBAL int64* all, int64 sections)
+KERNEL(scan_counts)(GLOBAL int64* places, GLOBAL int64* all, int64 sections)
 {
     __shared__ int held[BLOCK];
     int64 before = 0;

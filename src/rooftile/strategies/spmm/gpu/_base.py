@@ -49,6 +49,6 @@ class GpuSpmm(GpuStrategy):
         across, lines = config["ACROSS"], _THREADS // config["ACROSS"]
         wide = across * config.get("COLUMNS", 1)
         grid = (blocks(problem.rows, lines), blocks(problem.width, wide), 1)
-        launch = Launch(self.name, grid, (across, lines, 1))
+        launch = Launch(self.kernel(), grid, (across, lines, 1))
         names = tuple(array.name for array in problem.arrays)
         return (Step(launch, (*names, np.int64(problem.rows), problem.width)),)

@@ -75,7 +75,7 @@ class RowSpmv(GpuSpmv):
     def steps(self, problem: Spmv, config: Config) -> tuple[Step, ...]:
         """The kernel."""
         block = config["BLOCK"]
-        launch = Launch(self.name, (blocks(problem.rows, block), 1, 1), (block, 1, 1))
+        launch = Launch(self.kernel(), (blocks(problem.rows, block), 1, 1), (block, 1, 1))
         arrays = (*matrix_of(problem), *update_of(problem))
         return (Step(launch, (*arrays, *self.numbers(problem))),)
 
@@ -100,12 +100,12 @@ class ScatterSpmv(GpuSpmv):
             return Launch(kernel, (blocks(count, config["BLOCK"]), 1, 1), block)
 
         rows, count = np.int64(problem.rows), self.threads(problem)
-        adding = Step(launch(self.name, count), (*matrix_of(problem), "y", np.int64(count)))
-        steps = (Step(launch("clear", problem.rows), ("y", rows)), adding)
+        adding = Step(launch(self.kernel(), count), (*matrix_of(problem), "y", np.int64(count)))
+        steps = (Step(launch(self.kernel("clear"), problem.rows), ("y", rows)), adding)
         if not problem.updated:
             return steps
         arguments = ("y", "alpha", "beta", "start", rows)
-        return (*steps, Step(launch("finish", problem.rows), arguments))
+        return (*steps, Step(launch(self.kernel("finish"), problem.rows), arguments))
 
 
 class MergedSpmv(GpuSpmv):
@@ -156,22 +156,26 @@ class MergedSpmv(GpuSpmv):
         given = (values, columns, offsets, "x", *update, *between)
         steps = (
             Step(
-                Launch("sum_tiles", (blocks(tiles, teams), 1, 1), (_TEAM, teams, 1)),
+                Launch(self.kernel("sum_tiles"), (blocks(tiles, teams), 1, 1), (_TEAM, teams, 1)),
                 (*given, *sizes),
             ),
             Step(
-                Launch("finish_rows", (blocks(tiles, SPAN), 1, 1), span, overlaps=True),
+                Launch(
+                    self.kernel("finish_rows"), (blocks(tiles, SPAN), 1, 1), span, overlaps=True
+                ),
                 (*between, *update, tiles),
             ),
         )
         if problem.tiled:
             return steps
-        finding = Launch("find_tiles", (blocks(tiles + 1, SPAN), 1, 1), span)
+        finding = Launch(self.kernel("find_tiles"), (blocks(tiles + 1, SPAN), 1, 1), span)
         return (Step(finding, (offsets, "tile_rows", *sizes)), *steps)
 
     def row_starts(self, problem: Spmv, rows: str) -> Step:
         """Where rows begin among the entries that are merged: the workspace's ``row_offsets``."""
-        launch = Launch("row_starts", (blocks(problem.rows + 1, SPAN), 1, 1), (SPAN, 1, 1))
+        launch = Launch(
+            self.kernel("row_starts"), (blocks(problem.rows + 1, SPAN), 1, 1), (SPAN, 1, 1)
+        )
         sizes = np.int64(problem.rows), np.int64(self.merged_entries(problem))
         return Step(launch, (rows, "row_offsets", *sizes))
 

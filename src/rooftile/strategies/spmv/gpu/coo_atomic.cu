@@ -7,6 +7,7 @@
 // Grid: x over blocks of entries, or of rows.
 // Block: x over BLOCK threads.
 
+#define FAMILY coo_atomic
 #include "scatter.h"
 
 __global__ void coo_atomic(const GLOBAL given* __restrict__ values,

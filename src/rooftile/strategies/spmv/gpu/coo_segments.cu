@@ -7,5 +7,6 @@
 // Grid: x over blocks of rows, over TEAMS tiles, or over spans of SPAN tiles.
 // Block: x over SPAN threads, or x over the threads of a tile and y over TEAMS tiles.
 
+#define FAMILY coo_segments
 #include "merged.h"
 #include "row_starts.h"

@@ -7,6 +7,7 @@
 // Grid: x over blocks of columns, or of rows.
 // Block: x over BLOCK threads.
 
+#define FAMILY csc
 #include "scatter.h"
 
 __global__ void csc(const GLOBAL given* __restrict__ values,

@@ -9,4 +9,5 @@
 // Grid: x over TEAMS tiles, or over spans of SPAN tiles.
 // Block: x over the threads of a tile and y over TEAMS tiles, or x over SPAN threads.
 
+#define FAMILY csr_merge
 #include "merged.h"

@@ -42,7 +42,7 @@ class CsrTeams(GpuSpmv):
     def steps(self, problem: Spmv, config: Config) -> tuple[Step, ...]:
         """One kernel."""
         team, rows = config["TEAM"], _THREADS // config["TEAM"]
-        launch = Launch("csr_teams", (blocks(problem.rows, rows), 1, 1), (team, rows, 1))
+        launch = Launch(self.kernel(), (blocks(problem.rows, rows), 1, 1), (team, rows, 1))
         arrays = (*matrix_of(problem), *update_of(problem))
         return (Step(launch, (*arrays, np.int64(problem.rows))),)
 

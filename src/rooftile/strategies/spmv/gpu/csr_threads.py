@@ -32,7 +32,7 @@ class CsrThreads(RowSpmv):
 
     def accesses(self, problem: Spmv, config: Config) -> Mapping[str, Accesses]:
         """See `rooftile.strategies.spmv.gpu._accesses`."""
-        return only(self.name, problem, row_apart(problem))
+        return only(self.kernel(), problem, row_apart(problem))
 
 
 STRATEGY = CsrThreads()

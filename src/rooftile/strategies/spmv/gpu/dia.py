@@ -46,7 +46,7 @@ class Dia(GpuSpmv):
         """One kernel."""
         threads = config["BLOCK"]
         tiles = blocks(problem.rows, threads * config["ROWS"])
-        launch = Launch("dia", (tiles, 1, 1), (threads, 1, 1))
+        launch = Launch(self.kernel(), (tiles, 1, 1), (threads, 1, 1))
         arrays = (*matrix_of(problem), *update_of(problem))
         sizes = np.int64(problem.rows), np.int64(problem.columns)
         return (Step(launch, (*arrays, *sizes, problem.width)),)
@@ -55,7 +55,7 @@ class Dia(GpuSpmv):
         """See `rooftile.strategies.spmv.gpu._accesses`."""
         most = config["AT_ONCE"]
         steps, threads = most * blocks(problem.width, most), blocks(problem.rows, config["ROWS"])
-        return only(self.name, problem, along_diagonals(problem, steps, threads))
+        return only(self.kernel(), problem, along_diagonals(problem, steps, threads))
 
 
 STRATEGY = Dia()

@@ -38,7 +38,7 @@ class Ell(RowSpmv):
         """See `rooftile.strategies.spmv.gpu._accesses`."""
         # Behind the last place of a row it is looked at again.
         places = problem.rows * AT_ONCE * blocks(problem.width, AT_ONCE)
-        return only(self.name, problem, side_by_side(problem, places))
+        return only(self.kernel(), problem, side_by_side(problem, places))
 
 
 STRATEGY = Ell()

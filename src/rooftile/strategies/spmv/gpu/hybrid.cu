@@ -8,14 +8,15 @@
 // Grid: x over blocks of rows, over TEAMS tiles, or over spans of SPAN tiles.
 // Block: x over SPAN threads, or x over the threads of a tile and y over TEAMS tiles.
 
+#define FAMILY hybrid
 #include "ell.h"
 #include "merged.h"
 #include "row_starts.h"
 
-__global__ void padded_rows(const GLOBAL given* __restrict__ values,
-                            const GLOBAL INDEX* __restrict__ column_index,
-                            const GLOBAL carried* __restrict__ x, GLOBAL carried* __restrict__ y,
-                            int64 rows, int width)
+__global__ void hybrid(const GLOBAL given* __restrict__ values,
+                       const GLOBAL INDEX* __restrict__ column_index,
+                       const GLOBAL carried* __restrict__ x, GLOBAL carried* __restrict__ y,
+                       int64 rows, int width)
 {
     int64 row = (int64)blockIdx.x * SPAN + threadIdx.x;
     if (row < rows) y[row] = padded_row(values, column_index, x, row, rows, width);

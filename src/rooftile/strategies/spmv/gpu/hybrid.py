@@ -38,7 +38,7 @@ class Hybrid(MergedSpmv):
 
     def steps(self, problem: Spmv, config: Config) -> tuple[Step, ...]:
         """The padded rows, and the tail's sums on top of theirs."""
-        launch = Launch("padded_rows", (blocks(problem.rows, SPAN), 1, 1), (SPAN, 1, 1))
+        launch = Launch(self.kernel(), (blocks(problem.rows, SPAN), 1, 1), (SPAN, 1, 1))
         arrays = ("values", "column_index", "x", "y")
         merged = self.merged_steps(problem, config, "tail_values", "tail_columns", "row_offsets")
         return (

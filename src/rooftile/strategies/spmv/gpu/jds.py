@@ -25,7 +25,7 @@ class Jds(RowSpmv):
 
     def accesses(self, problem: Spmv, config: Config) -> Mapping[str, Accesses]:
         """See `rooftile.strategies.spmv.gpu._accesses`."""
-        return only(self.name, problem, row_apart(problem) + per_row(problem))
+        return only(self.kernel(), problem, row_apart(problem) + per_row(problem))
 
 
 STRATEGY = Jds()

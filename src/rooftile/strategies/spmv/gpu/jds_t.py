@@ -32,7 +32,7 @@ class JdsT(RowSpmv):
     def accesses(self, problem: Spmv, config: Config) -> Mapping[str, Accesses]:
         """See `rooftile.strategies.spmv.gpu._accesses`."""
         found = side_by_side(problem, problem.entries) + per_row(problem)
-        return only(self.name, problem, found + per_warp(problem, problem.width + 1))
+        return only(self.kernel(), problem, found + per_warp(problem, problem.width + 1))
 
 
 STRATEGY = JdsT()

@@ -46,8 +46,9 @@ union slot {
 #define MADE(k) slots[ITEMS - (k)].value
 
 __global__ void LAUNCH_BOUNDS(SPAN)
-find_tiles(const GLOBAL INDEX* __restrict__ row_offsets, GLOBAL INDEX* __restrict__ tile_rows,
-           int64 rows, int64 entries, int tiles)
+KERNEL(find_tiles)(
+    const GLOBAL INDEX* __restrict__ row_offsets, GLOBAL INDEX* __restrict__ tile_rows, int64 rows,
+    int64 entries, int tiles)
 {
     int tile = blockIdx.x * SPAN + threadIdx.x;
     int64 items = (int64)tile * ITEMS, all = entries + rows;
@@ -93,11 +94,12 @@ __device__ __forceinline__ int sum_items(SHARED union slot* slots, int begin, ca
 }
 
 __global__ void LAUNCH_BOUNDS(TEAM * TEAMS)
-sum_tiles(const GLOBAL given* __restrict__ values, const GLOBAL INDEX* __restrict__ column_index,
-          const GLOBAL INDEX* __restrict__ row_offsets,
-          const GLOBAL carried* __restrict__ x UPDATE_ARGUMENTS, GLOBAL carried* y,
-          const GLOBAL INDEX* __restrict__ tile_rows, GLOBAL carried* __restrict__ heads,
-          GLOBAL carried* __restrict__ tails, int64 rows, int64 entries, int tiles)
+KERNEL(sum_tiles)(
+    const GLOBAL given* __restrict__ values, const GLOBAL INDEX* __restrict__ column_index,
+    const GLOBAL INDEX* __restrict__ row_offsets,
+    const GLOBAL carried* __restrict__ x UPDATE_ARGUMENTS, GLOBAL carried* y,
+    const GLOBAL INDEX* __restrict__ tile_rows, GLOBAL carried* __restrict__ heads,
+    GLOBAL carried* __restrict__ tails, int64 rows, int64 entries, int tiles)
 {
     __shared__ union slot every_slots[TEAMS][ITEMS + 1];
     __shared__ struct run every_runs[TEAMS][TEAM];
@@ -175,8 +177,8 @@ __device__ __forceinline__ int first_of_row(const GLOBAL INDEX* tile_rows, int s
 }
 
 __global__ void LAUNCH_BOUNDS(SPAN)
-finish_rows(const GLOBAL INDEX* __restrict__ tile_rows, const GLOBAL carried* heads,
-            const GLOBAL carried* tails UPDATE_ARGUMENTS, GLOBAL carried* y, int tiles)
+KERNEL(finish_rows)(const GLOBAL INDEX* __restrict__ tile_rows, const GLOBAL carried* heads,
+                    const GLOBAL carried* tails UPDATE_ARGUMENTS, GLOBAL carried* y, int tiles)
 {
     __shared__ struct run runs[SPAN];
     int span = blockIdx.x * SPAN, tile = span + threadIdx.x;

@@ -8,8 +8,8 @@
 
 // Each row looks for the first entry that does not lie in a row before it: rows without entries, many
 // one after another, take no longer than others.
-__global__ void row_starts(const GLOBAL INDEX* row_index, GLOBAL INDEX* row_offsets, int64 rows,
-                           int64 entries)
+__global__ void KERNEL(row_starts)(
+    const GLOBAL INDEX* row_index, GLOBAL INDEX* row_offsets, int64 rows, int64 entries)
 {
     int64 row = (int64)blockIdx.x * blockDim.x + threadIdx.x;
     if (row > rows) return;

@@ -29,14 +29,14 @@ __device__ __forceinline__ void add_to(GLOBAL carried* address, carried value)
 
 #endif
 
-__global__ void clear(GLOBAL carried* y, int64 rows)
+__global__ void KERNEL(clear)(GLOBAL carried* y, int64 rows)
 {
     int64 row = (int64)blockIdx.x * BLOCK + threadIdx.x;
     if (row < rows) y[row] = 0;
 }
 
 #if UPDATED
-__global__ void finish(GLOBAL carried* y UPDATE_ARGUMENTS, int64 rows)
+__global__ void KERNEL(finish)(GLOBAL carried* y UPDATE_ARGUMENTS, int64 rows)
 {
     int64 row = (int64)blockIdx.x * BLOCK + threadIdx.x;
     if (row < rows) y[row] = FINISHED(row, y[row]);

@@ -6,4 +6,5 @@
 // x[DEPTH][HEIGHT][WIDTH], taps[MASK_DEPTH][MASK_HEIGHT][MASK_WIDTH], out[PLANES][ROWS][COLUMNS].
 // Grid and block: see coarsened_tile.h.
 
+#define FAMILY coarsened
 #include "common/coarsened_tile.h"

@@ -7,4 +7,5 @@
 // x[DEPTH][HEIGHT][WIDTH], taps[MASK_DEPTH][MASK_HEIGHT][MASK_WIDTH], out[PLANES][ROWS][COLUMNS].
 // Grid and block: see march.h.
 
+#define FAMILY march
 #include "common/march.h"

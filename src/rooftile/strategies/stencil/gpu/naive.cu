@@ -10,8 +10,8 @@
 #include "common/volumes.h"
 
 __global__ void LAUNCH_BOUNDS(TILE_X * TILE_Y * TILE_Z)
-sums(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ coefficients,
-     GLOBAL float* __restrict__ out, int last)
+naive(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict__ coefficients,
+      GLOBAL float* __restrict__ out, int last)
 {
     int plane = TILE_PLANE + threadIdx.z;
     int row = TILE_ROW + threadIdx.y;

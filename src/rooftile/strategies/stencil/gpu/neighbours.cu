@@ -68,7 +68,7 @@ __device__ __forceinline__ void meet(unsigned barriers, int warp, int parity)
 }
 
 __global__ void RESIDENT_BOUNDS(THREADS, BLOCKS)
-sums(const float* __restrict__ x, float* __restrict__ out, int last, int levels)
+neighbours(const float* __restrict__ x, float* __restrict__ out, int last, int levels)
 {
     SHARED_ARRAY(float, held);
     __shared__ word shown[2][WARPS];

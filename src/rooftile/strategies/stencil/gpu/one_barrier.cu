@@ -15,8 +15,8 @@
 #include "stars.h"
 
 __global__ void RESIDENT_BOUNDS(THREADS, BLOCKS)
-sums(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, int last,
-     int levels CONSTANT_ARGUMENT(float, taps) SHARED_ARGUMENT(float, held))
+one_barrier(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, int last,
+            int levels CONSTANT_ARGUMENT(float, taps) SHARED_ARGUMENT(float, held))
 {
     SHARED_ARRAY(float, held);
     int thread = threadIdx.y * THREADS_X + threadIdx.x;

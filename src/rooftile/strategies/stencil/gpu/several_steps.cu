@@ -53,8 +53,8 @@ __device__ __forceinline__ void add_patch(float patch[PATCH_Y][PATCH_X],
 }
 
 __global__ void RESIDENT_BOUNDS(THREADS, BLOCKS)
-sums(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, int last,
-     int levels CONSTANT_ARGUMENT(float, taps))
+several_steps(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, int last,
+              int levels CONSTANT_ARGUMENT(float, taps))
 {
     __shared__ float held[2 * HELD_SIZE];
     int thread = threadIdx.y * THREADS_X + threadIdx.x;

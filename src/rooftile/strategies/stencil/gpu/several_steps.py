@@ -145,7 +145,7 @@ class SeveralSteps(MarchingStrategy):
         rounds = self.rounds(problem, config)
         shared = Accesses(shared_reads=warps * planes * around * problem.steps)
         made = results(problem, rounds, tile.threads[2])
-        return {"sums": times(loads, rounds) + shared + made}
+        return {self.kernel(): times(loads, rounds) + shared + made}
 
     def more(self, problem: Stencil, config: Config, number: int) -> tuple[int, ...]:
         """A launch's steps: the last one makes those that are left."""

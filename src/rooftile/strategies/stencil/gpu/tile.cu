@@ -6,4 +6,5 @@
 // x[DEPTH][HEIGHT][WIDTH], taps[MASK_DEPTH][MASK_HEIGHT][MASK_WIDTH], out[PLANES][ROWS][COLUMNS].
 // Grid and block: see input_tile.h.
 
+#define FAMILY tile
 #include "common/input_tile.h"

@@ -34,9 +34,6 @@ class GpuTranspose(GpuStrategy):
 class MatrixTranspose(GpuTranspose):
     """A strategy that takes matrices in tiles."""
 
-    kernel = ""
-    """The kernel's name."""
-
     def tile(self, problem: Transpose, config: Config) -> tuple[int, int]:
         """Rows and columns of a tile of x."""
         return TILE, TILE
@@ -56,7 +53,7 @@ class MatrixTranspose(GpuTranspose):
         """One kernel."""
         assert problem.matrices is not None
         grid = (self.tiles(problem, config), min(problem.matrices[0], MOST_BLOCKS), 1)
-        launch = Launch(self.kernel, grid, self.block(problem, config))
+        launch = Launch(self.kernel(), grid, self.block(problem, config))
         return (Step(launch, ("x", "y", *map(np.int64, self.sizes(problem)))),)
 
     def sizes(self, problem: Transpose) -> tuple[int, ...]:

@@ -14,7 +14,6 @@ class InPlace(MatrixTranspose):
     """Takes squares, and batches of them."""
 
     name = "in_place"
-    kernel = "in_place"
     summary = "tiles change places with those across the diagonal: out may be x"
     tunables = (Tunable("DOWN", (4, 8, 16, 32), 8),)
 
@@ -41,7 +40,7 @@ class InPlace(MatrixTranspose):
 
     def accesses(self, problem: Transpose, config: Config) -> Mapping[str, Accesses]:
         """See `GpuStrategy.accesses`."""
-        return {self.kernel: in_rows(problem) + column_reads(problem, TILE + 1)}
+        return {self.kernel(): in_rows(problem) + column_reads(problem, TILE + 1)}
 
 
 STRATEGY = InPlace()

@@ -47,7 +47,7 @@ class Naive(GpuTranspose):
         """One kernel."""
         shape, strides = self._moves(problem)
         grid = (self._tiles(problem, config), min(shape[0] * shape[1], MOST_BLOCKS), 1)
-        launch = Launch("naive", grid, (config["ACROSS"], config["DOWN"], 1))
+        launch = Launch(self.kernel(), grid, (config["ACROSS"], config["DOWN"], 1))
         return (Step(launch, ("x", "y", *map(np.int64, (*shape, *strides)))),)
 
     def accesses(self, problem: Transpose, config: Config) -> Mapping[str, Accesses]:
@@ -61,7 +61,7 @@ class Naive(GpuTranspose):
             shape[3], count, stride=stride, lanes=lanes, alignment=alignment, elem_bytes=size
         )
         found += row_stores(shape[3], count, stride=apart, lanes=lanes, elem_bytes=size)
-        return {"naive": found}
+        return {self.kernel(): found}
 
     def _moves(self, problem: Transpose) -> tuple[list[int], list[int]]:
         return of_inputs(problem) if self.reads else of_results(problem)

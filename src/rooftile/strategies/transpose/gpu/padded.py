@@ -11,7 +11,7 @@ from rooftile.strategies.transpose.gpu.tiled import Tiled
 class Padded(Tiled):
     """Takes matrices, and batches of them."""
 
-    name = "padded"
+    name = family = "padded"
     summary = "a tile in shared memory, each element of a column in another bank"
     padding = 1
 

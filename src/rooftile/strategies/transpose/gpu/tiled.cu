@@ -10,10 +10,15 @@
 // Grid: x over tiles of a matrix, y over the batch.
 // Block: x over TILE columns, y over DOWN rows of a tile.
 
+#if PADDING
+#define FAMILY padded
+#else
+#define FAMILY tiled
+#endif
 #include "common/elements.h"
 
-__global__ void tiled(const GLOBAL element* __restrict__ x, GLOBAL element* __restrict__ y,
-                      int64 batch, int64 rows, int64 columns)
+__global__ void FAMILY(const GLOBAL element* __restrict__ x, GLOBAL element* __restrict__ y,
+                       int64 batch, int64 rows, int64 columns)
 {
     __shared__ element tile[TILE][TILE + PADDING];
     int64 tiles = (columns + TILE - 1) / TILE;

@@ -18,7 +18,7 @@ class Tiled(MatrixTranspose):
     """Takes matrices, and batches of them."""
 
     name = "tiled"
-    source = kernel = "tiled"
+    source = "tiled"
     summary = "a tile in shared memory, whose columns lie in one bank"
     tunables = (Tunable("DOWN", (4, 8, 16, 32), 8),)
     padding = 0
@@ -34,7 +34,7 @@ class Tiled(MatrixTranspose):
 
     def accesses(self, problem: Transpose, config: Config) -> Mapping[str, Accesses]:
         """See `GpuStrategy.accesses`."""
-        return {self.kernel: in_rows(problem) + column_reads(problem, TILE + self.padding)}
+        return {self.kernel(): in_rows(problem) + column_reads(problem, TILE + self.padding)}
 
     def picture(self, problem: Transpose, config: Config) -> Panels:
         """A tile in x, in shared memory and in y; a warp reads the row and writes the column."""

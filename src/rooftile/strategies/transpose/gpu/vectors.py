@@ -28,7 +28,6 @@ class Vectors(MatrixTranspose):
     """Takes matrices whose rows and columns are multiples of a square's side."""
 
     name = "vectors"
-    kernel = "vectors"
     tunables = (
         Tunable("SQUARES_DOWN", (16, 32), 16),
         Tunable("SQUARES_ACROSS", (16, 32), 16),
@@ -103,7 +102,7 @@ class Vectors(MatrixTranspose):
         found = vector_loads(problem.count / side, side, size)
         stored = Accesses(stores=problem.count, store_sectors=found.load_sectors)
         shared = Accesses(shared_reads=problem.count * size / (4 * WARP))
-        return {self.kernel: found + stored + shared}
+        return {self.kernel(): found + stored + shared}
 
 
 def _side(problem: Transpose) -> int:

@@ -8,6 +8,7 @@
 // Grid: x over tiles.
 // Block: x over THREADS threads.
 
+#define FAMILY look_back
 #include "sort/gpu/keys.h"
 #include "compact/gpu/gather.h"
 
@@ -26,7 +27,7 @@ __device__ __forceinline__ unsigned beginnings(const struct vector* vector, item
     return bits;
 }
 
-__global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void unique_tiles(
+__global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void look_back(
     const item* __restrict__ x, item* __restrict__ y, int64* __restrict__ found,
     state_word* states, unsigned* tickets, int64 tiles, int64 groups,
     int64 count)

@@ -27,7 +27,6 @@ class LookBack(TilesInOrder):
     name = "look_back"
     summary = "a single pass, tiles look back at how many runs begin in those before them"
     takes = features("dtype:*")
-    summing = "unique_tiles"
     tunables = LOOKING
 
     def itemsize(self, problem: Unique) -> int:
@@ -46,13 +45,13 @@ class LookBack(TilesInOrder):
 
     def steps(self, problem: Unique, config: Config) -> tuple[Step, ...]:
         """States are cleared, then tiles are gone through."""
-        return self.passes(problem, config, "unique_tiles", ("x", "y", "found"))
+        return self.passes(problem, config, ("x", "y", "found"))
 
     def accesses(self, problem: Unique, config: Config) -> Counted:
         """Elements once, and the one before each vector again, from the cache."""
-        found = dict(self.gathered(problem, config, "unique_tiles", masked=False))
+        found = dict(self.gathered(problem, config, masked=False))
         size = self.itemsize(problem)
-        found["unique_tiles"] += apart(problem.count * size // 16, 16 // size, size)
+        found[self.kernel()] += apart(problem.count * size // 16, 16 // size, size)
         return found
 
 

@@ -11,6 +11,7 @@
 // Grid: x over sections of BLOCK RUN elements; one block for the scan; over BLOCK runs for lengths.
 // Block: x over BLOCK (a power of two) threads.
 
+#define FAMILY three_launches
 #include "sort/gpu/keys.h"
 #include "sort/gpu/sections.h"
 
@@ -30,7 +31,7 @@ __device__ __forceinline__ int begins(const GLOBAL key* x, ORDER int64 i, int64 
 }
 
 __global__ void LAUNCH_BOUNDS(BLOCK)
-count_sections(const GLOBAL key* x, ORDER GLOBAL int64* places, int64 count)
+three_launches_count_sections(const GLOBAL key* x, ORDER GLOBAL int64* places, int64 count)
 {
     __shared__ int held[BLOCK];
     int found = 0;
@@ -41,11 +42,11 @@ count_sections(const GLOBAL key* x, ORDER GLOBAL int64* places, int64 count)
 }
 
 __global__ void LAUNCH_BOUNDS(BLOCK)
-move(const GLOBAL key* x, ORDER const GLOBAL int64* places, GLOBAL key* y,
-#if RUNS
-     GLOBAL int64* index, GLOBAL int64* inverse, GLOBAL int64* firsts,
-#endif
-     int64 count)
+three_launches_move(const GLOBAL key* x, ORDER const GLOBAL int64* places, GLOBAL key* y,
+                    #if RUNS
+                    GLOBAL int64* index, GLOBAL int64* inverse, GLOBAL int64* firsts,
+                    #endif
+                    int64 count)
 {
     __shared__ int held[BLOCK];
     int64 before = places[blockIdx.x];
@@ -67,7 +68,8 @@ move(const GLOBAL key* x, ORDER const GLOBAL int64* places, GLOBAL key* y,
 
 #if RUNS
 __global__ void LAUNCH_BOUNDS(BLOCK)
-measure(const GLOBAL int64* firsts, const GLOBAL int64* found, GLOBAL int64* counts, int64 count)
+three_launches_measure(
+    const GLOBAL int64* firsts, const GLOBAL int64* found, GLOBAL int64* counts, int64 count)
 {
     int64 run = (int64)blockIdx.x * BLOCK + threadIdx.x;
     if (run < found[0])

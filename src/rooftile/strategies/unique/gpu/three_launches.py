@@ -54,7 +54,7 @@ class ThreeLaunches(InSections):
         if not problem.runs:
             return steps
         grid = (blocks(problem.count, config["BLOCK"]), 1, 1)
-        measuring = Launch("measure", grid, (config["BLOCK"], 1, 1))
+        measuring = Launch(self.kernel("measure"), grid, (config["BLOCK"], 1, 1))
         return (*steps, Step(measuring, ("firsts", "found", "counts", count)))
 
     def accesses(self, problem: Unique, config: Config) -> Counted:
@@ -64,8 +64,10 @@ class ThreeLaunches(InSections):
             return self.counted(problem, config, "move", flags=size, moved=size)
         # An element is read where the order says, which comes besides.
         made = dict(self.counted(problem, config, "move", flags=size + 8, moved=size + 16))
-        made["move"] += stored_apart(problem.count)
-        made["measure"] = beside(2 * problem.count, 8) + stored_beside(problem.count, 8)
+        made[self.kernel("move")] += stored_apart(problem.count)
+        made[self.kernel("measure")] = beside(2 * problem.count, 8) + stored_beside(
+            problem.count, 8
+        )
         return made
 
 

@@ -39,7 +39,7 @@ __device__ __forceinline__ void fetch(const float* image, unsigned to, unsigned 
     }
 }
 
-__global__ RESIDENT_BOUNDS(BLOCK_PIXELS, LEAST_BLOCKS) void conv2d(
+__global__ RESIDENT_BOUNDS(BLOCK_PIXELS, LEAST_BLOCKS) void direct_bulk(
     const float* __restrict__ x, const float* __restrict__ bias, float* __restrict__ out
 #if WINNERS
     , winner_place* __restrict__ where

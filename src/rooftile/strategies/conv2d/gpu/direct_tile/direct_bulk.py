@@ -87,7 +87,7 @@ class DirectBulk(DirectTile):
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
         """One kernel: a block for each image."""
         pixels = int(self.macros(problem, config)["BLOCK_PIXELS"])
-        launch = Launch("conv2d", (problem.batch, 1, 1), (pixels, 1, 1), constants=("taps",))
+        launch = Launch(self.kernel(), (problem.batch, 1, 1), (pixels, 1, 1), constants=("taps",))
         return (Step(launch, ("x", "bias", "out")),)
 
     def accesses(self, problem: Conv2d, config: Config) -> dict[str, Accesses]:

@@ -16,6 +16,7 @@
 // y blocks of BLOCK_GROUPS groups of maps.
 // Block: x threads over the band's windows, y groups of THREAD_MAPS maps.
 
+#define FAMILY direct_tile
 #include "common/overlapping.h"
 #include "conv2d/gpu/direct_tile/direct.h"
 #if ROUNDED
@@ -111,7 +112,7 @@ __device__ __forceinline__ void load_stage(const GLOBAL given* x, const GLOBAL f
 #endif
 }
 
-__global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
+__global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void direct_tile(
     const GLOBAL given* __restrict__ x, const GLOBAL float* __restrict__ weights,
     const GLOBAL float* __restrict__ bias, GLOBAL result* __restrict__ out, int images
 #if WINNERS

@@ -205,7 +205,7 @@ class DirectTile(GpuConv2d):
         groups = _tile.padded_maps(problem, config) // config["THREAD_MAPS"]
         pixels = int(self.macros(problem, config)["BLOCK_PIXELS"])
         launch = Launch(
-            "conv2d",
+            self.kernel(),
             (_tile.grid(problem, config), groups // config["BLOCK_GROUPS"], 1),
             (pixels, config["BLOCK_GROUPS"], 1),
             constants=("taps",) if config["TAPS_CONSTANT"] else (),
@@ -217,7 +217,7 @@ class DirectTile(GpuConv2d):
         layout = {**config, **_tile.tile_of(problem, config)}
         launch = self.steps(problem, config)[0].launch
         step, tap_row = _tile.band_stride(problem, config), _tile.tap_row(problem, config)
-        return {"conv2d": band_accesses(problem, layout, launch, step, tap_row)}
+        return {self.kernel(): band_accesses(problem, layout, launch, step, tap_row)}
 
 
 class DirectTileNarrow(DirectTile):
@@ -265,7 +265,7 @@ class DirectTileNarrow(DirectTile):
 
     def preparation(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
         """Rounds the weights."""
-        return (rounding("weights", self.taps, _tile.taps_bytes(problem, config) // 4),)
+        return (rounding(self, "weights", self.taps, _tile.taps_bytes(problem, config) // 4),)
 
     def accesses(self, problem: Conv2d, config: Config) -> dict[str, Accesses]:
         """No model: rows pass through registers, which round them, on their way to shared

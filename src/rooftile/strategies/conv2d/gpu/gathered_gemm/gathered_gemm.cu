@@ -21,6 +21,7 @@
 // last, in float or, with OUT_NARROW, in the cores' own type.
 // Grid: x over tiles, which blocks take one after another; y over tiles of maps.  Block: WARPS warps.
 
+#define FAMILY gathered_gemm
 #include "common/rounded.h"
 #include "common/warpgroups.h"
 #include "conv2d/gpu/gathered_gemm/fill.h"
@@ -156,10 +157,10 @@ __device__ __noinline__ void mend(float* staged, const given* x, const unsigned*
         }
 }
 
-__global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void conv2d(const given* __restrict__ x,
-                                                        const unsigned* __restrict__ weights,
-                                                        const float* __restrict__ bias,
-                                                        result* __restrict__ out, int images)
+__global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void gathered_gemm(const given* __restrict__ x,
+                                                               const unsigned* __restrict__ weights,
+                                                               const float* __restrict__ bias,
+                                                               result* __restrict__ out, int images)
 {
     extern __shared__ __align__(16) unsigned shared[];
     unsigned* taps = shared;

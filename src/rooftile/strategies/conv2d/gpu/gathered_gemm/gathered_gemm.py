@@ -168,14 +168,14 @@ class GatheredGemm(GpuConv2d):
         if self.numbers > 1:
             return ()
         count = self._weight_words(problem, config) * 4 // self._cores.bytes
-        return (rounding("weights", "rounded", count),)
+        return (rounding(self, "weights", "rounded", count),)
 
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
         """One kernel: as many blocks as are resident take all tiles."""
         tile = self._tile(problem, config)
         resident = blocks(config["BLOCKS"] * self.machine.multiprocessors, tile.across[2])
         launch = Launch(
-            "conv2d",
+            self.kernel(),
             (min(tile.grid, resident), tile.across[2], 1),
             (32 * config["WARPS"], 1, 1),
             tile.bytes(bool(config.get("OUT_LAST"))),

@@ -29,18 +29,16 @@ __device__ __forceinline__ element converted(float value, int number)
 }
 
 // Converts the weights.  Grid: a thread a weight.
-__global__ __launch_bounds__(PACK_THREADS) void pack_weights(const float* __restrict__ weights,
-                                                             element* __restrict__ stages,
-                                                             int count)
+__global__ __launch_bounds__(PACK_THREADS) void implicit_gemm_pack_weights(
+    const float* __restrict__ weights, element* __restrict__ stages, int count)
 {
     int i = blockIdx.x * PACK_THREADS + threadIdx.x;
     if (i < count) pack_weight(weights[i], stages, i);
 }
 
 // Packs the image.  Grid: x runs of PACK_PIXELS pixels, y chunks, z images.
-__global__ __launch_bounds__(PACK_THREADS) void pack_image(const given* x,
-                                                           element* __restrict__ packed,
-                                                           int images)
+__global__ __launch_bounds__(PACK_THREADS) void implicit_gemm_pack_image(
+    const given* x, element* __restrict__ packed, int images)
 {
     await_earlier();
     for (int n = blockIdx.z; n < images; n += gridDim.z)
@@ -75,10 +73,9 @@ __device__ __forceinline__ void accumulate(float sum[SUMS], struct places in,
     }
 }
 
-IN_CLUSTERS __global__ __launch_bounds__(384, 1) void conv2d(const __grid_constant__ tensor_map image,
-                                                 const __grid_constant__ tensor_map stages,
-                                                 const float* bias,
-                                                 result* __restrict__ out, int images)
+IN_CLUSTERS __global__ __launch_bounds__(384, 1) void implicit_gemm(
+    const __grid_constant__ tensor_map image, const __grid_constant__ tensor_map stages,
+    const float* bias, result* __restrict__ out, int images)
 {
     extern __shared__ __align__(1024) char shared[];
     struct places in = set_up(shared);

@@ -44,7 +44,6 @@ class ImplicitGemm(GpuConv2d):
     takes = features("activation:* padding pool:average,max")
 
     devices = ("cuda",)
-    summing = "conv2d"
     architectures = ("sm_90",)
     tensor_cores = True
     source = "implicit_gemm"
@@ -144,7 +143,9 @@ class ImplicitGemm(GpuConv2d):
     def preparation(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
         """The weights in the cores' type."""
         count = math.prod(self._layout(problem, config).weights) // self.numbers
-        launch = Launch("pack_weights", (blocks(count, PACK_THREADS), 1, 1), (PACK_THREADS, 1, 1))
+        launch = Launch(
+            self.kernel("pack_weights"), (blocks(count, PACK_THREADS), 1, 1), (PACK_THREADS, 1, 1)
+        )
         return (Step(launch, ("weights", "stages", count)),)
 
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
@@ -182,8 +183,12 @@ class ImplicitGemm(GpuConv2d):
         shares = images * layout.tiles
         resident = min(shares, self.machine.multiprocessors)
         grid_of_tiles = (resident if layout.parts == 1 else shares * layout.parts, 1, 1)
-        multiply = Launch("conv2d", grid_of_tiles, (384, 1, 1), layout.shared_bytes)
-        return Launch("pack_image", grid, (PACK_THREADS, 1, 1)), multiply, (patches, stages)
+        multiply = Launch(self.kernel(), grid_of_tiles, (384, 1, 1), layout.shared_bytes)
+        return (
+            Launch(self.kernel("pack_image"), grid, (PACK_THREADS, 1, 1)),
+            multiply,
+            (patches, stages),
+        )
 
     @property
     def _cores(self) -> Cores:

@@ -42,8 +42,8 @@ __device__ __forceinline__ struct range of_block(struct range range)
 }
 
 // Finds the span of each map's weights.  Grid: a block a map.
-__global__ __launch_bounds__(PACK_THREADS) void measure_weights(const float* __restrict__ weights,
-                                                                struct range* __restrict__ spans)
+__global__ __launch_bounds__(PACK_THREADS) void implicit_gemm_ieee_measure_weights(
+    const float* __restrict__ weights, struct range* __restrict__ spans)
 {
     struct range range = {0, ~0u};
     UNROLL_BY(8) for (int k = 0; k < ROUNDS(FILTER_SIZE, PACK_THREADS); k++) {
@@ -55,7 +55,7 @@ __global__ __launch_bounds__(PACK_THREADS) void measure_weights(const float* __r
 }
 
 // Scales and splits the weights.  Grid: a thread a weight.
-__global__ __launch_bounds__(PACK_THREADS) void pack_weights(
+__global__ __launch_bounds__(PACK_THREADS) void implicit_gemm_ieee_pack_weights(
     const float* __restrict__ weights, const struct range* __restrict__ spans,
     element* __restrict__ stages, int count)
 {
@@ -67,9 +67,9 @@ __global__ __launch_bounds__(PACK_THREADS) void pack_weights(
 }
 
 // Finds the range of each share of an image; nothing is in doubt yet.  Grid: x SHARES, y images.
-__global__ __launch_bounds__(MEASURE_THREADS) void measure(const float* __restrict__ x,
-                                                           struct range* __restrict__ partials,
-                                                           int* __restrict__ doubts, int images)
+__global__ __launch_bounds__(MEASURE_THREADS) void implicit_gemm_ieee_measure(
+    const float* __restrict__ x, struct range* __restrict__ partials, int* __restrict__ doubts,
+    int images)
 {
     if (blockIdx.x + blockIdx.y + threadIdx.x == 0) *doubts = 0;
     for (int n = blockIdx.y; n < images; n += gridDim.y) {
@@ -86,7 +86,7 @@ __global__ __launch_bounds__(MEASURE_THREADS) void measure(const float* __restri
 }
 
 // Scales, splits and packs the image.  Grid: x runs of PACK_PIXELS pixels, y chunks, z images.
-__global__ __launch_bounds__(PACK_THREADS) void pack_image(
+__global__ __launch_bounds__(PACK_THREADS) void implicit_gemm_ieee_pack_image(
     const float* __restrict__ x, const struct range* __restrict__ partials,
     struct range* __restrict__ ranges, element* __restrict__ packed, int images)
 {
@@ -162,7 +162,7 @@ __device__ __forceinline__ bool scale_back(float sum[SUMS], int first_map,
     return doubtful;
 }
 
-IN_CLUSTERS __global__ __launch_bounds__(384, 1) void conv2d(
+IN_CLUSTERS __global__ __launch_bounds__(384, 1) void implicit_gemm_ieee(
     const __grid_constant__ tensor_map image, const __grid_constant__ tensor_map stages,
     const struct range* __restrict__ spans, const struct range* __restrict__ ranges,
     const float* __restrict__ bias, float* __restrict__ out, int* __restrict__ doubts, int images)
@@ -205,11 +205,9 @@ __device__ __noinline__ float directly(const float* image, const float* filter, 
 
 // Computes NaNs from their definition, where `conv2d` has seen one.  A warp goes through those that
 // its lanes find, one by one.
-__global__ __launch_bounds__(256) void repair(const float* __restrict__ x,
-                                              const float* __restrict__ weights,
-                                              const float* __restrict__ bias,
-                                              const int* __restrict__ doubts,
-                                              float* __restrict__ out, int images)
+__global__ __launch_bounds__(256) void implicit_gemm_ieee_repair(
+    const float* __restrict__ x, const float* __restrict__ weights, const float* __restrict__ bias,
+    const int* __restrict__ doubts, float* __restrict__ out, int images)
 {
     if (!*doubts) return;
     size_t count = (size_t)images * RESULT_SIZE;

@@ -55,7 +55,7 @@ class ImplicitGemmIeee(ImplicitGemm):
 
     def preparation(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
         """Finds the span of each map's weights, then splits them."""
-        measure = Launch("measure_weights", (problem.maps, 1, 1), (PACK_THREADS, 1, 1))
+        measure = Launch(self.kernel("measure_weights"), (problem.maps, 1, 1), (PACK_THREADS, 1, 1))
         (pack,) = super().preparation(problem, config)
         weights, stages, count = pack.arguments
         return (
@@ -68,10 +68,10 @@ class ImplicitGemmIeee(ImplicitGemm):
         pack, multiply, maps = self._launches(problem, config)
         images = problem.batch
         grid = (_shares(problem), min(images, MOST_BLOCKS), 1)
-        measure = Launch("measure", grid, (_MEASURE_THREADS, 1, 1))
+        measure = Launch(self.kernel("measure"), grid, (_MEASURE_THREADS, 1, 1))
         results = blocks(math.prod(problem.output_shape), 256)
         resident = 8 * self.machine.multiprocessors
-        repair = Launch("repair", (min(results, resident), 1, 1), (256, 1, 1))
+        repair = Launch(self.kernel("repair"), (min(results, resident), 1, 1), (256, 1, 1))
         return (
             Step(measure, ("x", "partials", "doubts", images)),
             Step(pack, ("x", "partials", "ranges", "packed", images)),

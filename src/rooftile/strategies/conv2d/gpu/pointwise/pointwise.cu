@@ -13,6 +13,7 @@
 // Grid: x over tiles of maps, then of pixels; y over images, unless x has them as one matrix.
 // Block: WARPS_R x WARPS_C warps.
 
+#define FAMILY pointwise
 #include "common/fused.h"
 #include "common/rounded.h"
 #include "matmul/gpu/mma/slices.h"
@@ -120,10 +121,10 @@ __device__ __forceinline__ void store_tile(const float* kept, const float* bias,
     }
 }
 
-__global__ __launch_bounds__(THREADS, BLOCKS) void conv2d(const given* __restrict__ x,
-                                                          const given* __restrict__ weights,
-                                                          const float* __restrict__ bias,
-                                                          result* __restrict__ out, int images)
+__global__ __launch_bounds__(THREADS, BLOCKS) void pointwise(const given* __restrict__ x,
+                                                             const given* __restrict__ weights,
+                                                             const float* __restrict__ bias,
+                                                             result* __restrict__ out, int images)
 {
     extern __shared__ __align__(128) char shared[];
     int map = blockIdx.x % MAP_TILES * TILE_R, pixel = blockIdx.x / MAP_TILES * TILE_C;

@@ -127,7 +127,7 @@ class Pointwise(GpuConv2d):
         """Rounds the weights, where they are multiplied as they lie."""
         if not config.get("X_NARROW"):
             return ()
-        return (rounding("weights", "rounded", problem.maps * problem.channels),)
+        return (rounding(self, "weights", "rounded", problem.maps * problem.channels),)
 
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
         """One kernel over tiles of maps and pixels, and over images."""
@@ -137,7 +137,7 @@ class Pointwise(GpuConv2d):
             pixels, images = pixels * images, 1
         across = blocks(problem.maps, rows) * blocks(pixels, columns)
         grid = (across, min(images, MOST_BLOCKS), 1)
-        launch = Launch("conv2d", grid, (_threads(config), 1, 1), self._shared(config))
+        launch = Launch(self.kernel(), grid, (_threads(config), 1, 1), self._shared(config))
         weights = "rounded" if config.get("X_NARROW") else "weights"
         return (Step(launch, ("x", weights, "bias", "out", problem.batch)),)
 

@@ -90,7 +90,7 @@ class PoolFolded(GpuConv2d):
         """One kernel: blocks over the bands of all images."""
         grid, threads = (self._grid(problem, config), 1, 1), (32 * config["WARPS"], 1, 1)
         shared = self._block_bytes(problem, config)
-        launch = Launch("conv2d", grid, threads, shared, overlaps=True)
+        launch = Launch(self.kernel(), grid, threads, shared, overlaps=True)
         return (Step(launch, ("x", self.prepared, "bias", "out", problem.batch)),)
 
 

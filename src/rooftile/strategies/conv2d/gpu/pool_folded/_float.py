@@ -119,7 +119,7 @@ class WarpsFolded(PoolFolded):
 
     def preparation(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
         """Rounds the weights."""
-        return (rounding("weights", self.prepared, self._packed_size(problem, config)),)
+        return (rounding(self, "weights", self.prepared, self._packed_size(problem, config)),)
 
     def _packed_size(self, problem: Conv2d, config: Config) -> int:
         given = math.prod(problem.parameter_shapes["weights"])

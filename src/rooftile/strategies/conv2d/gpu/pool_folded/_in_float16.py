@@ -78,4 +78,6 @@ class Tf32InFloat16(NarrowFolded):
         """Scales and rounds the folded weights, each map's by a warp."""
         grid, threads = (groups_of(problem), 1, 1), (32 * GROUP_MAPS, 1, 1)
         arguments: tuple[Any, ...] = ("weights", self.prepared)
-        return (Step(Launch("scale_weights", grid, threads, overlaps=True), arguments),)
+        return (
+            Step(Launch(self.kernel("scale_weights"), grid, threads, overlaps=True), arguments),
+        )

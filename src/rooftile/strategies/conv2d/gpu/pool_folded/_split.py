@@ -45,7 +45,7 @@ class ScaledFolded(PoolFolded):
         """Scales and rounds, or splits, each map's weights."""
         count = self._folded_count(problem, config) + _given(problem)
         grid = (blocks(count, _SPLIT_THREADS) + 1, 1, 1)
-        launch = Launch("split_weights", grid, (_SPLIT_THREADS, 1, 1), overlaps=True)
+        launch = Launch(self.kernel("split_weights"), grid, (_SPLIT_THREADS, 1, 1), overlaps=True)
         return (Step(launch, ("weights", self.prepared, count)),)
 
 

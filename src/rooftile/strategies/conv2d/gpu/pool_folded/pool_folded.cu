@@ -22,6 +22,7 @@
 // Block: WARPS warps.  A warp takes tasks, for a group of four maps.  `folded.h` says what a band,
 // a strip and a task are, and has the copies and the repair.
 
+#define FAMILY pool_folded
 #include "common/mma.h"
 #include "common/overlapping.h"
 #include "conv2d/gpu/pool_folded/pooled.h"
@@ -143,7 +144,7 @@ __device__ __forceinline__ void store_stage(const char* stage, result* out WHERE
 }
 #endif
 
-__global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
+__global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void pool_folded(
     const given* x, const element* weights, const float* bias, result* __restrict__ out,
     int images WHERE_ARGUMENT)
 {

@@ -113,7 +113,7 @@ class NarrowFolded(PoolFolded):
 
     def preparation(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
         """Rounds the folded weights."""
-        return (rounding("weights", self.prepared, weight_bytes(problem) // 2),)
+        return (rounding(self, "weights", self.prepared, weight_bytes(problem) // 2),)
 
 
 def _tile(problem: Conv2d, config: Config) -> dict[str, int]:

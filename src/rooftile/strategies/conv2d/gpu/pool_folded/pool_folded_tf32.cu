@@ -12,6 +12,7 @@
 // Block: WARPS warps.  A warp takes tasks, for a group of four maps.  `folded.h` says what a band, a
 // strip and a task are.
 
+#define FAMILY pool_folded_tf32
 #include "common/mma.h"
 #include "common/overlapping.h"
 #include "common/rounded.h"
@@ -123,7 +124,7 @@ __device__ __forceinline__ void bands(const float* x, const float* weights, floa
     }
 }
 
-__global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
+__global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void pool_folded_tf32(
     const float* x, const float* weights, const float* bias, float* __restrict__ out,
     int images WHERE_ARGUMENT)
 {

@@ -16,6 +16,7 @@
 // Block: WARPS warps, in warpgroups that have bands of their own, see `warpgroup_bands.h`.  A warp
 // takes tasks, for all maps.  `folded.h` says what a band, a strip and a task are.
 
+#define FAMILY pool_folded_wgmma
 #if SCALED
 #include "common/scaled.h"
 #undef VALUE
@@ -126,7 +127,7 @@ __device__ __forceinline__ void do_task(const narrow* tile, word b, struct scale
     repair_task(doubtful, image, weights, shift, results WHERE(0), map, window, top, start);
 }
 
-__global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
+__global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void pool_folded_wgmma(
     const given* x, const element* weights, const float* bias, result* __restrict__ out,
     int images WHERE_ARGUMENT)
 {

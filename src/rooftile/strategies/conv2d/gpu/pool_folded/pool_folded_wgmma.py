@@ -147,7 +147,7 @@ class WarpgroupsFolded(PoolFolded):
 
     def preparation(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
         """Rounds the folded weights."""
-        return (rounding("weights", self.prepared, self._folded_count(problem, config)),)
+        return (rounding(self, "weights", self.prepared, self._folded_count(problem, config)),)
 
 
 def _narrow(config: Config) -> bool:

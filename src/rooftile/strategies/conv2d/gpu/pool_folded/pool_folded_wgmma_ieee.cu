@@ -15,6 +15,7 @@
 // Block: WARPS warps, in warpgroups that have bands of their own, see `warpgroup_bands.h`.  A warp
 // takes tasks, for all maps.  `folded.h` says what a band, a strip and a task are.
 
+#define FAMILY pool_folded_wgmma_ieee
 #include "common/scaled.h"
 #define SLAB_BYTES (1024 * MAP_GROUPS)
 #define WEIGHT_BYTES (ALL_SLABS * SLAB_BYTES)
@@ -117,7 +118,7 @@ __device__ __forceinline__ void do_task(const narrow* tile, word b, struct scale
     repair_task(doubtful, image, weights, shift, results WHERE(0), map, window, top, start);
 }
 
-__global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void conv2d(
+__global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void pool_folded_wgmma_ieee(
     const float* x, const float* weights, const float* bias, float* __restrict__ out,
     int images WHERE_ARGUMENT)
 {

@@ -82,7 +82,7 @@ __device__ __forceinline__ void tell_scales(const GLOBAL float* weights, GLOBAL 
 }
 
 // Splits the weights.  Grid: a thread a weight, those given among them, and a block behind them.
-__global__ void split_weights(const GLOBAL float* weights, GLOBAL float* split, int count)
+__global__ void KERNEL(split_weights)(const GLOBAL float* weights, GLOBAL float* split, int count)
 {
     __shared__ struct range spans[SPLIT_THREADS];
     LET_NEXT_BEGIN();

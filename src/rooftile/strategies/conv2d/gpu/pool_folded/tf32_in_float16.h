@@ -66,7 +66,7 @@ __device__ __forceinline__ struct scale scale_of(const float* filter)
 #define SCALERS 128
 
 // Grid: a block a group of maps.  Block: a warp a map.
-__global__ void scale_weights(const float* weights, narrow* scaled)
+__global__ void KERNEL(scale_weights)(const float* weights, narrow* scaled)
 {
     __shared__ float up[4];
     const float* filters = weights + MAP_GROUPS * FOLDED;

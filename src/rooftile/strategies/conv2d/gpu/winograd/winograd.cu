@@ -29,7 +29,7 @@
 #define THREADS_Y (TILE_MAPS / THREAD_MAPS)
 
 // Transforms the masks.  Grid: a thread a tap of a map, in blocks of THREADS.
-__global__ void transform_weights(const GLOBAL float* weights, GLOBAL float* masks)
+__global__ void winograd_transform_weights(const GLOBAL float* weights, GLOBAL float* masks)
 {
     int place = blockIdx.x * THREADS + threadIdx.x, tap = place / MAPS;
     if (place >= TAPS * MAPS) return;
@@ -54,8 +54,8 @@ __global__ void transform_weights(const GLOBAL float* weights, GLOBAL float* mas
 }
 
 // Grid: x over an image's tiles in blocks of THREADS, y over channels, z over images.
-__global__ void transform_input(const GLOBAL float* x, GLOBAL float* transformed, int first,
-                                int images)
+__global__ void winograd_transform_input(
+    const GLOBAL float* x, GLOBAL float* transformed, int first, int images)
 {
     int tile = blockIdx.x * THREADS + threadIdx.x;
     if (tile >= TILES_Y * SPAN_X) return;
@@ -100,7 +100,7 @@ __device__ __forceinline__ float tap_input(const GLOBAL float* inputs, int tap, 
 
 // Grid: x over tiles of all images, y over maps, in blocks of TILE_COLUMNS x TILE_MAPS, z
 // over positions.  A thread's columns lie THREADS_X apart, its maps THREADS_Y.
-__global__ LAUNCH_BOUNDS(THREADS_X * THREADS_Y) void multiply(
+__global__ LAUNCH_BOUNDS(THREADS_X * THREADS_Y) void winograd_multiply(
     const GLOBAL float* masks, const GLOBAL float* transformed, GLOBAL float* products, int images)
 {
     __shared__ float filters[TILE_TAPS][TILE_MAPS];
@@ -188,9 +188,9 @@ __device__ __forceinline__ float direct_result(const GLOBAL float* image,
 }
 
 // Grid: x over an image's runs in blocks of THREADS, y over maps, z over images.
-__global__ void transform_finish(const GLOBAL float* x, const GLOBAL float* weights,
-                                 const GLOBAL float* bias, const GLOBAL float* products,
-                                 GLOBAL float* out, int first, int images)
+__global__ void winograd_transform_finish(const GLOBAL float* x, const GLOBAL float* weights,
+                                          const GLOBAL float* bias, const GLOBAL float* products,
+                                          GLOBAL float* out, int first, int images)
 {
     int unit = blockIdx.x * THREADS + threadIdx.x;
     if (unit >= TILES_Y * RUNS_X) return;

@@ -108,7 +108,9 @@ class Winograd(SlicedConv2d):
     def preparation(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
         """``G w G^T``, or ``G w`` for rows."""
         taps = problem.channels * _taps(problem) * problem.maps
-        launch = Launch("transform_weights", (blocks(taps, THREADS), 1, 1), (THREADS, 1, 1))
+        launch = Launch(
+            self.kernel("transform_weights"), (blocks(taps, THREADS), 1, 1), (THREADS, 1, 1)
+        )
         return (Step(launch, ("weights", "masks")),)
 
     def image_floats(self, problem: Conv2d, config: Config) -> dict[str, int]:
@@ -130,12 +132,12 @@ class Winograd(SlicedConv2d):
         if _rows_only(problem) and problem.pool:
             width = problem.pool.window[1]
         transform = Launch(
-            "transform_input",
+            self.kernel("transform_input"),
             (blocks(down * span, THREADS), min(problem.channels, MOST_BLOCKS), depth),
             (THREADS, 1, 1),
         )
         multiply = Launch(
-            "multiply",
+            self.kernel("multiply"),
             (
                 blocks(images * down * across, config["TILE_COLUMNS"]),
                 blocks(problem.maps, config["TILE_MAPS"]),
@@ -144,7 +146,7 @@ class Winograd(SlicedConv2d):
             (*_block(config), 1),
         )
         finish = Launch(
-            "transform_finish",
+            self.kernel("transform_finish"),
             (blocks(down * blocks(across, width), THREADS), min(problem.maps, MOST_BLOCKS), depth),
             (THREADS, 1, 1),
         )

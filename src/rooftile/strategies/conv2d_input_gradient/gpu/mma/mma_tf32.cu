@@ -211,8 +211,8 @@ __device__ __forceinline__ bool store(const float pixel[4], unsigned bits, float
 #define ROW(i, image) ((((int64)(n + (image)) * CHANNELS + channel) * HEIGHT + Y(i)) * WIDTH)
 
 __global__ void RESIDENT_BOUNDS(32 * WARPS, BLOCKS)
-input_gradient(const GLOBAL float* dy, WHERE_ARGUMENT X_ARGUMENT const GLOBAL float* weights,
-               GLOBAL float* __restrict__ dx, int images)
+mma_tf32(const GLOBAL float* dy, WHERE_ARGUMENT X_ARGUMENT const GLOBAL float* weights,
+         GLOBAL float* __restrict__ dx, int images)
 {
     extern __shared__ __align__(16) uint2 taps[];
     AWAIT_EARLIER();

@@ -81,7 +81,7 @@ class MmaTf32(GpuInputGradient):
         across = min(blocks(problem.batch, 2), self.machine.multiprocessors * config["BLOCKS"])
         grid = (across, blocks(problem.channels, _CHANNELS), 1)
         threads, shared = (32 * config["WARPS"], 1, 1), self._shared(problem)
-        launch = Launch("input_gradient", grid, threads, shared, overlaps=True)
+        launch = Launch(self.kernel(), grid, threads, shared, overlaps=True)
         return (Step(launch, (*arguments_of(problem), problem.batch)),)
 
     def _beyond(self, problem: Conv2dInputGradient, config: Config) -> str | None:

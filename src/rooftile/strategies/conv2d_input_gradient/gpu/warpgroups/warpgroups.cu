@@ -85,8 +85,8 @@ __device__ __forceinline__ void multiply_all(float sum[LINES][2 * SIDE], unsigne
 }
 
 __global__ void RESIDENT_BOUNDS(256, 1)
-input_gradient(const GLOBAL gradient_number* dy, WHERE_ARGUMENT const GLOBAL float* weights,
-               GLOBAL result* __restrict__ dx, int images)
+warpgroups(const GLOBAL gradient_number* dy, WHERE_ARGUMENT const GLOBAL float* weights,
+           GLOBAL result* __restrict__ dx, int images)
 {
     extern __shared__ __align__(128) char shared[];
     __shared__ word turns[2];

@@ -123,7 +123,7 @@ class Warpgroups(GpuInputGradient):
             self._shared(problem, config),
         )
         threads = 128 * _GROUPS_OF_THREADS, 1, 1
-        launch = Launch("input_gradient", grid, threads, shared, overlaps=True)
+        launch = Launch(self.kernel(), grid, threads, shared, overlaps=True)
         return (Step(launch, (*arguments_of(problem), problem.batch)),)
 
     def _products(self, problem: Conv2dInputGradient) -> dict[str, int | str]:

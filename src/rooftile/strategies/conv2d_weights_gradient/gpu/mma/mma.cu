@@ -19,6 +19,7 @@
 // BLOCK_MAPS maps.  Block: x over WARPS warps: ROLES share out the channels, TILES the maps, SPLITS the
 // windows.
 
+#define FAMILY mma
 #include "common/mma.h"
 #include "common/overlapping.h"
 #include "conv2d_weights_gradient/gpu/mend.h"
@@ -279,8 +280,8 @@ __device__ __forceinline__ void join_biases(float bias, float* joined, float* pa
 #define STAGE(turn) ((gradient_number*)((char*)shared + (turn) * STAGE_BYTES))
 
 __global__ void RESIDENT_BOUNDS(THREADS, BLOCKS)
-weights_partial(const GLOBAL given* x, const GLOBAL gradient_number* dy,
-                WHERE_ARGUMENT GLOBAL float* __restrict__ partial, int images)
+mma(const GLOBAL given* x, const GLOBAL gradient_number* dy,
+    WHERE_ARGUMENT GLOBAL float* __restrict__ partial, int images)
 {
     extern __shared__ __align__(16) float shared[];
     given* held = (given*)((char*)shared + STAGES * STAGE_BYTES);

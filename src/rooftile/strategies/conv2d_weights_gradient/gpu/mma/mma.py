@@ -133,10 +133,10 @@ class Mma(GpuWeightsGradient):
         grid = (rows, *_beside(problem, config))
         shared = self._shared(problem, config, self._stages(problem, config))
         threads = 32 * config["WARPS"]
-        partial = Launch("weights_partial", grid, (threads, 1, 1), shared, overlaps=True)
+        partial = Launch(self.kernel(), grid, (threads, 1, 1), shared, overlaps=True)
         return (
             Step(partial, (*given, "partial", problem.images)),
-            finish(problem, *given, "partial", "dweights", "dbias", problem.images, rows),
+            finish(self, problem, *given, "partial", "dweights", "dbias", problem.images, rows),
         )
 
     def _deep(self, problem: Conv2dWeightsGradient) -> int:

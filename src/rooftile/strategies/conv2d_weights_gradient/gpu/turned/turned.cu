@@ -24,6 +24,7 @@
 // Block: x over WARPS warps: each has a strip of eight windows, and one of SEGMENTS shares of its
 // rows.
 
+#define FAMILY turned
 #include "common/mma.h"
 #include "common/overlapping.h"
 #include "conv2d_weights_gradient/gpu/mend.h"
@@ -286,8 +287,8 @@ __device__ __forceinline__ void join_biases(float bias, float* joined, float* pa
 }
 
 __global__ void RESIDENT_BOUNDS(THREADS, BLOCKS)
-weights_partial(const GLOBAL given* x, const GLOBAL gradient_number* dy,
-                WHERE_ARGUMENT GLOBAL float* __restrict__ partial, int images)
+turned(const GLOBAL given* x, const GLOBAL gradient_number* dy,
+       WHERE_ARGUMENT GLOBAL float* __restrict__ partial, int images)
 {
     extern __shared__ __align__(16) char shared[];
     float sum[PAIRS][TILES][4], bias = 0.0f;

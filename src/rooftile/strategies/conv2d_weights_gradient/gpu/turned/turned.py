@@ -162,10 +162,10 @@ class Turned(GpuWeightsGradient):
         grid = (rows, *_beside(problem))
         threads = 32 * _warps(problem, config)
         shared = _shared(problem, config)
-        partial = Launch("weights_partial", grid, (threads, 1, 1), shared, overlaps=True)
+        partial = Launch(self.kernel(), grid, (threads, 1, 1), shared, overlaps=True)
         return (
             Step(partial, (*given, "partial", problem.images)),
-            finish(problem, *given, "partial", "dweights", "dbias", problem.images, rows),
+            finish(self, problem, *given, "partial", "dweights", "dbias", problem.images, rows),
         )
 
     def _least(self, problem: Conv2dWeightsGradient) -> dict[str, int]:

@@ -27,6 +27,7 @@
 // TILE_MAPS maps and, within, KINDS of two pairs of rows of positions or, where IN_TURN, of one.
 // Block: two warpgroups that lay, and two that multiply, one a pair or, where IN_TURN, every other image.
 
+#define FAMILY warpgroups
 #include "common/overlapping.h"
 #if SCALED
 #include "conv2d_weights_gradient/gpu/doubts.h"
@@ -62,7 +63,7 @@ __device__ __forceinline__ void join(const float* joined, const struct told* tol
     }
 }
 
-__global__ __launch_bounds__(ALL_THREADS, 1) void weights_partial(
+__global__ __launch_bounds__(ALL_THREADS, 1) void warpgroups(
     const given* x, const gradient_number* dy, WHERE_ARGUMENT float* __restrict__ partial,
     int images)
 {

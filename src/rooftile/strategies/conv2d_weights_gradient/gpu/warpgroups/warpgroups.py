@@ -156,10 +156,10 @@ class Warpgroups(GpuWeightsGradient):
         channels, maps, kinds = _beside(layout)
         grid = (rows // kinds, channels, maps * kinds)
         shared = _shared(layout, _stages(layout, self.machine.shared_room(1)))
-        partial = Launch("weights_partial", grid, (64 * WARPS, 1, 1), shared, overlaps=True)
+        partial = Launch(self.kernel(), grid, (64 * WARPS, 1, 1), shared, overlaps=True)
         return (
             Step(partial, (*given, "partial", problem.images)),
-            finish(problem, *given, "partial", "dweights", "dbias", problem.images, rows),
+            finish(self, problem, *given, "partial", "dweights", "dbias", problem.images, rows),
         )
 
     def _rows(self, problem: Conv2dWeightsGradient) -> int:

@@ -24,8 +24,8 @@
 struct sums { float of[ROWS / 2][COLUMNS][4]; };
 
 // Rounds the weights to the cores' type, with zeros around them.  Grid: a thread an element.
-__global__ __launch_bounds__(PACK_THREADS) void round_weights(const float* __restrict__ weights,
-                                                              element* __restrict__ rounded)
+__global__ __launch_bounds__(PACK_THREADS) void mma_round_weights(const float* __restrict__ weights,
+                                                                  element* __restrict__ rounded)
 {
     size_t e = (size_t)blockIdx.x * PACK_THREADS + threadIdx.x;
     if (e >= (size_t)PADDED_OUTPUTS * PADDED_INPUTS) return;
@@ -94,7 +94,7 @@ __device__ __forceinline__ void store(const float* bias, void* out, int64 n, int
 #endif
 }
 
-__global__ __launch_bounds__(THREADS, BLOCKS) void linear(
+__global__ __launch_bounds__(THREADS, BLOCKS) void mma(
     const given* __restrict__ x, const element* __restrict__ rounded,
     const float* __restrict__ bias, void* __restrict__ out, int images)
 {
@@ -133,9 +133,9 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void linear(
 }
 
 // Adds the parts' sums.  Grid: x over the results.
-__global__ __launch_bounds__(PACK_THREADS) void finish(const float* __restrict__ partial,
-                                                       const float* __restrict__ bias,
-                                                       result* __restrict__ out, int images)
+__global__ __launch_bounds__(PACK_THREADS) void mma_finish(const float* __restrict__ partial,
+                                                           const float* __restrict__ bias,
+                                                           result* __restrict__ out, int images)
 {
     int64 e = (int64)blockIdx.x * PACK_THREADS + threadIdx.x, results = (int64)images * OUTPUTS;
     if (e >= results) return;

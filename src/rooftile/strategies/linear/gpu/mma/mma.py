@@ -145,7 +145,11 @@ class Mma(GpuLinear):
         """Round the weights."""
         outputs, inputs = _padded(problem, config)
         grid = (blocks(outputs * inputs, THREADS), 1, 1)
-        return (Step(Launch("round_weights", grid, (THREADS, 1, 1)), ("weights", "rounded")),)
+        return (
+            Step(
+                Launch(self.kernel("round_weights"), grid, (THREADS, 1, 1)), ("weights", "rounded")
+            ),
+        )
 
     def steps(self, problem: Linear, config: Config) -> tuple[Step, ...]:
         """One kernel over tiles and parts; another that adds the parts, where there are several."""
@@ -159,12 +163,14 @@ class Mma(GpuLinear):
         parts, images = config["PARTS"], problem.batch
         warps = config["WARPS_B"] * config["WARPS_O"]
         shared = self._shared(config, config.get("X_NARROW", 0))
-        launch = Launch("linear", (_tiles(problem, config), parts, 1), (32 * warps, 1, 1), shared)
+        launch = Launch(
+            self.kernel(), (_tiles(problem, config), parts, 1), (32 * warps, 1, 1), shared
+        )
         arrays = tuple(dict.fromkeys(("x", *given, *weights, "bias")))
         if parts == 1:
             return (Step(launch, (*arrays, "out", images)),)
         grid = (blocks(images * problem.outputs, THREADS), 1, 1)
-        finish = Launch("finish", grid, (THREADS, 1, 1))
+        finish = Launch(self.kernel("finish"), grid, (THREADS, 1, 1))
         return (
             Step(launch, (*arrays, "partial", images)),
             Step(finish, (*given, "partial", "bias", "out", images)),
@@ -186,8 +192,8 @@ class Mma(GpuLinear):
         parts, results = config["PARTS"], problem.batch * problem.outputs
         found += row_stores(problem.outputs, problem.batch * parts, lanes=8)
         if parts == 1:
-            return {"linear": found}
-        return {"linear": found, "finish": added_parts(results, parts)}
+            return {self.kernel(): found}
+        return {self.kernel(): found, self.kernel("finish"): added_parts(results, parts)}
 
     @property
     def cores(self) -> Cores:

@@ -13,6 +13,7 @@
 // between the kernels.
 // Grid: x over tiles of outputs, then of images; y over parts.  Block: WARPS_B x WARPS_O warps.
 
+#define FAMILY mma_ieee
 #include "linear/gpu/mma/tiles.h"
 #include "linear/gpu/scaled_rows.h"
 
@@ -22,7 +23,7 @@ struct sums {
 };
 
 // Grid: a thread a weight.
-__global__ __launch_bounds__(PACK_THREADS) void split_weights(
+__global__ __launch_bounds__(PACK_THREADS) void mma_ieee_split_weights(
     const float* __restrict__ weights, const struct span* __restrict__ spans,
     element* __restrict__ numbers)
 {
@@ -138,7 +139,7 @@ __device__ __forceinline__ void mend_tile(const float* x, const float* weights, 
     }
 }
 
-__global__ __launch_bounds__(THREADS, BLOCKS) void linear(
+__global__ __launch_bounds__(THREADS, BLOCKS) void mma_ieee(
     const float* __restrict__ x, const float* __restrict__ weights,
     const struct span* __restrict__ spans, const element* __restrict__ numbers,
     const float* __restrict__ bias, float* __restrict__ out, int images)
@@ -184,11 +185,11 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void linear(
 }
 
 // Adds the parts' sums.  Grid: x over the results.
-__global__ __launch_bounds__(PACK_THREADS) void finish(const float* __restrict__ x,
-                                                       const float* __restrict__ weights,
-                                                       const float* __restrict__ partial,
-                                                       const float* __restrict__ bias,
-                                                       float* __restrict__ out, int images)
+__global__ __launch_bounds__(PACK_THREADS) void mma_ieee_finish(const float* __restrict__ x,
+                                                                const float* __restrict__ weights,
+                                                                const float* __restrict__ partial,
+                                                                const float* __restrict__ bias,
+                                                                float* __restrict__ out, int images)
 {
     int64 e = (int64)blockIdx.x * PACK_THREADS + threadIdx.x, results = (int64)images * OUTPUTS;
     int n = e / OUTPUTS, output = e % OUTPUTS;

@@ -50,9 +50,11 @@ class MmaIeee(Mma):
         """Finds the span of each output's weights, then splits them."""
         (lay,) = super().preparation(problem, config)
         grid = (blocks(32 * problem.outputs, THREADS), 1, 1)
-        split = Launch("split_weights", lay.launch.grid, lay.launch.block)
+        split = Launch(self.kernel("split_weights"), lay.launch.grid, lay.launch.block)
         return (
-            Step(Launch("measure_weights", grid, (THREADS, 1, 1)), ("weights", "spans")),
+            Step(
+                Launch(self.kernel("measure_weights"), grid, (THREADS, 1, 1)), ("weights", "spans")
+            ),
             Step(split, ("weights", "spans", "numbers")),
         )
 

@@ -1,4 +1,4 @@
-// How a warpgroup takes its rows of a slice from shared memory, and splits them.
+// How a warpgroup takes its rows of a slice from shared memory, splits and multiplies them.
 
 #pragma once
 
@@ -71,4 +71,23 @@ __device__ __forceinline__ void split(const struct slice* slice, struct fragment
             a->low[e / 2][e % 2 * 2 + r] = low[e];
         }
     }
+}
+
+// Begins the products of a run of outputs with a slice, the small ones first.
+__device__ __forceinline__ void begin(float sum[SUM_O / 2], struct fragments* a, unsigned weights)
+{
+    word high = weights_at(weights), low = high + (PLANE_BYTES >> 4);
+    begin_products();
+    UNROLL for (int n = 0; n < INSTRUCTIONS; n++)
+        WGMMA(sum, a->high[n], low + n * 2 * TILE_O, n > 0);
+    UNROLL for (int n = 0; n < INSTRUCTIONS; n++) WGMMA(sum, a->low[n], high + n * 2 * TILE_O, 1);
+    UNROLL for (int n = 0; n < INSTRUCTIONS; n++) WGMMA(sum, a->high[n], high + n * 2 * TILE_O, 1);
+    end_products();
+}
+
+__device__ __forceinline__ void add(float total[SUM_O / 2], const float sum[SUM_O / 2],
+                                    const float back[2])
+{
+    UNROLL for (int e = 0; e < SUM_O / 2; e++)
+        total[e] = fmaf(sum[e], back[e / 2 % 2], total[e]);
 }

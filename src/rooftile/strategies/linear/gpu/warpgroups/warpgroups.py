@@ -164,7 +164,11 @@ class Warpgroups(GpuLinear):
         shares, tile = self._shares(problem, config), self._tile(config)
         count = shares.across * tile.outputs * shares.slices * tile.slice
         grid = (blocks(count, THREADS), 1, 1)
-        return (Step(Launch("round_weights", grid, (THREADS, 1, 1)), ("weights", "rounded")),)
+        return (
+            Step(
+                Launch(self.kernel("round_weights"), grid, (THREADS, 1, 1)), ("weights", "rounded")
+            ),
+        )
 
     def steps(self, problem: Linear, config: Config) -> tuple[Step, ...]:
         """One kernel over tiles and parts; another that adds the parts, where there are any."""
@@ -180,14 +184,14 @@ class Warpgroups(GpuLinear):
             "x", (images, problem.inputs), (tile.rows // tile.boxes, tile.slice), 128 // tile.slice
         )
         grid = (min(shares.works * config["CLUSTER"], shares.slots), 1, 1)
-        launch = Launch("linear", grid, (tile.threads, 1, 1), tile.shared_bytes)
+        launch = Launch(self.kernel(), grid, (tile.threads, 1, 1), tile.shared_bytes)
         partial = "partial" if shares.parts > 1 else "out"
         arrays = (*given, *weights, "bias", "out", partial)
         multiply = Step(launch, (rows, *arrays, images, shares.whole, shares.works))
         if not shares.apart:
             return (multiply,)
         grid = (blocks(shares.apart * problem.outputs, THREADS), 1, 1)
-        finish = Launch("finish", grid, (THREADS, 1, 1))
+        finish = Launch(self.kernel("finish"), grid, (THREADS, 1, 1))
         return (multiply, Step(finish, (*given, "partial", "bias", "out", images, shares.whole)))
 
     def accesses(self, problem: Linear, config: Config) -> dict[str, Accesses]:
@@ -206,9 +210,9 @@ class Warpgroups(GpuLinear):
         whole = problem.batch - shares.apart
         found += row_stores(problem.outputs, whole + shares.parts * shares.apart, lanes=8)
         if not shares.apart:
-            return {"linear": found}
+            return {self.kernel(): found}
         finish = added_parts(shares.apart * problem.outputs, shares.parts)
-        return {"linear": found, "finish": finish}
+        return {self.kernel(): found, self.kernel("finish"): finish}
 
     @property
     def cores(self) -> Cores:

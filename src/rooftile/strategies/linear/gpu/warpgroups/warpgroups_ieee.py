@@ -66,9 +66,11 @@ class WarpgroupsIeee(Warpgroups):
         (lay,) = super().preparation(problem, config)
         grid = (blocks(32 * problem.outputs, THREADS), 1, 1)
         return (
-            Step(Launch("measure_weights", grid, (THREADS, 1, 1)), ("weights", "spans")),
             Step(
-                Launch("split_weights", lay.launch.grid, lay.launch.block),
+                Launch(self.kernel("measure_weights"), grid, (THREADS, 1, 1)), ("weights", "spans")
+            ),
+            Step(
+                Launch(self.kernel("split_weights"), lay.launch.grid, lay.launch.block),
                 ("weights", "spans", "numbers"),
             ),
         )

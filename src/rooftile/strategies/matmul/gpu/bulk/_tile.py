@@ -112,14 +112,13 @@ class Tile:
         places = self.machine.multiprocessors
         return (places if self.cluster <= 2 else places * 9 // 10) // self.cluster
 
-    @property
-    def launch(self) -> Launch:
+    def launch(self, kernel: str) -> Launch:
         """That of the product.  Blocks stay and take tile after tile, but for those that share
         one."""
         down, across = self.clusters
         works = down * across if self.config["PARTS"] > 1 else min(down * across, self.resident)
         grid, block = (works * self.cluster, 1, 1), (self.threads, 1, 1)
-        return Launch("matmul", grid, block, self.shared_bytes, overlaps=True)
+        return Launch(kernel, grid, block, self.shared_bytes, overlaps=True)
 
     @property
     def storing(self) -> str:

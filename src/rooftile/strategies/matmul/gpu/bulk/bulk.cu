@@ -16,6 +16,7 @@
 // matmul.h.  Lines of a and b are whole 16 bytes.
 // Grid: clusters along x.  Block: the warpgroup that copies, then WARPGROUPS that multiply.
 
+#define FAMILY bulk
 #include "common/narrow.h"
 
 #define LANES 0
@@ -34,11 +35,11 @@
 
 #if !X_NARROW && CORES != TF32
 // Rounds eight neighbours of a, or of b where a ends.  Grid: x over eights of both.
-__global__ __launch_bounds__(ROUND_THREADS) void round_both(const given* __restrict__ a,
-                                                            const given* __restrict__ b,
-                                                            uint4* __restrict__ narrow_a,
-                                                            uint4* __restrict__ narrow_b,
-                                                            int64 of_a, int64 of_b)
+__global__ __launch_bounds__(ROUND_THREADS) void bulk_round_both(const given* __restrict__ a,
+                                                                 const given* __restrict__ b,
+                                                                 uint4* __restrict__ narrow_a,
+                                                                 uint4* __restrict__ narrow_b,
+                                                                 int64 of_a, int64 of_b)
 {
     int64 e = (int64)blockIdx.x * ROUND_THREADS + threadIdx.x;
     if (e >= of_a + of_b) return;
@@ -54,10 +55,9 @@ __global__ __launch_bounds__(ROUND_THREADS) void round_both(const given* __restr
 #if CLUSTER_BLOCKS > 1
 __cluster_dims__(CLUSTER_BLOCKS, 1, 1)
 #endif
-__global__ __launch_bounds__(THREADS, BLOCKS) void matmul(const __grid_constant__ tensor_map left,
-                                                     const __grid_constant__ tensor_map right,
-                                                     result* __restrict__ out, int rows, int inner,
-                                                     int columns, int down, int across)
+__global__ __launch_bounds__(THREADS, BLOCKS) void bulk(
+    const __grid_constant__ tensor_map left, const __grid_constant__ tensor_map right,
+    result* __restrict__ out, int rows, int inner, int columns, int down, int across)
 {
     extern __shared__ __align__(1024) char shared[];
     unsigned stages = (unsigned)__cvta_generic_to_shared(shared);

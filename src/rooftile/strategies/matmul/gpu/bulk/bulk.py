@@ -47,7 +47,6 @@ class Bulk(GpuMatmul):
     architectures = ("sm_90",)
     tensor_cores = True
     source = "bulk"
-    summing = "matmul"
     tunables: ClassVar[tuple[Tunable, ...]] = (
         Tunable("WARPGROUPS", (1, 2), 2),
         Tunable("TILE_C", _COLUMNS, _WIDEST),
@@ -138,7 +137,10 @@ class Bulk(GpuMatmul):
         before, names = self._before(problem, config)
         left, right = tile.maps(names, rounded=self.cores.bytes == 4)
         sizes = (problem.rows, problem.inner, problem.columns)
-        return (*before, Step(tile.launch, (left, right, "out", *sizes, *tile.clusters)))
+        return (
+            *before,
+            Step(tile.launch(self.kernel()), (left, right, "out", *sizes, *tile.clusters)),
+        )
 
     def _before(
         self, problem: Matmul, config: Config
@@ -147,15 +149,15 @@ class Bulk(GpuMatmul):
         them."""
         if self._as_given(config):
             return (), {}
-        return (_rounding(problem),), {"a": "narrow_a", "b": "narrow_b"}
+        return (_rounding(self.kernel("round_both"), problem),), {"a": "narrow_a", "b": "narrow_b"}
 
     def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:
         """See `_of_product`; where both matrices are rounded before, that too."""
-        found = {"matmul": self._of_product(problem, config)}
+        found = {self.kernel(): self._of_product(problem, config)}
         if self._as_given(config):
             return found
         elements = sum(array.size for array in problem.arrays[:2])
-        return {"round_both": laid(elements, elements, 2), **found}
+        return {self.kernel("round_both"): laid(elements, elements, 2), **found}
 
     def _of_product(self, problem: Matmul, config: Config) -> Accesses:
         """The copy engine brings both matrices' slices, once for the blocks that share them; every
@@ -190,10 +192,10 @@ class Bulk(GpuMatmul):
             yield {**tile, "ROW_BLOCKS": 1, "COLUMN_BLOCKS": 1, "PARTS": 2}
 
 
-def _rounding(problem: Matmul) -> Step:
+def _rounding(kernel: str, problem: Matmul) -> Step:
     eights = [array.size // 8 for array in problem.arrays[:2]]
     grid = (blocks(sum(eights), _ROUND_THREADS), 1, 1)
-    launch = Launch("round_both", grid, (_ROUND_THREADS, 1, 1))
+    launch = Launch(kernel, grid, (_ROUND_THREADS, 1, 1))
     return Step(launch, ("a", "b", "narrow_a", "narrow_b", *map(np.int64, eights)))
 
 

@@ -12,6 +12,7 @@
 // See bulk.cu for tiles and clusters.  Results in doubt (common/scaled_numbers.h) are computed from
 // a and b.
 
+#define FAMILY bulk_ieee
 #include "common/narrow.h"
 
 #define LANES 0
@@ -74,12 +75,12 @@ __device__ __forceinline__ void await_split()
 #if CLUSTER > 1
 __cluster_dims__(CLUSTER, 1, 1)
 #endif
-__global__ __launch_bounds__(THREADS, BLOCKS) void matmul(
+__global__ __launch_bounds__(THREADS, BLOCKS) void bulk_ieee(
     const __grid_constant__ tensor_map left_high, const __grid_constant__ tensor_map right_high,
     const __grid_constant__ tensor_map left_low, const __grid_constant__ tensor_map right_low,
-    const float* __restrict__ a, const float* __restrict__ b, const struct span* __restrict__ spans_a,
-    const struct span* __restrict__ spans_b, float* __restrict__ out, int rows, int inner,
-    int columns, int down, int across)
+    const float* __restrict__ a, const float* __restrict__ b,
+    const struct span* __restrict__ spans_a, const struct span* __restrict__ spans_b,
+    float* __restrict__ out, int rows, int inner, int columns, int down, int across)
 {
     extern __shared__ __align__(1024) char shared[];
     unsigned stages = (unsigned)__cvta_generic_to_shared(shared);

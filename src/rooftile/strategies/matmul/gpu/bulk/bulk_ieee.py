@@ -111,21 +111,23 @@ class BulkIeee(Bulk):
         threads = _split_threads(problem)
         # A warp a row, or a column.
         runs = blocks(32 * problem.rows, threads) + blocks(32 * problem.columns, threads)
-        launch = Launch("split_both", (runs, 1, 1), (threads, 1, 1), overlaps=True)
+        launch = Launch(self.kernel("split_both"), (runs, 1, 1), (threads, 1, 1), overlaps=True)
         numbers = ("high_a", "low_a", "high_b", "low_b")
         split = Step(launch, ("a", "b", *numbers, "spans_a", "spans_b", *sizes))
         tile = self._tile(problem, config)
         high = tile.maps({"a": "high_a", "b": "high_b"}, rounded=False)
         low = tile.maps({"a": "low_a", "b": "low_b"}, rounded=False)
         arrays = ("a", "b", "spans_a", "spans_b", "out")
-        return split, Step(tile.launch, (*high, *low, *arrays, *sizes, *tile.clusters))
+        return split, Step(
+            tile.launch(self.kernel()), (*high, *low, *arrays, *sizes, *tile.clusters)
+        )
 
     def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:
         """See `Bulk.accesses`: three products of two numbers.  Both matrices are read twice, for
         their spans and to split them."""
         count = sum(array.size for array in problem.arrays[:2])
         split = laid(2 * count, _NUMBERS * count, 2)
-        return {"split_both": split, "matmul": self._of_product(problem, config)}
+        return {self.kernel("split_both"): split, self.kernel(): self._of_product(problem, config)}
 
     @property
     def cores(self) -> Cores:

@@ -52,7 +52,11 @@ class BulkTf32(Bulk):
     def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:
         """See `Bulk.accesses`; and what turns a matrix."""
         found, name = super().accesses(problem, config), _turned(problem)
-        return found if name is None else {"turn": turning_accesses(_named(problem, name)), **found}
+        return (
+            found
+            if name is None
+            else {self.kernel("turn"): turning_accesses(_named(problem, name)), **found}
+        )
 
     def _before(
         self, problem: Matmul, config: Config
@@ -60,7 +64,7 @@ class BulkTf32(Bulk):
         name = _turned(problem)
         if name is None:
             return (), {}
-        return (turning(_named(problem, name), "turned"),), {name: "turned"}
+        return (turning(self, _named(problem, name), "turned"),), {name: "turned"}
 
     def _tile(self, problem: Matmul, config: Config) -> Tile:
         return super()._tile(_read(problem), config)

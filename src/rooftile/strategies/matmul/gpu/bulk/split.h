@@ -167,7 +167,7 @@ __device__ __forceinline__ void split_columns(const float* __restrict__ from,
 }
 
 // Grid: x over runs of PLACES rows of a, then of columns of b.
-__global__ __launch_bounds__(SPLIT_THREADS) void split_both(
+__global__ __launch_bounds__(SPLIT_THREADS) void KERNEL(split_both)(
     const float* a, const float* b, narrow* __restrict__ high_a, narrow* __restrict__ low_a,
     narrow* __restrict__ high_b, narrow* __restrict__ low_b, struct span* __restrict__ spans_a,
     struct span* __restrict__ spans_b, int rows, int inner, int columns)

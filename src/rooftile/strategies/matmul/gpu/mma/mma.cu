@@ -37,9 +37,9 @@ __device__ __forceinline__ void store(void* out, int64 at, int there, float y0, 
     }
 }
 
-__global__ __launch_bounds__(THREADS, BLOCKS) void matmul(const given* a, const given* b,
-                                                          void* __restrict__ out, int rows,
-                                                          int inner, int columns, int share)
+__global__ __launch_bounds__(THREADS, BLOCKS) void mma(const given* a, const given* b,
+                                                       void* __restrict__ out, int rows,
+                                                       int inner, int columns, int share)
 {
     extern __shared__ __align__(128) char shared[];
     AWAIT_EARLIER();
@@ -82,9 +82,9 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void matmul(const given* a, const 
 
 // Adds the parts' sums, and computes what is not finite from its definition.  Grid: x over the
 // results.  (With one part, sums and results are the same array.)
-__global__ __launch_bounds__(FINISH_THREADS) void finish(const given* a, const given* b,
-                                                         const float* sums, result* out, int rows,
-                                                         int inner, int columns, int parts)
+__global__ __launch_bounds__(FINISH_THREADS) void mma_finish(
+    const given* a, const given* b, const float* sums, result* out, int rows, int inner,
+    int columns, int parts)
 {
     AWAIT_EARLIER();
     int64 e = (int64)blockIdx.x * FINISH_THREADS + threadIdx.x, results = (int64)rows * columns;

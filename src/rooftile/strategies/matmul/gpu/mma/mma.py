@@ -139,12 +139,12 @@ class Mma(GpuMatmul):
         parts, sizes = config["PARTS"], (problem.rows, problem.inner, problem.columns)
         sums, share = "sums" if parts > 1 else "out", self._share(problem, parts, _size(config))
         grid, shared = (_tiles(problem, config), parts, 1), self._shared(problem, config)
-        launch = Launch("matmul", grid, (_threads(config), 1, 1), shared, overlaps=True)
+        launch = Launch(self.kernel(), grid, (_threads(config), 1, 1), shared, overlaps=True)
         multiply = Step(launch, ("a", "b", sums, *sizes, share))
         if parts == 1 and self.numbers == 1:
             return (multiply,)
         across = (blocks(problem.rows * problem.columns, _THREADS), 1, 1)
-        finish = Launch("finish", across, (_THREADS, 1, 1), overlaps=True)
+        finish = Launch(self.kernel("finish"), across, (_THREADS, 1, 1), overlaps=True)
         return (multiply, Step(finish, ("a", "b", sums, "out", *sizes, parts)))
 
     def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:
@@ -161,8 +161,8 @@ class Mma(GpuMatmul):
         # Four lanes store eight neighbours.
         found += row_stores(problem.columns, problem.rows * parts, lanes=8)
         if parts == 1 and self.numbers == 1:
-            return {"matmul": found}
-        return {"matmul": found, "finish": added_parts(results, parts)}
+            return {self.kernel(): found}
+        return {self.kernel(): found, self.kernel("finish"): added_parts(results, parts)}
 
     @property
     def cores(self) -> Cores:

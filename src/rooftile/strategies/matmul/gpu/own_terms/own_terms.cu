@@ -53,9 +53,8 @@ __device__ __noinline__ float defined(const given* a, const given* b, int i, int
 }
 #endif
 
-__global__ __launch_bounds__(THREADS, BLOCKS) void matmul(const given* a, const given* b,
-                                                     result* __restrict__ out, int rows, int inner,
-                                                     int columns)
+__global__ __launch_bounds__(THREADS, BLOCKS) void own_terms(
+    const given* a, const given* b, result* __restrict__ out, int rows, int inner, int columns)
 {
     __shared__ __align__(16) float held[WARPS * PLACES];
     AWAIT_EARLIER();

@@ -99,7 +99,7 @@ class OwnTerms(TiledMatmul):
         found = brought(counted.m_loads + counted.n_loads, _size(config))
         added = _ROWS * _COLUMNS // 32 * config["WARPS"]
         found += Accesses(shared_reads=_tiles(problem) * added)
-        return {"matmul": found + row_stores(problem.columns, problem.rows)}
+        return {self.kernel(): found + row_stores(problem.columns, problem.rows)}
 
     @property
     def cores(self) -> Cores:

@@ -72,9 +72,9 @@ __device__ __forceinline__ float lay_piece(const float held[8], float scale, nar
 
 // Measures a part of a row of weights, splits it and lays it.  Grid: a block a part of a row, the
 // padded rows too.
-__global__ __launch_bounds__(PACK_THREADS) void split_parts(const float* weights,
-                                                            struct span* __restrict__ spans,
-                                                            element* __restrict__ numbers)
+__global__ __launch_bounds__(PACK_THREADS) void KERNEL(split_parts)(const float* weights,
+                                                                    struct span* __restrict__ spans,
+                                                                    element* __restrict__ numbers)
 {
     await_earlier();
     int output = blockIdx.x / PARTS, part = blockIdx.x % PARTS, first = part * PART_SLICES;

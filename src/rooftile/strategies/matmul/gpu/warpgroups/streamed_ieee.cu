@@ -8,10 +8,13 @@
 // They add up their sums in shared memory, and store lines.
 // What it removes: a launch, and turns in which cores or copies pause.
 //
-// See linear/gpu/warpgroups/warpgroups_ieee.cu: x is b, as x[images][INPUTS] where it lies
+// See linear/gpu/warpgroups/warpgroups_ieee.h: x is b, as x[images][INPUTS] where it lies
 // transposed, else X_ACROSS; weights are a; out[OUTPUTS][images].
 
-#include "linear/gpu/warpgroups/warpgroups_ieee.cu"
+#define FAMILY streamed_ieee
+#include "linear/gpu/warpgroups/copies.h"
+#include "linear/gpu/warpgroups/results.h"
+#include "linear/gpu/warpgroups/split_slices.h"
 #include "matmul/gpu/warpgroups/split_parts.h"
 
 // Sums of a warpgroup in shared memory, as lines of out.
@@ -257,7 +260,7 @@ __device__ __forceinline__ void mend_all(const float* x, const float* weights, f
 #if PARTS > 1
 __cluster_dims__(PARTS, 1, 1)
 #endif
-__global__ __launch_bounds__(128 * (GROUPS + 1) + THREADS_BESIDE, 1) void product(
+__global__ __launch_bounds__(128 * (GROUPS + 1) + THREADS_BESIDE, 1) void streamed_ieee(
     const __grid_constant__ tensor_map rows, const float* x, const float* weights,
     const struct span* spans, const element* numbers, float* out)
 {

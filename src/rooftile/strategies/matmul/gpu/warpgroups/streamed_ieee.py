@@ -101,7 +101,6 @@ class StreamedIeee(GpuMatmul):
     devices = ("cuda",)
     architectures = ("sm_90",)
     tensor_cores = True
-    summing = "product"
     tunables: ClassVar[tuple[Tunable, ...]] = (
         Tunable("TILE_O", _ROWS, 64),
         Tunable("PARTS", _PARTS, 2),
@@ -171,9 +170,11 @@ class StreamedIeee(GpuMatmul):
         """Split and lay a, then multiply."""
         shares, parts = self._shares(problem, config), config["PARTS"]
         grid = (config["TILE_O"] * parts, 1, 1)
-        split = Launch("split_parts", grid, (THREADS, 1, 1), overlaps=True, beside=True)
+        split = Launch(
+            self.kernel("split_parts"), grid, (THREADS, 1, 1), overlaps=True, beside=True
+        )
         grid, block = (shares.blocks, 1, 1), (_COPIERS + 128 * _GROUPS, 1, 1)
-        launch = Launch("product", grid, block, shares.shared_bytes, overlaps=True)
+        launch = Launch(self.kernel(), grid, block, shares.shared_bytes, overlaps=True)
         box = (_TILE, _SLICE) if problem.transpose_b else (_SLICE, _SLICE)
         b = TensorMap("b", problem.arrays[1].shape, box, 4)
         return (
@@ -190,7 +191,7 @@ class StreamedIeee(GpuMatmul):
         found += brought(2 * shares.tiles * laid_out, 2)
         found += operands(shares.tiles * shares.slices * (128 * _TILE + 3 * 64 * config["TILE_O"]))
         found += row_stores(problem.columns, problem.rows)
-        return {"split_parts": laid(2 * a, 2 * laid_out, 2), "product": found}
+        return {self.kernel("split_parts"): laid(2 * a, 2 * laid_out, 2), self.kernel(): found}
 
     def _shares(self, problem: Matmul, config: Config) -> _Shares:
         return _Shares(problem, config, self.machine)

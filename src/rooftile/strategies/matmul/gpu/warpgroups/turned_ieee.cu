@@ -6,10 +6,11 @@
 // is written.  a is measured, split and laid, in one pass by a block a row.
 // What it removes: the passes over b.
 //
-// See linear/gpu/warpgroups/warpgroups_ieee.cu: x is b, as x[images][INPUTS] where it lies
+// See linear/gpu/warpgroups/warpgroups_ieee.h: x is b, as x[images][INPUTS] where it lies
 // transposed, else X_ACROSS; weights are a; out[OUTPUTS][images].
 
-#include "linear/gpu/warpgroups/warpgroups_ieee.cu"
+#define FAMILY turned_ieee
+#include "linear/gpu/warpgroups/warpgroups_ieee.h"
 
 #define PIECES (4 * SLICES)
 
@@ -47,9 +48,8 @@ __device__ __forceinline__ size_t first_of_piece(int output, int piece)
 }
 
 // Measures a row of weights, splits it and lays it.  Grid: a block a row, the padded ones too.
-__global__ __launch_bounds__(PACK_THREADS) void split_rows(const float* weights,
-                                                           struct span* __restrict__ spans,
-                                                           element* __restrict__ numbers)
+__global__ __launch_bounds__(PACK_THREADS) void turned_ieee_split_rows(
+    const float* weights, struct span* __restrict__ spans, element* __restrict__ numbers)
 {
     AWAIT_EARLIER();
     int output = blockIdx.x;

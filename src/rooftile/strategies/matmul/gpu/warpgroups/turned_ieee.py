@@ -37,6 +37,7 @@ _BOX = 32
 class _Layer(WarpgroupsIeee):
     """The rung of linear whose kernels these are."""
 
+    family = "turned_ieee"
     tunables = (
         Tunable("WARPGROUPS", (1, _WARPGROUPS), _WARPGROUPS),
         *(one for one in WarpgroupsIeee.tunables if one.name not in ("WARPGROUPS", "CLUSTER")),
@@ -58,7 +59,6 @@ class TurnedIeee(GpuMatmul):
     devices = ("cuda",)
     architectures = ("sm_90",)
     tensor_cores = True
-    summing = "linear"
     tunables = _LAYER.tunables
     summary = "Hopper's warpgroups, b split on its way to the cores, for few rows"
 
@@ -111,7 +111,10 @@ class TurnedIeee(GpuMatmul):
         """Split and lay a; then the kernels of linear.  Each launch overlaps the one before."""
         layer, config = _turned(problem), {**config, "CLUSTER": 1}
         rows: Any = self._layer.macros(layer, config)["PADDED_OUTPUTS"]
-        split = Step(Launch("split_rows", (rows, 1, 1), (THREADS, 1, 1)), ("a", "spans", "numbers"))
+        split = Step(
+            Launch(self.kernel("split_rows"), (rows, 1, 1), (THREADS, 1, 1)),
+            ("a", "spans", "numbers"),
+        )
         steps = (split, *self._layer.steps(layer, config))
         return tuple(
             replace(
@@ -128,7 +131,7 @@ class TurnedIeee(GpuMatmul):
         sizes: Any = self._layer.macros(layer, config)
         made = self._layer.tile.numbers * sizes["PADDED_OUTPUTS"] * sizes["PADDED_INPUTS"]
         split = laid(2 * problem.arrays[0].size, made, self._layer.cores.bytes)
-        return {**self._layer.accesses(layer, config), "split_rows": split}
+        return {**self._layer.accesses(layer, config), self.kernel("split_rows"): split}
 
     @property
     def _layer(self) -> WarpgroupsIeee:

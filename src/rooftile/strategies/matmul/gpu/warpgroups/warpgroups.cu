@@ -6,15 +6,16 @@
 // then read it from shared memory without registers.
 // What it removes: most instructions beside the products.
 //
-// See linear/gpu/warpgroups/warpgroups.cu, of which a is x[images][INPUTS], and b the weights: as
+// See linear/gpu/warpgroups/warpgroups.h, of which a is x[images][INPUTS], and b the weights: as
 // they are where it lies transposed, else WEIGHTS_BY_INPUT.
 
-#include "linear/gpu/warpgroups/warpgroups.cu"
+#define FAMILY warpgroups
+#include "linear/gpu/warpgroups/warpgroups.h"
 #include "matmul/gpu/warpgroups/lay.h"
 
 // Grid: a block a plane.
-__global__ __launch_bounds__(PACK_THREADS) void lay(const float* __restrict__ b,
-                                                    element* __restrict__ rounded)
+__global__ __launch_bounds__(PACK_THREADS) void warpgroups_lay(const float* __restrict__ b,
+                                                               element* __restrict__ rounded)
 {
     __shared__ float held[SLICE][TILE_O + 1];
     hold(b, held, blockIdx.x % SLICES, blockIdx.x / SLICES);

@@ -34,7 +34,6 @@ class Warpgroups(GpuMatmul):
     devices = ("cuda",)
     architectures = ("sm_90",)
     tensor_cores = True
-    summing = "linear"
     tunables = LinearWarpgroups.tunables
     layer: LinearWarpgroups
     """The rung of linear whose kernels these are."""
@@ -72,13 +71,13 @@ class Warpgroups(GpuMatmul):
         """Turn a where it lies transposed, and lay b; then the kernels of linear."""
         sizes: Any = self._placed.macros(as_layer(problem), config)
         planes = sizes["PADDED_OUTPUTS"] // config["TILE_O"] * (sizes["PADDED_INPUTS"] // _SLICE)
-        laying = self.laying(problem, Launch("lay", (planes, 1, 1), (THREADS, 1, 1)))
+        laying = self.laying(problem, Launch(self.kernel("lay"), (planes, 1, 1), (THREADS, 1, 1)))
         # There is no bias, so none is read.
         names = {"x": "turned" if problem.transpose_a else "a", "weights": "b"}
         named = {**names, "bias": np.uint64(0)}
         product = self._placed.steps(as_layer(problem), config)
         return (
-            *((turning(problem.arrays[0], "turned"),) if problem.transpose_a else ()),
+            *((turning(self, problem.arrays[0], "turned"),) if problem.transpose_a else ()),
             *laying,
             *(replace(step, arguments=_renamed(step.arguments, named)) for step in product),
         )
@@ -89,9 +88,9 @@ class Warpgroups(GpuMatmul):
         made, b = sizes["PADDED_OUTPUTS"] * sizes["PADDED_INPUTS"], problem.arrays[1].size
         numbers, cores = self._placed.tile.numbers, self._placed.cores
         found = {**self._placed.accesses(as_layer(problem), config)}
-        found["lay"] = laid(b, numbers * made, cores.bytes)
+        found[self.kernel("lay")] = laid(b, numbers * made, cores.bytes)
         if problem.transpose_a:
-            found["turn"] = turning_accesses(problem.arrays[0])
+            found[self.kernel("turn")] = turning_accesses(problem.arrays[0])
         return found
 
     def laying(self, problem: Matmul, lay: Launch) -> tuple[Step, ...]:

@@ -5,15 +5,16 @@
 // known of b's columns is found by another pass.
 // What it removes: half of the products.
 //
-// See linear/gpu/warpgroups/warpgroups_ieee.cu, of which a is x[images][INPUTS], and b the weights.
+// See linear/gpu/warpgroups/warpgroups_ieee.h, of which a is x[images][INPUTS], and b the weights.
 
-#include "linear/gpu/warpgroups/warpgroups_ieee.cu"
+#define FAMILY warpgroups_ieee
+#include "linear/gpu/warpgroups/warpgroups_ieee.h"
 #include "matmul/gpu/warpgroups/lay.h"
 
 // Finds the span of each column of b[INPUTS][OUTPUTS].  Grid: x over runs of 32 columns.
 // Block: x over the columns, y over 32 shares of their numbers.
-__global__ __launch_bounds__(1024) void measure_columns(const float* __restrict__ b,
-                                                        struct span* __restrict__ spans)
+__global__ __launch_bounds__(1024) void warpgroups_ieee_measure_columns(
+    const float* __restrict__ b, struct span* __restrict__ spans)
 {
     __shared__ float joined[32][32];
     int x = threadIdx.x, y = threadIdx.y, output = blockIdx.x * 32 + x;
@@ -38,9 +39,9 @@ __global__ __launch_bounds__(1024) void measure_columns(const float* __restrict_
 }
 
 // Grid: a block a slice of a tile, which is two planes.
-__global__ __launch_bounds__(PACK_THREADS) void lay(const float* __restrict__ b,
-                                                    const struct span* __restrict__ spans,
-                                                    element* __restrict__ numbers)
+__global__ __launch_bounds__(PACK_THREADS) void warpgroups_ieee_lay(
+    const float* __restrict__ b, const struct span* __restrict__ spans,
+    element* __restrict__ numbers)
 {
     __shared__ float held[SLICE][TILE_O + 1];
     __shared__ struct span of[TILE_O];

@@ -32,7 +32,7 @@ class WarpgroupsIeee(Warpgroups):
 
     def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:
         """And b twice for the spans of its columns: the greatest number, and what is too small."""
-        measure = "measure_weights" if problem.transpose_b else "measure_columns"
+        measure = self.kernel("measure_weights" if problem.transpose_b else "measure_columns")
         found = super().accesses(problem, config)
         return {**found, measure: laid(2 * problem.arrays[1].size, 2 * problem.columns, 4)}
 
@@ -40,9 +40,11 @@ class WarpgroupsIeee(Warpgroups):
         """Find the span of each column, then split and lay b."""
         if problem.transpose_b:
             warps = blocks(32 * problem.columns, THREADS)
-            measure = Launch("measure_weights", (warps, 1, 1), (THREADS, 1, 1))
+            measure = Launch(self.kernel("measure_weights"), (warps, 1, 1), (THREADS, 1, 1))
         else:
-            measure = Launch("measure_columns", (blocks(problem.columns, 32), 1, 1), (32, 32, 1))
+            measure = Launch(
+                self.kernel("measure_columns"), (blocks(problem.columns, 32), 1, 1), (32, 32, 1)
+            )
         return (Step(measure, ("b", "spans")), Step(lay, ("b", "spans", "numbers")))
 
 

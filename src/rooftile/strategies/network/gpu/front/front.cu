@@ -20,6 +20,7 @@
 // Grid: persistent blocks.
 // Block: a warpgroup that loads, GROUPS_1 warpgroups of the first block, GROUPS_2 of the second.
 
+#define FAMILY front
 #include "network/gpu/front/blocks.h"
 
 #define IMAGE_1 (CHANNELS_1 * HEIGHT_1 * WIDTH_1)

@@ -152,7 +152,7 @@ class Front(GpuStrategy):
     def preparation(self, problem: Chain, config: Config) -> tuple[Step, ...]:
         """Rounds the folded weights."""
         return tuple(
-            rounding(f"weights_{n}", f"rounded_{n}", weight_bytes(layer) // 2)
+            rounding(self, f"weights_{n}", f"rounded_{n}", weight_bytes(layer) // 2)
             for n, layer in enumerate(_layers(problem), start=1)
         )
 
@@ -160,7 +160,7 @@ class Front(GpuStrategy):
         """One persistent kernel."""
         grid = (min(problem.batch, self.machine.multiprocessors), 1, 1)
         shared = self._shared(problem, config)
-        launch = Launch("front", grid, (_threads(config), 1, 1), shared)
+        launch = Launch(self.kernel(), grid, (_threads(config), 1, 1), shared)
         arrays = ("x", "rounded_1", "bias_1", "rounded_2", "bias_2", "out")
         return (Step(launch, (*arrays, problem.batch)),)
 

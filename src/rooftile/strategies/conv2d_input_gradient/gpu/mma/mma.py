@@ -41,7 +41,6 @@ class Spread(GpuInputGradient):
     devices = ("cuda",)
     least_architecture = 80
     tensor_cores = True
-    source = "spread"
     between = (PLACES, GRADIENTS)
     pays_from = 64
     """Images from which on it is faster than `gathered`."""
@@ -104,7 +103,7 @@ class Spread(GpuInputGradient):
         across = min(problem.batch, self.machine.multiprocessors * config["BLOCKS"])
         grid, shared = (across, blocks(problem.channels, _CHANNELS), 1), _shared(problem, config)
         threads = 32 * config["WARPS"], 1, 1
-        launch = Launch("input_gradient", grid, threads, shared, overlaps=True)
+        launch = Launch(self.kernel(), grid, threads, shared, overlaps=True)
         return (Step(launch, (*arguments_of(problem), problem.batch)),)
 
 

@@ -1,4 +1,4 @@
-// spread: transposed convolution of winners on tensor cores, pixels as rows.
+// mma: transposed convolution of winners on tensor cores, pixels as rows.
 //
 // In `gathered` a pixel looks at every window that it may have met, and two looks in three find a
 // winner elsewhere.  Here gradients stand in shared memory where they won, in 16 bits, among zeros,
@@ -188,9 +188,9 @@ __device__ __forceinline__ unsigned long long add_all(float sum[BAND][4], const 
 }
 
 __global__ void RESIDENT_BOUNDS(THREADS, BLOCKS)
-input_gradient(const GLOBAL gradient_number* dy,
-               WHERE_ARGUMENT X_ARGUMENT const GLOBAL float* weights, GLOBAL result* __restrict__ dx,
-               int images)
+mma(const GLOBAL gradient_number* dy,
+    WHERE_ARGUMENT X_ARGUMENT const GLOBAL float* weights, GLOBAL result* __restrict__ dx,
+    int images)
 {
     extern __shared__ __align__(16) uint4 plane[];
     AWAIT_EARLIER();

@@ -117,7 +117,7 @@ def test_counters_stand_beside_the_prediction(call, call_json, monkeypatch):
     assert "counted" in out
     assert "wait most for long scoreboard" in out
     found = call_json(*asked)
-    assert [each["kernel"] for each in found["counters"]] == ["unroll", "multiply"]
+    assert [each["kernel"] for each in found["counters"]] == ["im2col_unroll", "im2col_multiply"]
     assert any(row["why"] for row in found["compared"])
 
 

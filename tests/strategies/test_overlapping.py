@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from preparing import with_names
+from tests.support.preparing import with_names
 
 from rooftile.nn.training import gpu
 from rooftile.strategies import ladder

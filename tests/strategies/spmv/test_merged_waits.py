@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from preparing import with_names
+from tests.support.preparing import with_names
 
 from rooftile.ops.spmv import Spmv
 from rooftile.strategies import strategy

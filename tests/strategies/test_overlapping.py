@@ -7,12 +7,12 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.support.preparing import with_names
 
 from rooftile.nn.training import gpu
 from rooftile.strategies import ladder
 from rooftile.strategies.gpu import of_launches
 from tests.launch_every_rung import PROBLEMS
+from tests.support.preparing import with_names
 
 # Where tiles of rows begin is known before the launch that this one waits for.
 KNOWN_BEFORE = {

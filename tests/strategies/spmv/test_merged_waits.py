@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 
-from tests.support.preparing import with_names
-
 from rooftile.ops.spmv import Spmv
 from rooftile.strategies import strategy
+from tests.support.preparing import with_names
 
 
 def test_what_the_first_kernel_leaves_is_not_read_before_it_is_there():

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "networks": ("run", "train", "predict"),
-    "operations": ("list", "climb", "explain", "tune"),
+    "operations": ("list", "climb", "sweep", "explain", "tune"),
     "your own kernels": ("audit", "submit", "ranking"),
     "what was measured": ("history", "compare", "report", "reproduce"),
     "this machine": ("devices", "completion"),

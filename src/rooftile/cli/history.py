@@ -41,8 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--command",
         dest="source",
-        choices=("climb", "tune", "final", "audit"),
-        metavar="climb|tune|final|audit",
+        choices=("climb", "sweep", "tune", "final", "audit"),
+        metavar="climb|sweep|tune|final|audit",
         help="only of this command (final: a tuning's last round)",
     )
     parser.add_argument("--run", metavar="ID", help="only this run, or those that begin so")

@@ -94,12 +94,15 @@ def climb_problem(
     precision: str | None = None,
     limit_s: float = math.inf,
     peers: bool = False,
+    brief_s: float | None = None,
     seed: int = 0,
     progress: Progress = lambda line: None,
     began: Callable[[Ladder], None] = lambda ladder: None,
     found: Callable[[Row], None] = lambda row: None,
 ) -> Ladder:
     """Verify and time strategies on an open device, in the given order; see `climb`.
+
+    ``brief_s``: each is timed warm for so many seconds, and verified without its neighbours.
 
     On an interrupt while they are verified, those that were are timed, and the rows of the others
     say so; on one while they are timed, those that have a time keep it.
@@ -112,7 +115,17 @@ def climb_problem(
             rules = Rules(problem, device.name, known.roof, known.trusted, precision, limit_s, seed)
             return _apart(empty, rules, candidates, steps, found)
         contest = Contest(
-            problem, device, known.roof, known.trusted, precision, limit_s, seed, steps, keep=True
+            problem,
+            device,
+            known.roof,
+            known.trusted,
+            precision,
+            limit_s,
+            seed,
+            steps,
+            neighbours=brief_s is None,
+            brief_s=brief_s,
+            keep=True,
         )
         examined = _examined(contest, candidates, steps)
         with host_peers.keeping_memory():

@@ -71,6 +71,11 @@ class Pool:
         window, *strides = (pair_from_text("pool", size) for size in sizes)
         return cls.of(kind, window, strides[0] if strides else None, after)
 
+    def to_text(self) -> str:
+        """The text that `from_text` takes."""
+        sizes = (f"{rows}x{columns}" for rows, columns in (self.window, self.stride))
+        return ":".join((self.kind, *sizes, self.activation))
+
     def output_size(self, height: int, width: int) -> tuple[int, int]:
         """Rows and columns of the result over an image of this size."""
         (ph, pw), (sh, sw) = self.window, self.stride

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self, TypeGuard, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeGuard, get_args
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from rooftile.ops.judgement import Budget, Exact, Judgement
 from rooftile.ops.precision import ErrorModel
 from rooftile.ops.values import ordinary
 from rooftile.ops.words import in_words
+
+if TYPE_CHECKING:
+    from rooftile.ops.drawing import Draw
 
 
 class Problem(ABC):
@@ -189,6 +192,13 @@ class Problem(ABC):
     def shrunk(self) -> Self:
         """A smaller problem of the same kind, to estimate a slow strategy's rate from."""
         return self
+
+    def draw(self, draw: Draw) -> Self:
+        """A problem of the same kind with fields that are drawn, as users' own problems have them.
+
+        Raises `InputError` where the drawn values are no problem: another draw is tried then.
+        """
+        return replace(self, **draw.fields(self))  # type: ignore[type-var]
 
     def random(self, seed: int) -> tuple[AnyArray, ...]:
         """Ordinary values for `given_arrays`.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from rooftile.ops.precision import ErrorModel
 from rooftile.ops.problem import AnyArray, Array, Problem, check_positive
 from rooftile.ops.sparse_patterns import Pattern, band_entries, values_of
 from rooftile.ops.spmv import Spmv
+
+if TYPE_CHECKING:
+    from rooftile.ops.drawing import Draw
 
 _SHRUNK = 2**22
 """Multiplications of the problem that a slow strategy's rate is estimated from."""
@@ -69,6 +72,10 @@ class Spmm(Problem):
         b = Array("b", (self.columns, self.width), self.summed)
         c = Array("c", (self.rows, self.width), self.summed, role="output")
         return (*self.vector.matrix_arrays, b, c)
+
+    def draw(self, draw: Draw) -> Spmm:
+        """See `Problem.draw`: rows of one length or of all lengths."""
+        return Spmm(**draw.matrix(), width=draw.size(1, 128))
 
     @property
     def flops(self) -> int:

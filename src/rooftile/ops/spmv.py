@@ -14,7 +14,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -30,6 +30,9 @@ from rooftile.ops.sparse_patterns import PATTERNS, Pattern
 from rooftile.ops.sparse_reading import triplets
 from rooftile.ops.sparse_rows import ARRAYS, FORMS, Form, Rows, shapes_of
 from rooftile.ops.sparse_tiles import tile_rows, tiles_of
+
+if TYPE_CHECKING:
+    from rooftile.ops.drawing import Draw
 
 DTYPES: tuple[Dtype, ...] = ("float32", "float16", "float64")
 """Of the matrix's values; x and y are float32, or float64 beside float64."""
@@ -128,6 +131,10 @@ class Spmv(Problem):
         )
         x = Array("x", (self.columns,), kind)
         return (*self.matrix_arrays, x, *more, Array("y", (self.rows,), kind, role="output"))
+
+    def draw(self, draw: Draw) -> Spmv:
+        """See `Problem.draw`: CSR, with rows of one length or of all lengths."""
+        return Spmv(**draw.matrix(), tiled=draw.flip(0.5))
 
     @property
     def flops(self) -> int:

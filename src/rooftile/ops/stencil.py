@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import product
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -39,6 +39,9 @@ from rooftile.ops.volumes import (
     padded,
     weighted_sums,
 )
+
+if TYPE_CHECKING:
+    from rooftile.ops.drawing import Draw
 
 _RADII = {(2, 5): 1, (2, 9): 1, (3, 7): 1, (3, 13): 2, (3, 25): 4, (3, 27): 1}
 """How far each stencil reaches, by rank and points."""
@@ -85,6 +88,11 @@ class Stencil(Problem):
         if min(self.output_shape) < 1:
             lost = 2 * self.radius * self.steps
             raise InputError("x", f"the shape {self.shape}", f"more than {lost} along each axis")
+
+    def draw(self, draw: Draw) -> Stencil:
+        """See `Problem.draw`: as many axes, and one step or some."""
+        shape = tuple(draw.size(8, 4096 if self.rank == 2 else 512) for _ in self.shape)
+        return dataclasses.replace(self, shape=shape, steps=draw.one((1, 1, 1, 4, 10)))
 
     @property
     def rank(self) -> int:

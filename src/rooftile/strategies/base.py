@@ -89,6 +89,10 @@ class Strategy(ABC):
         """
         return None
 
+    def estimate(self, problem: Any, device: Any) -> float | None:
+        """Seconds that a call takes on a device, about; None where that is not known."""
+        return None
+
     def why_slow(self, problem: Any) -> str | None:
         """Why others are known to be faster for a problem that it takes; None when it pays."""
         return None

@@ -49,6 +49,10 @@ class ContestClock(Protocol):
 class HostClock:
     """Wall-clock time on the CPU: see `rooftile.runtime.timing.host`."""
 
+    def __init__(self, brief_s: float | None = None) -> None:
+        """``brief_s``: seconds for each candidate, which is timed warm alone."""
+        self._warm_s, self._cold_s = (_WARM_S, _COLD_S) if brief_s is None else (brief_s, 0.0)
+
     @property
     def enough(self) -> int:
         """See `ContestClock.enough`."""
@@ -65,20 +69,20 @@ class HostClock:
     @property
     def budget_s(self) -> float:
         """See `ContestClock.budget_s`."""
-        return _WARM_S + _COLD_S
+        return self._warm_s + self._cold_s
 
     def in_turns(
         self, works: Mapping[str, Call], left: Left = lambda seconds: None
     ) -> dict[str, Times]:
         """See `ContestClock.in_turns`."""
-        then = _COLD_S * len(works)
+        then = self._cold_s * len(works)
         found: dict[str, Times] = {}
         try:
-            warm = interleaved(works, seconds=_WARM_S, left=lambda s: left(s + then))
+            warm = interleaved(works, seconds=self._warm_s, left=lambda s: left(s + then))
             found = _without_cold(warm)
-            for done, (name, call) in enumerate(works.items()):
-                left(then - _COLD_S * done)
-                found[name] = replace(found[name], cold=cold(call, seconds=_COLD_S))
+            for done, (name, call) in enumerate(works.items() if self._cold_s else ()):
+                left(then - self._cold_s * done)
+                found[name] = replace(found[name], cold=cold(call, seconds=self._cold_s))
         except Interrupted as stopped:
             raise Interrupted(_without_cold(stopped.times)) from None
         except KeyboardInterrupt:
@@ -98,8 +102,8 @@ class HostClock:
 class DeviceClock:
     """The device's own clock: see `rooftile.runtime.timing.device`."""
 
-    def __init__(self, device: GpuDevice) -> None:
-        self._device = device
+    def __init__(self, device: GpuDevice, seconds: float = _DEVICE_S) -> None:
+        self._device, self._seconds = device, seconds
         self._flush = Flush(device)
 
     @property
@@ -118,14 +122,14 @@ class DeviceClock:
     @property
     def budget_s(self) -> float:
         """See `ContestClock.budget_s`."""
-        return _DEVICE_S
+        return self._seconds
 
     def in_turns(
         self, works: Mapping[str, Any], left: Left = lambda seconds: None
     ) -> dict[str, Times]:
         """See `ContestClock.in_turns`."""
         read = sensors(self._device)
-        return in_turns(works, read=read, seconds=_DEVICE_S, left=left)
+        return in_turns(works, read=read, seconds=self._seconds, left=left)
 
     def seconds(self, launch: Call) -> float:
         """The second launch's time: with the first, an OpenCL driver may still compile."""
@@ -140,7 +144,9 @@ def _without_cold(warm: Mapping[str, Timing]) -> dict[str, Times]:
     return {name: Times(timing, None, "", None) for name, timing in warm.items()}
 
 
-def clock_of(device: Any) -> ContestClock:
-    """The clock for candidates on a device."""
+def clock_of(device: Any, brief_s: float | None = None) -> ContestClock:
+    """The clock for candidates on a device; ``brief_s``: seconds for each, fewer than usual."""
     there: Device = device
-    return HostClock() if there.kind == "cpu" else DeviceClock(device)
+    if there.kind == "cpu":
+        return HostClock(brief_s)
+    return DeviceClock(device) if brief_s is None else DeviceClock(device, brief_s)

@@ -68,10 +68,14 @@ class Contest:
     """How many different items are verified; a larger batch of random ones repeats them."""
     arrays: Sequence[AnyArray] | None = None
     """Inputs, of the whole batch or of the verified items, and parameters; None: random ones."""
+    brief_s: float | None = None
+    """Seconds in which each candidate is timed, on the CPU warm alone; None: the clock's own.  The
+    first candidate is examined then, and the others' whole results are compared, no more."""
     keep: bool = False
     """Whether an interrupt while candidates are timed keeps the times that are there."""
     interrupted: bool = field(default=False, init=False)
     """Whether that has happened."""
+    _begun: bool = field(default=False, init=False)
     exam: Exam = field(init=False)
     inputs: tuple[AnyArray, ...] = field(init=False)
     """The inputs of the whole batch, on the host."""
@@ -98,7 +102,7 @@ class Contest:
     @cached_property
     def clock(self) -> ContestClock:
         """What all candidates are timed by."""
-        return clock_of(self.device)
+        return clock_of(self.device, self.brief_s)
 
     def strategy(self, rung: Strategy, config: Config | None = None) -> Row | Entry:
         """A strategy: skipped with a reason, or bound and examined."""
@@ -142,11 +146,13 @@ class Contest:
             reason = f"would take {seconds:.0f} s, the limit is {self.limit_s:g} s"
             return row("skipped", reason, cause="time limit")
         row = functools.partial(row, resources=Resources.most(bound.resources()))
-        verdict = self.exam.examine(computing(bound), bound.errors, repeatable=not rung.atomic)
-        if verdict.passed and self.neighbours:
-            verdict = next(wrong_neighbours(bound, self.seed, config), verdict)
-        if not verdict.passed:
-            return row("failed", verdict.reason, cause="wrong", error=Error.of(verdict))
+        if self.brief_s is None or not self._begun:
+            self._begun = True
+            verdict = self.exam.examine(computing(bound), bound.errors, repeatable=not rung.atomic)
+            if verdict.passed and self.neighbours:
+                verdict = next(wrong_neighbours(bound, self.seed, config), verdict)
+            if not verdict.passed:
+                return row("failed", verdict.reason, cause="wrong", error=Error.of(verdict))
         bound.launch(memory)
         work = self.clock.work(lambda: bound.launch(memory))
         note = f"{rung.apart} apart, as kernels of their own" if rung.apart else ""

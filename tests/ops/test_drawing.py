@@ -9,7 +9,8 @@ import pytest
 
 from rooftile.errors import InputError
 from rooftile.ops import operations, parse
-from rooftile.ops.drawing import Draw, draw, shape_text
+from rooftile.ops.drawing import draw, shape_text
+from rooftile.ops.draws import Draw
 
 LIMITS = {"most_flops": 1e9, "most_bytes": 6e7}
 

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeGuard, get_args
+from typing import Any, ClassVar, Self, TypeGuard, get_args
 
 import numpy as np
 
@@ -23,14 +23,12 @@ from rooftile.ops.array import (
     Role,
     numpy_dtype,
 )
+from rooftile.ops.draws import Draw
 from rooftile.ops.features import described_features
 from rooftile.ops.judgement import Budget, Exact, Judgement
 from rooftile.ops.precision import ErrorModel
 from rooftile.ops.values import ordinary
 from rooftile.ops.words import in_words
-
-if TYPE_CHECKING:
-    from rooftile.ops.drawing import Draw
 
 
 class Problem(ABC):

@@ -9,21 +9,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from rooftile.errors import InputError
 from rooftile.ops.climbed import Climbed
+from rooftile.ops.draws import Draw
 from rooftile.ops.features import SIZE
 from rooftile.ops.judgement import Budget, Judgement
 from rooftile.ops.precision import ErrorModel
 from rooftile.ops.problem import AnyArray, Array, Problem, check_positive
 from rooftile.ops.sparse_patterns import Pattern, band_entries, values_of
 from rooftile.ops.spmv import Spmv
-
-if TYPE_CHECKING:
-    from rooftile.ops.drawing import Draw
 
 _SHRUNK = 2**22
 """Multiplications of the problem that a slow strategy's rate is estimated from."""

@@ -14,13 +14,14 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from rooftile.errors import InputError, unknown
 from rooftile.ops import sparse_patterns as patterns
 from rooftile.ops.climbed import Climbed
+from rooftile.ops.draws import Draw
 from rooftile.ops.features import SIZE
 from rooftile.ops.judgement import Budget, Judgement
 from rooftile.ops.precision import ErrorModel
@@ -30,9 +31,6 @@ from rooftile.ops.sparse_patterns import PATTERNS, Pattern
 from rooftile.ops.sparse_reading import triplets
 from rooftile.ops.sparse_rows import ARRAYS, FORMS, Form, Rows, shapes_of
 from rooftile.ops.sparse_tiles import tile_rows, tiles_of
-
-if TYPE_CHECKING:
-    from rooftile.ops.drawing import Draw
 
 DTYPES: tuple[Dtype, ...] = ("float32", "float16", "float64")
 """Of the matrix's values; x and y are float32, or float64 beside float64."""

@@ -16,12 +16,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import product
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from rooftile.errors import InputError
 from rooftile.ops.climbed import Climbed
+from rooftile.ops.draws import Draw
 from rooftile.ops.features import SIZE
 from rooftile.ops.problem import (
     AnyArray,
@@ -39,9 +40,6 @@ from rooftile.ops.volumes import (
     padded,
     weighted_sums,
 )
-
-if TYPE_CHECKING:
-    from rooftile.ops.drawing import Draw
 
 _RADII = {(2, 5): 1, (2, 9): 1, (3, 7): 1, (3, 13): 2, (3, 25): 4, (3, 27): 1}
 """How far each stencil reaches, by rank and points."""

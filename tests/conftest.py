@@ -5,19 +5,20 @@ from __future__ import annotations
 import gc
 import importlib
 import os
+import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
-from threadpoolctl import threadpool_limits
 
-from rooftile.devices import cuda
 from rooftile.errors import DeviceMissing
-from rooftile.ops import Problem
-from rooftile.runtime import choice
-from rooftile.runtime.timing import host as measure
 
-pytest_plugins = ["tests.support.busiest", "tests.support.chosen_tests", "tests.support.gpus"]
+pytest_plugins = [
+    "tests.support.busiest",
+    "tests.support.chosen_tests",
+    "tests.support.gpus",
+    "tests.support.quick",
+]
 
 # How long an example takes says nothing on a machine with other work.
 settings.register_profile(
@@ -32,6 +33,8 @@ def pytest_configure() -> None:
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     if "PYTEST_XDIST_WORKER" in os.environ:
         # The processes share the cores; threads of BLAS would wait for work in each other's way.
+        from threadpoolctl import threadpool_limits
+
         threadpool_limits(1, user_api="blas")
 
 
@@ -61,7 +64,8 @@ def own_history(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def choices_of_its_own(monkeypatch):
     """No test is given a choice that another one's devices and preferences led to."""
-    monkeypatch.setattr(choice, "_kept", {})
+    if "rooftile.runtime.choice" in sys.modules:
+        monkeypatch.setattr("rooftile.runtime.choice._kept", {})
 
 
 @pytest.fixture
@@ -79,19 +83,11 @@ def no_cuda(monkeypatch):
     def missing(index=0):
         raise DeviceMissing("a working NVIDIA driver (libcuda.so.1)", "NVIDIA's driver")
 
-    monkeypatch.setattr(cuda, "find", missing)
-    monkeypatch.setattr(cuda, "open_device", missing)
-
-
-@pytest.fixture
-def quick(monkeypatch):
-    """For tests that do not look at the CPU's times."""
-    monkeypatch.setattr(measure, "_MOST", 3)
-    monkeypatch.setattr(measure, "_PAUSE_S", 0)
-    monkeypatch.setattr(measure, "_MOST_FLUSHED", 8)
+    for name in ("find", "open_device"):
+        monkeypatch.setattr(f"rooftile.devices.cuda.{name}", missing)
 
 
 @pytest.fixture
 def on_grid(monkeypatch):
     """For tests that are not about neighbours, whose kernels take time to compile."""
-    monkeypatch.setattr(Problem, "neighbours", lambda self: ())
+    monkeypatch.setattr("rooftile.ops.Problem.neighbours", lambda self: ())

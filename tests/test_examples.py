@@ -9,9 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from rooftile.lab.ceilings import cpu as ceilings
-from rooftile.lab.ceilings import known
-
 FOLDER = Path(__file__).parents[1] / "examples"
 SAYS = {
     "own_network": r"[6-9]\d% of 200 images",
@@ -23,17 +20,8 @@ SAYS = {
 NEEDS = {"inside_pytorch": "torch"}
 
 
-@pytest.fixture
-def known_roof(monkeypatch):
-    """Fixed ceilings: an example's output is looked at, and not how fast this machine is."""
-    rates = ceilings.Rates(2, 200.0, 30.0, 30.0, 40.0)
-    found = ceilings.Ceilings(rates, rates, undisturbed=True)
-    for module in (ceilings, known):
-        monkeypatch.setattr(module, "ceilings", lambda **_: found)
-
-
 @pytest.mark.parametrize("name", SAYS)
-def test_examples_say_what_they_promise(name, capsys, quick, known_roof):
+def test_examples_say_what_they_promise(name, capsys, quick, quick_audits):
     needed = NEEDS.get(name)
     if needed and importlib.util.find_spec(needed) is None:
         pytest.skip(f"{needed} is not installed")

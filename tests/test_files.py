@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import resource
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from rooftile._files import keep, write_atomically
+from rooftile.nn import LinearLayer, Network
 
 
 def _fail(*_: object) -> None:
@@ -47,45 +49,38 @@ def test_a_file_is_as_readable_as_any_new_one(tmp_path):
     assert written.stat().st_mode == other.stat().st_mode
 
 
-WRITERS = {
-    "weights": "network(count).save(path)",
-    "a file": "write_atomically(path, bytes(9000 * count))",
-}
-_SCRIPT = """
-import sys
-from pathlib import Path
-from rooftile._files import write_atomically
-from rooftile.nn import LinearLayer, Network
-
-def network(count):
+def _network(count):
     return Network([LinearLayer("only", count)], 50).initialise(0)
 
-path, count = Path(sys.argv[1]), int(sys.argv[2])
-try:
-    {}
-except OSError as error:
-    print(error.errno, error.filename, error.strerror)
-"""
+
+WRITERS = {
+    "weights": lambda path, count: _network(count).save(path),
+    "a file": lambda path, count: write_atomically(path, bytes(9000 * count)),
+}
 
 
-def write(script, path, count, room):
-    """What a process says that writes a file, where no file can become larger than ``room``, as on
-    a full disk."""
-    done = subprocess.run(
-        [sys.executable, "-c", _SCRIPT.format(script), str(path), str(count)],
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (room, room)),
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    return done.stdout
+@contextlib.contextmanager
+def room_for(nbytes):
+    """No file can become larger than ``nbytes`` meanwhile, as on a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (nbytes, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-@pytest.mark.parametrize("script", WRITERS.values(), ids=WRITERS)
-def test_a_full_disk_names_the_file_and_leaves_the_old_one(script, tmp_path):
+@pytest.mark.parametrize("write", WRITERS.values(), ids=WRITERS)
+def test_a_full_disk_names_the_file_and_leaves_the_old_one(write, tmp_path):
     path = tmp_path / "written"
-    assert write(script, path, 1, room=20_000) == ""
-    before = path.read_bytes()
-    said = write(script, path, 500, room=20_000)
-    assert said == f"{errno.EFBIG} {path} File too large, so nothing was written\n"
+    with room_for(20_000):
+        write(path, 1)
+        before = path.read_bytes()
+        with pytest.raises(OSError, match="nothing was written") as raised:
+            write(path, 500)
+    assert raised.value.errno == errno.EFBIG
+    assert raised.value.filename == str(path)
+    assert raised.value.strerror == "File too large, so nothing was written"
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]
 

@@ -6,37 +6,13 @@ import numpy as np
 import pytest
 
 from rooftile.cli import main
-from rooftile.lab.ceilings import cpu as ceilings
-from rooftile.lab.ceilings import known
-from rooftile.lab.explain import processor
 from rooftile.nn import ConvLayer, LinearLayer, Network
 from rooftile.nn.data.idx import idx_bytes
-from rooftile.runtime.timing import device as measure_gpu
-
-RATES = ceilings.Rates(
-    threads=2, fma_gflops=200.0, read_gbps=30.0, copy_gbps=30.0, stream_copy_gbps=40.0
-)
 
 
 @pytest.fixture(autouse=True)
-def few_rounds(quick, monkeypatch):
+def all_quick_and_here(quick, judged_here):
     """Times are not what these tests look at."""
-    monkeypatch.setattr(measure_gpu, "_MOST_SAMPLES", 3)
-
-
-@pytest.fixture(autouse=True)
-def judged_here(monkeypatch):
-    """No child process, which would know nothing of what tests replace."""
-    for module in ("climb", "tune.search"):
-        monkeypatch.setattr(f"rooftile.lab.{module}.runs_apart", lambda device: False)
-
-
-@pytest.fixture
-def known_roof(monkeypatch):
-    """Fixed ceilings: these tests do not measure the machine."""
-    found = ceilings.Ceilings(RATES, RATES, undisturbed=True)
-    for module in (ceilings, known, processor):
-        monkeypatch.setattr(module, "ceilings", lambda **_: found)
 
 
 @pytest.fixture

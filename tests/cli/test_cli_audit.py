@@ -8,7 +8,7 @@ import pytest
 
 from rooftile.cli import _beside
 from rooftile.errors import CompileFailure
-from rooftile.lab.audit import CHECKS, lookout, speed, verdict
+from rooftile.lab.audit import CHECKS, verdict
 from rooftile.lab.history import store
 from rooftile.lab.history.store import History
 from rooftile.ops import parse
@@ -21,9 +21,7 @@ SHAPE = "channels=2,height=20,width=24,maps=3,mask=3x3,padding=1x1,activation=re
 
 
 @pytest.fixture(autouse=True)
-def few_samples(monkeypatch, known_roof):
-    monkeypatch.setattr(speed, "_MOST", 5)
-    monkeypatch.setattr(lookout, "_ENOUGH", 10)
+def few_samples(monkeypatch, quick_audits):
     # One test has our own rung timed.
     monkeypatch.setattr(_beside, "_measured", lambda *_: [])
 

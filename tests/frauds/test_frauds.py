@@ -48,7 +48,7 @@ def test_there_are_enough_of_them_and_none_is_forgotten():
         assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))), path
 
 
-def test_no_file_of_the_users_is_written(few_samples, tmp_path):
+def test_no_file_of_the_users_is_written(quick_audits, tmp_path):
     for name in ("fraud_writes_files.py", "_direct.py"):
         shutil.copy(KERNELS / name, tmp_path)
     history = tmp_path / "some.history"

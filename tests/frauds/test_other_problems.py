@@ -133,7 +133,7 @@ def operations():
 
 
 @pytest.fixture
-def judge(few_samples, tmp_path):
+def judge(quick_audits, tmp_path):
     def run(operation, text, device="cpu", **launch):
         path = tmp_path / ("kernel.cl" if launch else "kernel.py")
         path.write_text(text if launch else "import numpy as np\n" + textwrap.dedent(text))
@@ -183,7 +183,7 @@ def test_a_text(judge, opencl_device, text, check):
     assert set(failed(found)) <= {check} | ALSO.get(check, set()), failed(found)
 
 
-def test_the_command_takes_it(few_samples, tmp_path, capsys):
+def test_the_command_takes_it(quick_audits, tmp_path, capsys):
     path = tmp_path / "kernel.py"
     path.write_text("import numpy as np\n" + textwrap.dedent(HONEST["sift"]))
     given = ["audit", f"{path}:kernel", "--op", "sift", "--shape", "count=77", "--no-history"]

@@ -23,7 +23,7 @@ def foreign(name, device="opencl"):
 
 
 @emulated
-def test_a_race_is_a_verdict(few_samples, opencl_device):
+def test_a_race_is_a_verdict(quick_audits, opencl_device):
     found = audit(foreign("wrong_race.cl"), Scan((1000,)))
     check = found.check("races")
     assert check.status == "failed"
@@ -33,7 +33,7 @@ def test_a_race_is_a_verdict(few_samples, opencl_device):
 
 
 @emulated
-def test_where_threads_meet_nothing_is_found(few_samples, opencl_device):
+def test_where_threads_meet_nothing_is_found(quick_audits, opencl_device):
     found = audit(foreign("honest_scan.cl"), Scan((1000,)))
     assert found.check("races").status == "passed"
     assert found.passed, found.checks
@@ -66,7 +66,7 @@ def test_a_text_that_includes_itself_ends_in_its_time(tmp_path):
     assert findings.status("races") == "not applicable"
 
 
-def test_a_text_that_calls_the_system_harms_nothing(few_samples, opencl_device, tmp_path):
+def test_a_text_that_calls_the_system_harms_nothing(quick_audits, opencl_device, tmp_path):
     text = (KERNELS / "fraud_system.cl").read_text()
     kernel = tmp_path / "kernel.cl"
     kernel.write_text(text.replace("TOUCHED", f'"{tmp_path / "touched"}"'))

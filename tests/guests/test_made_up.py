@@ -17,24 +17,15 @@ from rooftile.cli import main
 from rooftile.devices import cpu
 from rooftile.devices.cuda.compile import compile_cubin, cuda_core
 from rooftile.errors import DeviceMissing
-from rooftile.lab.audit import lookout, speed
-from rooftile.lab.ceilings import cpu as ceilings
-from rooftile.lab.ceilings import known
-from rooftile.lab.explain import processor
 from rooftile.lab.history.store import records
 from rooftile.lab.judge.verify import verify
 from rooftile.ops import named, parse, registry
 from rooftile.runtime.choice import choose
-from rooftile.runtime.timing import device as device_timing
-from rooftile.runtime.timing import host as host_timing
 from rooftile.strategies import strategy
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 SHAPE = "height=300,width=33"
-RATES = ceilings.Rates(
-    threads=2, fma_gflops=200.0, read_gbps=30.0, copy_gbps=30.0, stream_copy_gbps=40.0
-)
 PYTHON = """
 def count(rows, numbers):
     return ((rows & 7) == (numbers & 7)[:, None]).sum(axis=1)
@@ -82,16 +73,8 @@ def made_up():
 
 
 @pytest.fixture(autouse=True)
-def quick(monkeypatch, history_path):
+def all_quick_and_here(quick, quick_audits, judged_here, history_path):
     """Few samples, and ceilings that nobody measured: no test here looks at times."""
-    found = ceilings.Ceilings(RATES, RATES, undisturbed=True)
-    for module in (ceilings, known, processor):
-        monkeypatch.setattr(module, "ceilings", lambda **_: found)
-    monkeypatch.setattr(host_timing, "_MOST", 3)
-    monkeypatch.setattr(device_timing, "_MOST_SAMPLES", 3)
-    monkeypatch.setattr(device_timing, "_WARM_UP_S", 0)
-    monkeypatch.setattr(speed, "_MOST", 5)
-    monkeypatch.setattr(lookout, "_ENOUGH", 10)
 
 
 @pytest.fixture

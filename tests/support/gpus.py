@@ -8,21 +8,21 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from rooftile.devices.opencl import device as device_of_opencl
-from rooftile.devices.select import describe_gpu, open_gpu
-from rooftile.errors import DeviceMissing
-
 _GPU = pytest.mark.gpu
-PLAIN = (*device_of_opencl._OPTIONS, "-cl-opt-disable")
 _LEFT_OUT = pytest.StashKey[Counter]()
 
 
 @functools.cache
 def why_none(name: str) -> str:
     """Why there is no ``cuda``, or no ``opencl:0`` of the kind after the hyphen; else empty."""
+    from rooftile.devices.select import describe_gpu
+    from rooftile.errors import DeviceMissing
+
     device, _, kind = name.partition("-")
     try:
         description = describe_gpu(device, 0)
@@ -36,6 +36,8 @@ def why_none(name: str) -> str:
 def _open(name):
     if reason := why_none(name):
         pytest.skip(reason)
+    from rooftile.devices.select import open_gpu
+
     return open_gpu(name.partition("-")[0])
 
 
@@ -73,14 +75,24 @@ def optimised():
 def compiles_plainly() -> bool:
     """Whether ``opencl:0`` is Intel's for CPUs, which stands in for a GPU's: it takes a fifth of
     the time where it need not optimise."""
+    from rooftile.devices.select import describe_gpu
+
     return not why_none("opencl-cpu") and "Intel" in describe_gpu("opencl", 0).driver
+
+
+def compile_plainly(replace: Callable[[str, Any], None]) -> None:
+    """OpenCL's texts are not optimised, where ``opencl:0`` takes long to do that."""
+    if compiles_plainly():
+        from rooftile.devices.opencl import device
+
+        replace("rooftile.devices.opencl.device._OPTIONS", (*device._OPTIONS, "-cl-opt-disable"))
 
 
 @pytest.fixture
 def plainly_compiled(request, monkeypatch):
     """For tests with small problems in many texts, which take longer to compile than to run."""
-    if "optimised" not in request.fixturenames and compiles_plainly():
-        monkeypatch.setattr(device_of_opencl, "_OPTIONS", PLAIN)
+    if "optimised" not in request.fixturenames:
+        compile_plainly(monkeypatch.setattr)
 
 
 def gpu_of(item) -> str:

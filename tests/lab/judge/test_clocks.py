@@ -13,7 +13,7 @@ from rooftile.lab.judge.clocks import clock_of
 
 from .judged_problems import Counts, CountsOnGpu
 
-pytestmark = [pytest.mark.alone, pytest.mark.usefixtures("few_samples", "quick")]
+pytestmark = [pytest.mark.alone, pytest.mark.usefixtures("quick")]
 
 
 def test_the_hosts_clock_times_calls_in_turns():

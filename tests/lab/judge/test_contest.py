@@ -28,7 +28,7 @@ from rooftile.strategies import ladder, strategy
 from rooftile.strategies.bound import GpuBound
 from tests.support.climbed import SHAPE, FromNaive
 
-pytestmark = [pytest.mark.alone, pytest.mark.usefixtures("few_samples", "plainly_compiled")]
+pytestmark = [pytest.mark.alone, pytest.mark.usefixtures("quick", "plainly_compiled")]
 
 ROOF = GpuCeilings(
     fma_gflops=1e6, read_gbps=1e6, copy_gbps=1e6, mma_gflops={}, launch_us=1, replay_us=1,

@@ -20,7 +20,7 @@ from tests.support.climbed import SHAPE, FromNaive
 
 from .judged_problems import Extremes
 
-pytestmark = [pytest.mark.alone, pytest.mark.usefixtures("few_samples", "on_grid")]
+pytestmark = [pytest.mark.alone, pytest.mark.usefixtures("quick", "on_grid")]
 
 
 def test_peers_that_are_not_there_say_so(opencl_device, monkeypatch):

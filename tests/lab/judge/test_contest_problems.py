@@ -15,7 +15,7 @@ from .judged_problems import Computed, Counts, CountsOnGpu, Extremes, right
 
 pytestmark = [
     pytest.mark.alone,
-    pytest.mark.usefixtures("few_samples", "known_roof", "plainly_compiled"),
+    pytest.mark.usefixtures("quick", "known_roof", "plainly_compiled"),
 ]
 
 

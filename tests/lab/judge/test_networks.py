@@ -24,7 +24,7 @@ from rooftile.ops import Chain, Pool
 from rooftile.runtime.timing import device as measure_gpu
 from rooftile.runtime.timing.device import Work
 
-pytestmark = [pytest.mark.alone, pytest.mark.usefixtures("few_samples")]
+pytestmark = [pytest.mark.alone, pytest.mark.usefixtures("quick")]
 
 SMALL = random_network(
     Network(

@@ -25,7 +25,7 @@ from .tuning_child import PROBLEM, STRATEGY
 
 pytestmark = [
     pytest.mark.alone,
-    pytest.mark.usefixtures("few_samples", "known_roof", "plainly_compiled"),
+    pytest.mark.usefixtures("quick", "known_roof", "plainly_compiled"),
 ]
 
 DIRECT = strategy("conv2d", "direct_tile", "opencl")

@@ -23,6 +23,8 @@ from rooftile.lab.records import Resources
 from rooftile.ops import Problem
 from rooftile.runtime.timing.host import Timing
 
+_SECONDS = 1.0
+"""The process that holds the text samples for as long, or until the samples are steady."""
 _WINDOW_S, _MOST_LAUNCHES, _TURNS = 0.02, 100, 4
 """The judge times launches of about so many seconds, at most so many, and so often."""
 _LAUNCH_S = 2e-4
@@ -47,7 +49,7 @@ class TextSpeed:
         self.session.lay(problem)
         if not self._right("before it was timed"):
             return
-        told = self.session.child.ask({"do": "time"})[0]
+        told = self.session.child.ask({"do": "time", "seconds": _SECONDS})[0]
         if not _plausible(told.numbers):
             self.findings.failed("runs", "it answered with something that is no answer")
             return

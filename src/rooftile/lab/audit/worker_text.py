@@ -124,7 +124,8 @@ class TextWorker:
                 self._program.launch(self._launch, *self._arguments)
 
             work = dataclasses.replace(work_of(device, launch, flush), flush=between)
-            timing: Times = in_turns({"": work}, read=sensors(device))[""]
+            seconds = float(request["seconds"])
+            timing: Times = in_turns({"": work}, read=sensors(device), seconds=seconds)[""]
             wrong[0] += self._result() != right
             used = self._program.resources(self._launch)
         assert timing.cold is not None, "a device's times are warm and cold"

@@ -10,7 +10,7 @@ from rooftile.errors import UnsupportedProblem
 from rooftile.lab.judge.verify import assert_close, verify
 from tests.support.unwritten import check_new_memory
 
-from .strategy_cases import CASES, check, float32, inputs, problems_of
+from .strategy_cases import CASES, PROBLEMS, check, float32, inputs, problems_of
 
 RUNGS = [pytest.param(rung, id=f"{op}-{rung.name}") for op in CASES for rung in float32(op)]
 PAIRS = [
@@ -30,6 +30,8 @@ SHARED = {
 }
 """Strategies that do not compile anew for each problem: they get many examples."""
 
+SPECIALS = st.sampled_from([(), (), (0,), (0, 1, 2)])
+"""Which arrays hold special values."""
 examples = settings(suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 
 
@@ -57,13 +59,16 @@ def test_a_refusal_is_an_error_with_its_reason(rung, problem):
     assert rung.why_not(problem) in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "rung", [r for r in RUNGS if r.values[0].name in SHARED[r.values[0].operation]]
-)
+@pytest.mark.parametrize("operation", CASES)
 @settings(examples, max_examples=40)
 @given(data=st.data())
-def test_any_problem_of_kernels_with_run_time_sizes(rung, data):
-    _check_any(rung, data)
+def test_any_problem_of_kernels_with_run_time_sizes(operation, data):
+    problem, specials = data.draw(PROBLEMS[operation]), data.draw(SPECIALS)
+    seed = data.draw(st.integers(0, 2**16))
+    for rung in float32(operation):
+        if rung.name in SHARED[operation] and rung.why_not(problem) is None:
+            check(rung, problem, seed, specials)
+            check_new_memory(rung, problem)
 
 
 @pytest.mark.parametrize(
@@ -72,14 +77,9 @@ def test_any_problem_of_kernels_with_run_time_sizes(rung, data):
 @settings(examples, max_examples=4)
 @given(data=st.data())
 def test_any_problem_of_generated_kernels(rung, data):
-    _check_any(rung, data)
-
-
-def _check_any(rung, data):
     problem = data.draw(problems_of(rung))
     assume(rung.why_not(problem) is None)
-    specials = data.draw(st.sampled_from([(), (), (0,), (0, 1, 2)]))
-    check(rung, problem, data.draw(st.integers(0, 2**16)), specials, threads=1)
+    check(rung, problem, data.draw(st.integers(0, 2**16)), data.draw(SPECIALS))
     check_new_memory(rung, problem)
 
 

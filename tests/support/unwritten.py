@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import ctypes.util
+import functools
 import math
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -65,6 +66,12 @@ class _Numpy:
         return self.empty(other.shape, other.dtype)
 
 
+@functools.cache
+def _flags() -> ctypes.CDLL:
+    """C's functions on the processor's flags; a process that looks for them takes a while."""
+    return ctypes.CDLL(ctypes.util.find_library("m"))
+
+
 @contextlib.contextmanager
 def new_memory_holds(pattern: Pattern) -> Iterator[None]:
     """Fill what is allocated inside."""
@@ -104,7 +111,7 @@ def computes_on_new_memory(bind: Callable[[], Any], x: Any, shape: Any) -> bool:
     """Whether a call on this thread computes with what its buffers held before, even where no
     result depends on it.  All inputs are finite, ``bind()`` has been called before (compiling
     computes, too), and ``shape`` is that of one image's result."""
-    flags = ctypes.CDLL(ctypes.util.find_library("m"))
+    flags = _flags()
     with new_memory_holds(_SIGNALLING):
         bound = bind()
         out = memory.allocate(len(x) * math.prod(shape)).reshape(len(x), *shape)

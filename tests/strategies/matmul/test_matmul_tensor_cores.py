@@ -53,37 +53,43 @@ def test_right_on_a_gpu_in_16_bits(rung, flags, cuda_device):
             Exam(problem).examine(computing(bound), bound.errors).raise_if_wrong()
 
 
-@each_rung
 @given(problem=shapes)
-def test_defaults_run(rung, problem):
-    if rung.why_not(problem) is not None:
-        return
-    for given_values in ({}, {"X_NARROW": 1, "OUT_NARROW": 1}) if rung.narrow else ({},):
-        assert rung.invalid(problem, rung.config(problem, given_values)) is None
+def test_defaults_run(problem):
+    """Of every rung, for each of the drawn problems."""
+    for rung in RUNGS:
+        if rung.why_not(problem) is not None:
+            continue
+        for given_values in ({}, {"X_NARROW": 1, "OUT_NARROW": 1}) if rung.narrow else ({},):
+            config = rung.config(problem, given_values)
+            assert rung.invalid(problem, config) is None, (rung, config)
+            if rung.name.startswith("mma") and not given_values:
+                check_parts(rung, problem, config)
 
 
-@pytest.mark.parametrize("architecture", ["sm_80", "sm_86", "sm_89"])
-@pytest.mark.parametrize("rung", [r for r in RUNGS if not r.architectures], ids=lambda r: r.name)
-@given(problem=shapes)
-def test_defaults_run_where_shared_memory_is_small(rung, architecture, problem):
-    rung = rung.on(preset(architecture))
-    if rung.why_not(problem) is None:
-        assert rung.invalid(problem, rung.config(problem)) is None
-
-
-@each_rung
-@given(problem=shapes)
-def test_parts_cover_all_terms_and_their_sums_have_room(rung, problem):
-    if rung.why_not(problem) is not None or not rung.name.startswith("mma"):
-        return
-    config = rung.config(problem)
+def check_parts(rung, problem, config):
+    """Parts cover all terms, and there is room for their sums."""
     multiply, *_ = rung.steps(problem, config)
     parts, share = config["PARTS"], multiply.arguments[-1]
-    assert parts * share >= problem.inner
-    assert share % 32 == 0
+    assert parts * share >= problem.inner, (rung, config)
+    assert share % 32 == 0, (rung, config)
     if parts > 1:
         room = rung.workspace(problem, config)["sums"]
-        assert room == parts * problem.rows * problem.columns
+        assert room == parts * problem.rows * problem.columns, (rung, config)
+
+
+SMALLER = [
+    rung.on(preset(architecture))
+    for architecture in ("sm_80", "sm_86", "sm_89")
+    for rung in RUNGS
+    if not rung.architectures
+]
+
+
+@given(problem=shapes)
+def test_defaults_run_where_shared_memory_is_small(problem):
+    for rung in SMALLER:
+        if rung.why_not(problem) is None:
+            assert rung.invalid(problem, rung.config(problem)) is None, (rung, rung.machine)
 
 
 @each_rung

@@ -151,19 +151,18 @@ def test_compiles_without_spills(rung):
         check_no_spills(rung, many[2], MEASURED, {"X_NARROW": 1, "OUT_NARROW": 1})
 
 
-@each_rung
 @given(problem=shapes)
-def test_defaults_run_and_the_workspace_holds_whole_tiles(rung, problem):
-    if rung.why_not(problem) is not None:
-        return
-    config = rung.config(problem)
-    assert rung.invalid(problem, config) is None
-    macros, workspace = rung.macros(problem, config), rung.workspace(problem, config)
-    assert macros["PADDED_OUTPUTS"] >= problem.outputs
-    assert macros["PADDED_INPUTS"] >= problem.inputs
-    size = 2 if rung.precision in ("fp16", "bf16") else 4
-    weights = workspace["numbers" if rung.precision == "ieee" else "rounded"]
-    assert 4 * weights >= size * macros["PADDED_OUTPUTS"] * macros["PADDED_INPUTS"]
+def test_defaults_run_and_the_workspace_holds_whole_tiles(problem):
+    """Of every rung, for each of the drawn problems."""
+    for rung in (rung for rung in RUNGS if rung.why_not(problem) is None):
+        config = rung.config(problem)
+        assert rung.invalid(problem, config) is None, (rung, config)
+        macros, workspace = rung.macros(problem, config), rung.workspace(problem, config)
+        assert macros["PADDED_OUTPUTS"] >= problem.outputs, rung
+        assert macros["PADDED_INPUTS"] >= problem.inputs, rung
+        size = 2 if rung.precision in ("fp16", "bf16") else 4
+        weights = workspace["numbers" if rung.precision == "ieee" else "rounded"]
+        assert 4 * weights >= size * macros["PADDED_OUTPUTS"] * macros["PADDED_INPUTS"], rung
 
 
 def test_tiles_and_parts_follow_the_problem():

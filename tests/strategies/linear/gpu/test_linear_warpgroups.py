@@ -87,9 +87,16 @@ def _works(rung, problem, config):
 @each_rung
 @settings(max_examples=30)
 @given(data=st.data())
-def test_every_slice_of_every_tile_is_somebodys_once(rung, data):
+def test_any_config_shares_out_the_work_and_fits(rung, data):
     problem = data.draw(sizes.filter(lambda problem: rung.why_not(problem) is None))
     config = draw_config(rung, problem, data.draw)
+    check_slices(rung, problem, config)
+    check_room(rung, problem, config, data.draw(st.integers(1, problem.batch)))
+    check_limits(rung, problem, config)
+
+
+def check_slices(rung, problem, config):
+    """Every slice of every tile is some block's, once."""
     rows = -(-problem.batch // (64 * config["WARPGROUPS"]))
     macros = rung.macros(problem, config)
     across = macros["PADDED_OUTPUTS"] // config["TILE_O"]
@@ -98,25 +105,17 @@ def test_every_slice_of_every_tile_is_somebodys_once(rung, data):
     assert len(seen) == rows * across * (macros["PADDED_INPUTS"] // 32)
 
 
-@each_rung
-@settings(max_examples=30)
-@given(data=st.data())
-def test_sums_of_parts_fit_for_every_smaller_batch(rung, data):
-    problem = data.draw(sizes.filter(lambda problem: rung.why_not(problem) is None))
-    config = draw_config(rung, problem, data.draw)
+def check_room(rung, problem, config, batch):
+    """The sums of parts of a smaller batch fit in the workspace."""
     room = rung.workspace(problem, config).get("partial", 0)
-    smaller = problem.with_batch(data.draw(st.integers(1, problem.batch)))
+    smaller = problem.with_batch(batch)
     for step in rung.steps(smaller, config)[1:]:
         apart = smaller.batch - step.arguments[-1] * 64 * config["WARPGROUPS"]
         assert config["PARTS"] * apart * problem.outputs <= room
 
 
-@each_rung
-@settings(max_examples=30)
-@given(data=st.data())
-def test_blocks_fit_a_multiprocessor(rung, data):
-    problem = data.draw(sizes.filter(lambda problem: rung.why_not(problem) is None))
-    config = draw_config(rung, problem, data.draw)
+def check_limits(rung, problem, config):
+    """Blocks fit a multiprocessor."""
     launch = rung.steps(problem, config)[0].launch
     macros = rung.macros(problem, config)
     assert config["BLOCKS"] * (launch.shared_bytes + 1024) <= 228 * 1024

@@ -226,9 +226,9 @@ def test_warps_that_lay_and_warps_that_multiply_wait_for_each_other(tmp_path):
         judged(
             "warpgroups_tf32", RAGGED, given, scaled, wrong=("odd ^= 1;", ""), on=ALONE, **options
         )
-    unawaited = ("wait(EMPTY(barriers, turn.at, STAGES), turn.round ^ 1);", "")
+    unawaited = ("producer_acquire(barriers, pipe, STAGES);", "")
     with pytest.raises(AssertionError, match="data race"):
         judged(name, RAGGED, given, early, config, unawaited, **options)
-    untold = ("done = EMPTY(barriers, turn.at, STAGES);", "")
+    untold = ("done = EMPTY_BARRIER(barriers, pipe.stage, STAGES);", "")
     with pytest.raises(AssertionError, match="wait for each other"):
         judged(name, RAGGED, given, stuck, config, untold, on=ALONE)

@@ -99,8 +99,11 @@ def test_threads_wait_for_each_other(name, tmp_path):
 @pytest.mark.parametrize(
     "wrong",
     [
-        ("STORES_LEFT(0);\n    together(threadIdx.x / 128);", "STORES_LEFT(0);"),
-        ("shared_ready();\n        together(group);\n        if (n >=", "shared_ready(); if (n >="),
+        ("TMA_STORE_WAIT(0);\n    together(threadIdx.x / 128);", "TMA_STORE_WAIT(0);"),
+        (
+            "fence_proxy_async();\n        together(group);\n        if (n >=",
+            "fence_proxy_async(); if (n >=",
+        ),
     ],
 )
 def test_who_does_not_wait_is_caught(wrong, tmp_path):

@@ -67,7 +67,7 @@ def test_nor_is_it_in_a_training_step(name):
     text = Path(gpu.__file__).with_name(f"{name}.cu").read_text(encoding="utf-8")
     kernels = re.findall(r"__global__[^;{]*?\b\w+\([^;{]*?\)\s*{([^}]*)", text)
     assert kernels
-    assert all(re.search(r"AWAIT_(EARLIER|SETTLED)\(\);", body) for body in kernels)
+    assert all(re.search(r"GRIDDEPCONTROL_WAIT(?:_SETTLED)?\(\);", body) for body in kernels)
     assert not re.findall(r"const[^,;]*__restrict__", text)
 
 
@@ -80,4 +80,4 @@ def test_what_is_behind_a_convolution_is_behind_all_before_it():
     for (_, name), text in found.items():
         kernel = re.search(rf"__global__[^;{{]*\b{name}\([^;{{]*\)\s*{{", text)
         assert kernel is not None
-        assert "LET_NEXT_BEGIN();" not in text[kernel.start() :].partition("\n}")[0]
+        assert "GRIDDEPCONTROL_LAUNCH();" not in text[kernel.start() :].partition("\n}")[0]

@@ -21,4 +21,4 @@ def test_what_the_first_kernel_leaves_is_not_read_before_it_is_there():
     for name in ("heads", "tails"):
         assert name in finishing.arguments
         assert re.search(rf"carried\* {name}\b", parameters)
-        assert body.index("AWAIT_EARLIER()") < body.index(f"{name}[")
+        assert body.index("GRIDDEPCONTROL_WAIT()") < body.index(f"{name}[")

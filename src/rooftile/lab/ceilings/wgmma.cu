@@ -8,7 +8,7 @@
 // x[STAGES][64 WARPGROUPS + COLUMNS][8]: rows, then columns, 128 bytes each, in the cores' type;
 // out[blocks][64 WARPGROUPS][COLUMNS]: the last sums.
 
-#include "common/warpgroups.h"
+#include "common/pipelines/wgmma.h"
 
 #define ROWS (64 * WARPGROUPS)
 #define STAGE_BYTES ((ROWS + COLUMNS) * 128)
@@ -18,7 +18,7 @@ __device__ __forceinline__ void fill(uint4* stages, const uint4* x)
 {
     for (int i = threadIdx.x; i < STAGES * (ROWS + COLUMNS) * 8; i += blockDim.x)
         stages[i ^ (i / 8 % 8)] = x[i];
-    shared_ready();
+    fence_proxy_async();
     __syncthreads();
 }
 
@@ -42,14 +42,14 @@ __global__ __launch_bounds__(128 * WARPGROUPS, 1) void wgmma_chains(const uint4*
     unsigned rows = first + threadIdx.x / 128 * 64 * 128, columns = first + ROWS * 128;
     ROLLED for (int step = 0; step < STEPS; step++)
         UNROLL for (int stage = 0; stage < STAGES; stage++) {
-            word a = matrix(rows + stage * STAGE_BYTES, 1024);
-            word b = matrix(columns + stage * STAGE_BYTES, 1024);
-            begin_products();
+            word a = swizzled_descriptor(rows + stage * STAGE_BYTES, 1024);
+            word b = swizzled_descriptor(columns + stage * STAGE_BYTES, 1024);
+            wgmma_fence();
             UNROLL for (int k = 0; k < 4; k++)
                 WGMMA(sum, a + 2 * k, b + 2 * k, stage + k > 0);
-            end_products();
-            IN_FLIGHT(1);
+            wgmma_commit();
+            WGMMA_WAIT(1);
         }
-    IN_FLIGHT(0);
+    WGMMA_WAIT(0);
     store(out, sum);
 }

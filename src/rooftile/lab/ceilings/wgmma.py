@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Float32, narrowed, rounded
 from rooftile.strategies.common.cores import CORES
-from rooftile.strategies.common.warpgroups import elements, product
+from rooftile.strategies.common.warpgroups import elements, wgmma
 
 GROUPS = (2, 3)
 """Warpgroups of a block: each is tried, and the faster counts."""
@@ -52,7 +52,7 @@ class Chains:
             "COLUMNS": _COLUMNS,
             "STAGES": _STAGES,
             "STEPS": self.steps,
-            "WGMMA(sum, a, b, more)": product(
+            "WGMMA(sum, a, b, more)": wgmma(
                 CORES[self.precision], elements("(sum)", _COLUMNS // 2), ["a"], "b", "more"
             ),
         }

@@ -8,7 +8,7 @@
 // four elements, else 1.  Several of its runs are under way together.
 #define THREADS 256
 
-#include "common/overlapping.h"
+#include "common/pipelines/pdl.h"
 #include "common/source.h"
 
 #if TO == FLOAT32
@@ -94,8 +94,8 @@ __global__ void convert(const GLOBAL source* x, GLOBAL target* __restrict__ y,
 {
     int64 first = ((int64)blockIdx.x * (CONVERTED * THREADS) + threadIdx.x) * LAST_RUN;
     float found[CONVERTED][4];
-    LET_NEXT_BEGIN();
-    AWAIT_EARLIER();
+    GRIDDEPCONTROL_LAUNCH();
+    GRIDDEPCONTROL_WAIT();
     UNROLL
     for (int n = 0; n < CONVERTED; n++) {
         int64 i = first + n * (THREADS * LAST_RUN);
@@ -141,8 +141,8 @@ __global__ void exchange(const GLOBAL source* x, GLOBAL target* __restrict__ y,
     int more = pixels - pixel, deeper = channels - channel;
     x += item + place_of(pixel, channel, pixels, channels, FROM_LAST);
     y += item + place_of(pixel, channel, pixels, channels, !FROM_LAST);
-    LET_NEXT_BEGIN();
-    AWAIT_EARLIER();
+    GRIDDEPCONTROL_LAUNCH();
+    GRIDDEPCONTROL_WAIT();
     UNROLL_BY(8)
     for (int n = 0; n < ROUNDS(FROM_LAST); n++) {
         int e = (n * THREADS + threadIdx.x) * RUN(FROM_LAST);

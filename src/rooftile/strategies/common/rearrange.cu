@@ -5,7 +5,7 @@
 // converted[more]: packed[i] is the weight at places[i], zero where that is -1.
 // Grid: x over packed and converted, a thread an element.
 
-#include "common/overlapping.h"
+#include "common/pipelines/pdl.h"
 #include "common/source.h"
 
 __global__ void rearrange(const GLOBAL source* weights, const GLOBAL int* places,
@@ -13,8 +13,8 @@ __global__ void rearrange(const GLOBAL source* weights, const GLOBAL int* places
                           GLOBAL float* converted, int more)
 {
     int64 i = (int64)blockIdx.x * blockDim.x + threadIdx.x;
-    LET_NEXT_BEGIN();
-    AWAIT_EARLIER();
+    GRIDDEPCONTROL_LAUNCH();
+    GRIDDEPCONTROL_WAIT();
     if (i < count)
         packed[i] = places[i] < 0 ? 0.0f : value_of(weights[places[i]]);
     else if (i - count < more)

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "common/cores.h"
-#include "common/overlapping.h"
+#include "common/pipelines/pdl.h"
 
 #if CORES == TF32
 #include "common/tf32.h"
@@ -26,7 +26,7 @@ __global__ void KERNEL(round_weights)(const GLOBAL float* weights,
                                       GLOBAL rounded_weight* __restrict__ rounded, int count)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
-    LET_NEXT_BEGIN();
-    AWAIT_EARLIER();
+    GRIDDEPCONTROL_LAUNCH();
+    GRIDDEPCONTROL_WAIT();
     if (i < count) rounded[i] = ROUND_WEIGHT(weights[i]);
 }

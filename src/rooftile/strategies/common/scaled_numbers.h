@@ -29,7 +29,7 @@ __device__ __forceinline__ bool is_small(float value, float scale)
 }
 
 // What is known of a group: the power of two of its largest number, and how many are small.
-struct span { float unit, small; };
+struct row_scale { float unit, small; };
 
 // Infinities become NaN.
 __device__ __forceinline__ float finite(float sum) { return fmaf(0.0f, sum, sum); }

@@ -23,7 +23,7 @@ def elements(array: str, *shape: int) -> list[str]:
     return [array + "".join(f"[{n}]" for n in index) for index in np.ndindex(*shape)]
 
 
-def product(
+def wgmma(
     cores: Cores,
     sums: Sequence[str],
     a: Sequence[str],
@@ -60,7 +60,7 @@ def product(
     return f'asm volatile("{instruction}" : {written} : {", ".join(given)})'
 
 
-def sparse_product(
+def wgmma_sparse(
     cores: Cores,
     sums: Sequence[str],
     a: Sequence[str],
@@ -91,14 +91,14 @@ def sparse_product(
     return f'asm volatile("{instruction}" : {written} : {given})'
 
 
-def begun(sums: Sequence[str], a: Sequence[str]) -> str:
+def wgmma_fence(sums: Sequence[str], a: Sequence[str]) -> str:
     """The statement before products of registers: nothing writes these between it and them, for
     which the compiler would have the products wait for each other."""
     written = ", ".join([*(f'"+f"({name})' for name in sums), *(f'"+r"({name})' for name in a)])
     return f'asm volatile("wgmma.fence.sync.aligned;" : {written} : : "memory")'
 
 
-def completed(sums: Sequence[str], later: str, a: Sequence[str] = ()) -> str:
+def wgmma_wait(sums: Sequence[str], later: str, a: Sequence[str] = ()) -> str:
     """The statement that waits for all sets of products but the ``later`` last.
 
     It names the sums, so that nothing reads them before it, and the registers that they are made

@@ -19,7 +19,8 @@
 
 #pragma once
 
-#include "common/barriers.h"
+#include "common/pipelines/stages.h"
+#include "common/pipelines/tma.h"
 
 #define TOLD 1u
 #define CUT 2u
@@ -31,18 +32,18 @@
 
 // Of each stage four barriers: it is full; its tile is summed; that is published, and what is before
 // it is known; it is empty again.  Every lane arrives: it vouches for what itself has read and written.
-enum { FILLED, SUMMED, KNOWN, EMPTIED, EVENTS };
+enum { FULL, SUMMED, KNOWN, EMPTY, EVENTS };
 #define BARRIER(ring, event, at) ((ring) + 8 * ((event) * STAGES + (at)))
 
-__device__ __forceinline__ void set_up(unsigned ring, int fillers)
+__device__ __forceinline__ void init_pipeline(unsigned ring, int fillers)
 {
     for (int s = 0; s < STAGES; s++) {
-        expect(fillers, BARRIER(ring, FILLED, s));
-        expect(THREADS, BARRIER(ring, SUMMED, s));
-        expect(2 * 32, BARRIER(ring, KNOWN, s));
-        expect(THREADS, BARRIER(ring, EMPTIED, s));
+        barrier_init(fillers, BARRIER(ring, FULL, s));
+        barrier_init(THREADS, BARRIER(ring, SUMMED, s));
+        barrier_init(2 * 32, BARRIER(ring, KNOWN, s));
+        barrier_init(THREADS, BARRIER(ring, EMPTY, s));
     }
-    barriers_ready();
+    fence_barrier_init();
 }
 
 __global__ void KERNEL(clear)(word* states, int64 tiles)

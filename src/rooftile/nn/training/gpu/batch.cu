@@ -16,7 +16,7 @@
 // Block: x over 32 columns, y over ROWS rows.
 
 #include "common/formats.h"
-#include "common/overlapping.h"
+#include "common/pipelines/pdl.h"
 
 #define ROWS 8
 #define THREADS (32 * ROWS)
@@ -112,7 +112,7 @@ gather(const GLOBAL given_number* given, const GLOBAL int* labels, const GLOBAL 
        const GLOBAL float* shares, const GLOBAL float* scales, GLOBAL result* __restrict__ x,
        GLOBAL int* __restrict__ chosen)
 {
-    AWAIT_EARLIER();
+    GRIDDEPCONTROL_WAIT();
     int n = blockIdx.x / CHANNELS, c = blockIdx.x % CHANNELS;
     int thread = threadIdx.y * 32 + threadIdx.x;
     int64 place = (int64)step[0] * BATCH + n;

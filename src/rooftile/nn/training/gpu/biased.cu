@@ -4,11 +4,11 @@
 // Grid: x over the elements.
 
 #include "common/fused.h"
-#include "common/overlapping.h"
+#include "common/pipelines/pdl.h"
 
 __global__ void biased(GLOBAL float* __restrict__ y, const GLOBAL float* bias, int count)
 {
-    AWAIT_EARLIER();
+    GRIDDEPCONTROL_WAIT();
     int i = blockIdx.x * THREADS + threadIdx.x;
     if (i < count) y[i] = activate(y[i] + bias[i % OUTPUTS]);
 }

@@ -25,7 +25,7 @@ head(const GLOBAL float* given, const GLOBAL float* weights, const GLOBAL float*
     __shared__ int label[ITEMS];
     int first = blockIdx.x * ITEMS, thread = threadIdx.x;
     int64 begin = (int64)first * INPUTS, end = (int64)images * INPUTS;
-    AWAIT_UNSETTLED();
+    GRIDDEPCONTROL_WAIT_UNSETTLED();
     read_parameters(bias, biases, OUTPUTS, thread);
 #if OUTPUTS * INPUTS <= MOST_HELD
     __shared__ float held[OUTPUTS * INPUTS];
@@ -33,7 +33,7 @@ head(const GLOBAL float* given, const GLOBAL float* weights, const GLOBAL float*
 #else
     const GLOBAL float* held = weights;
 #endif
-    AWAIT_SETTLED();
+    GRIDDEPCONTROL_WAIT_SETTLED();
     read_labels(labels, label, first, images, thread);
     for (int k = thread; k < ITEMS * INPUTS; k += THREADS)
         here[k] = begin + k < end ? given[begin + k] : 0.0f;

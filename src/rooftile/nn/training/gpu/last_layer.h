@@ -8,7 +8,7 @@
 #pragma once
 
 #include "common/activations.h"
-#include "common/overlapping.h"
+#include "common/pipelines/pdl.h"
 
 #ifdef __OPENCL_VERSION__
 #define logf log
@@ -28,11 +28,11 @@
 // Where parameters are SETTLED when the launch may begin, they are read before the one before it is
 // over: a convolution lies between it and the step before, which lets none begin before it waited.
 #if SETTLED
-#define AWAIT_UNSETTLED()
-#define AWAIT_SETTLED() AWAIT_EARLIER()
+#define GRIDDEPCONTROL_WAIT_UNSETTLED()
+#define GRIDDEPCONTROL_WAIT_SETTLED() GRIDDEPCONTROL_WAIT()
 #else
-#define AWAIT_UNSETTLED() AWAIT_EARLIER()
-#define AWAIT_SETTLED()
+#define GRIDDEPCONTROL_WAIT_UNSETTLED() GRIDDEPCONTROL_WAIT()
+#define GRIDDEPCONTROL_WAIT_SETTLED()
 #endif
 
 // Brings parameters to shared memory.

@@ -12,7 +12,7 @@
 // partial[PARTS][ALL]: where there are several parts, the sums of each.
 // Grid: x over the tiles of both layers, y over PARTS.  Block: 256.
 
-#include "common/overlapping.h"
+#include "common/pipelines/pdl.h"
 
 #define TILE 32
 #define THREADS 256
@@ -93,7 +93,7 @@ linear_weights(const GLOBAL float* x, const GLOBAL float* change, const GLOBAL f
     int last = item + share < images ? item + share : images;
     float sum[4][4], bias = 0.0f, next_dz[LOADS], next_x[LOADS];
     UNROLL for (int r = 0; r < 16; r++) sum[r / 4][r % 4] = 0.0f;
-    AWAIT_EARLIER();
+    GRIDDEPCONTROL_WAIT();
     read_tile(gradients, outputs, item, last, row, next_dz);
     read_tile(values, inputs, item, last, column, next_x);
     for (; item < last; item += DEEP) {
@@ -139,7 +139,7 @@ linear_weights(const GLOBAL float* x, const GLOBAL float* change, const GLOBAL f
 // The sums over the parts, in their order.  Grid: x over all gradients.
 __global__ void finish(const GLOBAL float* partial, MADE_ARGUMENTS)
 {
-    AWAIT_EARLIER();
+    GRIDDEPCONTROL_WAIT();
     int k = blockIdx.x * THREADS + threadIdx.x;
     if (k >= ALL) return;
     float sum = 0.0f;

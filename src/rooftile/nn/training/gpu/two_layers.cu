@@ -178,14 +178,14 @@ two_layers(const GLOBAL float* x, const GLOBAL float* first_weights, const GLOBA
     int first = blockIdx.x * ITEMS, thread = threadIdx.y * TEAM + threadIdx.x;
     float sum[ITEMS][ROWS];
     float4 early[EARLY][ROWS];
-    AWAIT_UNSETTLED();
+    GRIDDEPCONTROL_WAIT_UNSETTLED();
     UNROLL for (int step = 0; step < EARLY; step++) read_weights(first_weights, step, early[step]);
     read_parameters(weights, held, OUTPUTS * INPUTS, thread);
     read_parameters(bias, biases, OUTPUTS, thread);
     read_parameters(first_bias, first_biases, INPUTS, thread);
     UNROLL for (int item = 0; item < ITEMS; item++)
         UNROLL for (int r = 0; r < ROWS; r++) sum[item][r] = 0.0f;
-    AWAIT_SETTLED();
+    GRIDDEPCONTROL_WAIT_SETTLED();
     read_labels(labels, label, first, images, thread);
     UNROLL for (int step = 0; step < EARLY; step++)
         multiply(x, first, images, step, early[step], sum);

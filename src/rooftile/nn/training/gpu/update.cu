@@ -12,7 +12,7 @@
 // bias), what weight decay leaves, the root of what frees the mean square of bias, and the epoch.
 // Parameters change behind `note`, which has counted the step.
 
-#include "common/overlapping.h"
+#include "common/pipelines/pdl.h"
 
 #if SCALED
 #define GROWTH 2000.0f
@@ -23,7 +23,7 @@
 // The gradient of the loss, scaled.  Grid: x over its elements.
 __global__ void scale(GLOBAL float* __restrict__ dz, const GLOBAL float* scaling, int count)
 {
-    AWAIT_EARLIER();
+    GRIDDEPCONTROL_WAIT();
     int i = blockIdx.x * 256 + threadIdx.x;
     if (i < count) dz[i] *= scaling[0];
 }
@@ -31,7 +31,7 @@ __global__ void scale(GLOBAL float* __restrict__ dz, const GLOBAL float* scaling
 // Whether a gradient is not finite.  Grid: x over the elements.
 __global__ void look(const GLOBAL float* gradients, GLOBAL int* __restrict__ overflowed, int count)
 {
-    AWAIT_EARLIER();
+    GRIDDEPCONTROL_WAIT();
     int i = blockIdx.x * 256 + threadIdx.x;
     if (i < count && !(fabsf(gradients[i]) < INFINITY)) overflowed[0] = 1;
 }
@@ -39,7 +39,7 @@ __global__ void look(const GLOBAL float* gradients, GLOBAL int* __restrict__ ove
 // The next step's scale.  One thread.
 __global__ void rescale(GLOBAL float* __restrict__ scaling, GLOBAL int* __restrict__ overflowed)
 {
-    AWAIT_EARLIER();
+    GRIDDEPCONTROL_WAIT();
     scaling[1] += 1.0f;
     if (overflowed[0]) {
         scaling[0] *= 0.5f, scaling[1] = 0.0f;
@@ -61,7 +61,7 @@ __global__ void sgd(GLOBAL float* __restrict__ parameters, const GLOBAL float* g
                     GLOBAL float* __restrict__ velocity, const GLOBAL float* rates,
                     const GLOBAL int* step, SCALING_ARGUMENTS int count)
 {
-    AWAIT_EARLIER();
+    GRIDDEPCONTROL_WAIT();
     int i = blockIdx.x * 256 + threadIdx.x;
     if (i >= count || OVERFLOWED) return;
     const GLOBAL float* rate = rates + 4 * (step[0] - 1);
@@ -75,7 +75,7 @@ __global__ void adam(GLOBAL float* __restrict__ parameters, const GLOBAL float* 
                      GLOBAL float* __restrict__ mean, GLOBAL float* __restrict__ square,
                      const GLOBAL float* rates, const GLOBAL int* step, SCALING_ARGUMENTS int count)
 {
-    AWAIT_EARLIER();
+    GRIDDEPCONTROL_WAIT();
     int i = blockIdx.x * 256 + threadIdx.x;
     if (i >= count || OVERFLOWED) return;
     const GLOBAL float* rate = rates + 4 * (step[0] - 1);
@@ -92,7 +92,7 @@ note(const GLOBAL float* loss, GLOBAL float* __restrict__ losses,
      GLOBAL int* __restrict__ step, int count)
 {
     __shared__ float joined[256];
-    AWAIT_EARLIER();
+    GRIDDEPCONTROL_WAIT();
     float sum = 0.0f;
     for (int n = threadIdx.x; n < count; n += 256) sum += loss[n];
     joined[threadIdx.x] = sum;

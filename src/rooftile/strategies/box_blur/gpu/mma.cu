@@ -14,16 +14,16 @@
 // Quotients are those of `packed`; where windows are clipped, the scale is that of their pixels.
 //
 // image[height][width][CHANNELS], blurred[height][width][CHANNELS].
-// Grid: x over blocks of WARPS strips of STRIP bytes of a row, y over bands of ROWS rows.
+// Grid: x over blocks of WARPS strips of WARP_BYTES bytes of a row, y over bands of ROWS rows.
 // Block: x over WARPS warps.
 
 #include "common/bytes.h"
 
 #define REACH (RADIUS * CHANNELS)
 #define SIDE (2 * RADIUS + 1)
-#define STRIP (16 * TILES)
+#define WARP_BYTES (16 * TILES)
 // Bytes of a stage's row: of both neighbours 16, and 16 more, so that rows lie in banks of their own.
-#define PITCH (STRIP + 48)
+#define PITCH (WARP_BYTES + 48)
 #define STAGE_BYTES (16 * PITCH)
 #define PIECES (TILES + 2)
 
@@ -185,7 +185,7 @@ mma(const unsigned char* __restrict__ image, unsigned char* __restrict__ blurred
     __shared__ unsigned scales[SCALES];
     make_scales(scales);
     int columns = width * CHANNELS, top = blockIdx.y * ROWS, lane = threadIdx.x % 32;
-    int warp = threadIdx.x / 32, at = (blockIdx.x * WARPS + warp) * STRIP;
+    int warp = threadIdx.x / 32, at = (blockIdx.x * WARPS + warp) * WARP_BYTES;
     if (at >= columns) return;
     unsigned char* stages = (unsigned char*)shared + warp * STAGES * STAGE_BYTES;
     unsigned place = (unsigned)__cvta_generic_to_shared(stages);

@@ -25,16 +25,16 @@
 __device__ __forceinline__ void load_tiles(unsigned stages, unsigned ring, const item* x,
                                            const unsigned char* mask, int64 tiles, int64 count)
 {
-    struct turn now = {0, 0};
+    struct pipeline_state now = {0, 0};
     for (int64 tile = blockIdx.x; tile < tiles; tile += ALL) {
         int64 low = tile * TILE, left = count - low;
         unsigned whole = (unsigned)(left < TILE ? left : TILE) / 16 * 16;
-        unsigned full = BARRIER(ring, FILLED, now.at), to = stages + now.at * STAGE_BYTES;
-        wait(BARRIER(ring, EMPTIED, now.at), now.round ^ 1);
-        expect_bytes(whole * (SIZE + 1), full);
+        unsigned full = BARRIER(ring, FULL, now.stage), to = stages + now.stage * STAGE_BYTES;
+        barrier_wait(BARRIER(ring, EMPTY, now.stage), now.phase ^ 1);
+        arrive_and_expect_tx(whole * (SIZE + 1), full);
         if (whole) {
-            copy_bytes(to + FLAGS, mask + low, whole, full);
-            copy_bytes(to, x + low, whole * SIZE, full);
+            tma_load_1d(to + FLAGS, mask + low, whole, full);
+            tma_load_1d(to, x + low, whole * SIZE, full);
         }
         advance(&now, STAGES);
     }
@@ -72,17 +72,17 @@ __device__ __forceinline__ void count_tiles(carried (*totals)[WARPS], unsigned (
                                             char* stages, unsigned ring, const item* x,
                                             const unsigned char* mask, int64 tiles, int64 count)
 {
-    struct turn now = {0, 0};
+    struct pipeline_state now = {0, 0};
     int thread = threadIdx.x - THREADS, warp = thread / 32;
     for (int64 tile = blockIdx.x; tile < tiles; tile += ALL) {
-        char* stage = stages + now.at * STAGE_BYTES;
-        wait(BARRIER(ring, FILLED, now.at), now.round);
+        char* stage = stages + now.stage * STAGE_BYTES;
+        barrier_wait(BARRIER(ring, FULL, now.stage), now.phase);
         bring_rest(stage, warp, x, mask, tile * TILE, count);
         unsigned own = kept_bits(stage, warp, count - tile * TILE);
-        bits[now.at][thread] = own;
+        bits[now.stage][thread] = own;
         carried all = of_lanes(__popc(own));
-        if (thread % 32 == 0) totals[now.at][warp] = all;
-        arrive(BARRIER(ring, SUMMED, now.at));
+        if (thread % 32 == 0) totals[now.stage][warp] = all;
+        barrier_arrive(BARRIER(ring, SUMMED, now.stage));
         advance(&now, STAGES);
     }
 }
@@ -109,14 +109,14 @@ __device__ __forceinline__ void move_tiles(const char* stages, const carried (*b
                                            const unsigned (*bits)[THREADS], unsigned ring, item* y,
                                            int64* kept, int64 tiles)
 {
-    struct turn now = {0, 0};
+    struct pipeline_state now = {0, 0};
     int warp = threadIdx.x / 32;
     for (int64 tile = blockIdx.x; tile < tiles; tile += ALL) {
-        wait(BARRIER(ring, FILLED, now.at), now.round);
-        wait(BARRIER(ring, KNOWN, now.at), now.round);
-        const item* piece = (const item*)(stages + now.at * STAGE_BYTES) + warp * PIECE;
-        item* end = put(y + before[now.at][warp], piece, bits[now.at][threadIdx.x]);
-        arrive(BARRIER(ring, EMPTIED, now.at));
+        barrier_wait(BARRIER(ring, FULL, now.stage), now.phase);
+        barrier_wait(BARRIER(ring, KNOWN, now.stage), now.phase);
+        const item* piece = (const item*)(stages + now.stage * STAGE_BYTES) + warp * PIECE;
+        item* end = put(y + before[now.stage][warp], piece, bits[now.stage][threadIdx.x]);
+        barrier_arrive(BARRIER(ring, EMPTY, now.stage));
         if (tile == tiles - 1 && threadIdx.x == THREADS - 1) *kept = end - y;
         advance(&now, STAGES);
     }
@@ -132,7 +132,7 @@ __global__ __launch_bounds__(2 * THREADS + 96, BLOCKS) void waves(
     __shared__ unsigned bits[STAGES][THREADS];
     unsigned ring = (unsigned)__cvta_generic_to_shared(events);
     int warp = threadIdx.x / 32;
-    if (threadIdx.x == 0) set_up(ring, 1);
+    if (threadIdx.x == 0) init_pipeline(ring, 1);
     __syncthreads();
     if (warp < WARPS) move_tiles(stages, before, bits, ring, y, kept, tiles);
     else if (warp < 2 * WARPS) count_tiles(totals, bits, stages, ring, x, mask, tiles, count);

@@ -13,7 +13,7 @@
 // dx[images][CHANNELS][HEIGHT][WIDTH].
 // Grid: x over images times the blocks of an image's pixels; y over four channels each.
 
-#include "common/overlapping.h"
+#include "common/pipelines/pdl.h"
 #include "conv2d_input_gradient/gpu/before.h"
 #include "conv2d_input_gradient/gpu/met.h"
 
@@ -31,7 +31,7 @@ gathered(const GLOBAL float* dy, WHERE_ARGUMENT X_ARGUMENT const GLOBAL float* w
     __shared__ float4 taps[TILE_MAPS * TAPS];
     // A gradient's bits, and where the output's first pixel lies: its row above, its column below.
     __shared__ int2 held[TILE_MAPS * GRADIENTS];
-    AWAIT_EARLIER();
+    GRIDDEPCONTROL_WAIT();
     int n = blockIdx.x / ACROSS, channel = blockIdx.y * 4;
     int pixel = blockIdx.x % ACROSS * BLOCK + threadIdx.x;
     int i = pixel / WIDTH + PAD_Y, j = pixel % WIDTH + PAD_X;

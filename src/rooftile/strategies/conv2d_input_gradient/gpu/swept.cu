@@ -18,7 +18,7 @@
 // Grid: x over images times BANDS bands of their rows, which blocks share out; y over four channels
 // each.  Block: WINDOW_ROWS rows of windows times GROUPS groups of maps, a warp each.
 
-#include "common/overlapping.h"
+#include "common/pipelines/pdl.h"
 #include "conv2d_input_gradient/gpu/before.h"
 #include "conv2d_input_gradient/gpu/met.h"
 
@@ -201,7 +201,7 @@ swept(const GLOBAL float* dy, WHERE_ARGUMENT X_ARGUMENT const GLOBAL float* weig
     extern __shared__ __align__(16) float4 taps[];
     int warp = threadIdx.x / 32, row = warp / GROUPS;
     float4 *swaths = taps + MAPS * MAP_TAPS, *swath = swaths + warp * SWATH;
-    AWAIT_EARLIER();
+    GRIDDEPCONTROL_WAIT();
     int band = blockIdx.x, begin = band % BANDS * BAND_ROWS, top = FIRST_ROW(begin + PAD_Y);
     Winners own = fetch(dy, where, band / BANDS, images, top + row);
     int keep = __syncthreads_or(hold_masks(weights, taps));

@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "common/overlapping.h"
+#include "common/pipelines/pdl.h"
 #include "conv2d_weights_gradient/gpu/gradient.h"
 
 // Of a map: its weights, then its bias.

@@ -38,7 +38,7 @@ KERNEL(finish)(const given* x, const gradient_number* dy, WHERE_ARGUMENT const f
 {
     __shared__ struct total joined[16][32];
     __shared__ float found[32];
-    AWAIT_EARLIER();
+    GRIDDEPCONTROL_WAIT();
     joined[threadIdx.y][threadIdx.x] = share_of_rows(partial, rows);
     __syncthreads();
     // Each warp adds up all columns, so that all know which are lost.

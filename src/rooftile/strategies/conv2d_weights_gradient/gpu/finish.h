@@ -11,7 +11,7 @@ KERNEL(finish)(const GLOBAL float* partial, GLOBAL float* __restrict__ dweights,
                GLOBAL float* __restrict__ dbias, int rows)
 {
     __shared__ float joined[16][32];
-    AWAIT_EARLIER();
+    GRIDDEPCONTROL_WAIT();
     join_rows(partial, rows, joined);
     if (threadIdx.y == 0)
         store_column(blockIdx.x * 32 + threadIdx.x, joined[0][threadIdx.x], dweights, dbias);

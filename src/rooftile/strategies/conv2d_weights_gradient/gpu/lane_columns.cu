@@ -17,7 +17,7 @@
 
 #define FAMILY lane_columns
 #include "common/gradient_number.h"
-#include "common/overlapping.h"
+#include "common/pipelines/pdl.h"
 #include "conv2d_weights_gradient/gpu/finish.h"
 
 #define THREADS (32 * WARPS)
@@ -94,7 +94,7 @@ lane_columns(const GLOBAL float* x, const GLOBAL gradient_number* dy,
 {
     __shared__ float tile[PLANE];
     __shared__ float joined[WARPS * 32 * SUMS_PITCH];
-    AWAIT_EARLIER();
+    GRIDDEPCONTROL_WAIT();
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32, channel = blockIdx.y;
     int job = blockIdx.z * WARPS + warp, first = job / PARTS * GROUP_MAPS, part = job % PARTS;
     int maps = MAPS - first < GROUP_MAPS ? MAPS - first : GROUP_MAPS;

@@ -16,7 +16,7 @@
 // of the maps.  Block: WARPS warps, each with some of the split's maps.
 
 #define FAMILY lane_rows
-#include "common/overlapping.h"
+#include "common/pipelines/pdl.h"
 #include "conv2d_weights_gradient/gpu/finish.h"
 
 #ifdef __OPENCL_VERSION__
@@ -64,7 +64,7 @@ lane_rows(const GLOBAL float* x, const GLOBAL float* dy,
 {
     __shared__ float tile[GROUP_CHANNELS * PLANE];
     __shared__ int2 held[SPLIT_MAPS * GRADIENTS];
-    AWAIT_EARLIER();
+    GRIDDEPCONTROL_WAIT();
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32, first = blockIdx.y * GROUP_CHANNELS;
     int begin = blockIdx.z * SPLIT_MAPS, maps = MAPS - begin < SPLIT_MAPS ? MAPS - begin : SPLIT_MAPS;
     // Lanes beyond the rows read what the first one reads.

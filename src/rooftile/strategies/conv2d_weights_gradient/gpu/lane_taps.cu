@@ -16,7 +16,7 @@
 // SPLITS of the maps.  Block: x over WARPS warps.
 
 #define FAMILY lane_taps
-#include "common/overlapping.h"
+#include "common/pipelines/pdl.h"
 #include "conv2d_weights_gradient/gpu/finish.h"
 
 #define PITCH (WIDTH + 2 * PAD_X)
@@ -47,7 +47,7 @@ lane_taps(const GLOBAL float* x, const GLOBAL float* dy,
           WHERE_ARGUMENT Y_ARGUMENT GLOBAL float* __restrict__ partial, int images)
 {
     __shared__ float tile[TILE_CHANNELS * PLANE + 1];
-    AWAIT_EARLIER();
+    GRIDDEPCONTROL_WAIT();
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     int channel = blockIdx.y * TILE_CHANNELS, split = blockIdx.z * SPLIT_GROUPS;
     // Where a lane's taps lie from an output's first pixel; lanes beyond the taps meet the one.

@@ -13,7 +13,7 @@ KERNEL(finish)(const GLOBAL given* x, const GLOBAL gradient_number* dy,
                GLOBAL float* __restrict__ dbias, int images, int rows)
 {
     __shared__ float joined[16][32];
-    AWAIT_EARLIER();
+    GRIDDEPCONTROL_WAIT();
     join_rows(partial, rows, joined);
     __syncthreads();
     float found = joined[0][threadIdx.x];

@@ -23,7 +23,7 @@
 // of the maps.  Block: TEAMS teams of PARTS warps, each of which has a part of a map's windows.
 
 #define FAMILY queued
-#include "common/overlapping.h"
+#include "common/pipelines/pdl.h"
 #include "conv2d_weights_gradient/gpu/finish.h"
 
 #define WARPS (TEAMS * PARTS)
@@ -247,7 +247,7 @@ queued(const GLOBAL float* x, const GLOBAL float* dy,
         UNROLL for (int q = 0; q < MASK_WIDTH; q++) sum[m][q] = 0.0f;
     }
     for (int at = threadIdx.x; at < TILE; at += THREADS) tile[at] = 0.0f;
-    AWAIT_EARLIER();
+    GRIDDEPCONTROL_WAIT();
 
     int64 number = ((int64)blockIdx.x * MAPS + begin + team) * GRADIENTS;
     Window next[LOOKS];

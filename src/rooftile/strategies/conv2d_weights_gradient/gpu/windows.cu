@@ -17,7 +17,7 @@
 // Block: x over TEAM threads of a map, y over TEAMS maps.
 
 #define FAMILY windows
-#include "common/overlapping.h"
+#include "common/pipelines/pdl.h"
 #include "conv2d_weights_gradient/gpu/finish.h"
 
 #define TEAM 64
@@ -72,7 +72,7 @@ windows(const GLOBAL float* x, const GLOBAL float* dy,
     float sum[TAPS + 1];
     UNROLL for (int k = 0; k <= TAPS; k++) sum[k] = 0.0f;
     for (int at = thread; at < TILE_ROWS * PITCH; at += TEAM * TEAMS) tile[at] = 0.0f;
-    AWAIT_EARLIER();
+    GRIDDEPCONTROL_WAIT();
 
     for (int n = blockIdx.x / PARTS; n < images; n += gridDim.x / PARTS) {
         int64 first = ((int64)n * MAPS + map) * GRADIENTS;

@@ -78,9 +78,9 @@ __device__ __forceinline__ struct row whole_row(struct row row)
     return row;
 }
 
-// Finds the span of each output's weights.  Grid: a warp an output.
+// Finds the scale of each output's weights.  Grid: a warp an output.
 __global__ __launch_bounds__(PACK_THREADS) void KERNEL(measure_weights)(
-    const float* __restrict__ weights, struct span* __restrict__ spans)
+    const float* __restrict__ weights, struct row_scale* __restrict__ row_scales)
 {
     int output = (blockIdx.x * PACK_THREADS + threadIdx.x) / 32, lane = threadIdx.x % 32;
     if (output >= OUTPUTS) return;
@@ -91,18 +91,18 @@ __global__ __launch_bounds__(PACK_THREADS) void KERNEL(measure_weights)(
     UNROLL for (int apart = 1; apart < 32; apart *= 2)
         most = fmaxf(most, __shfl_xor_sync(~0u, most, apart));
     float scale = scale_to(most);
-    struct span span = {most == 0.0f ? 0.0f : over(14, scale), 0.0f};
+    struct row_scale row_scale = {most == 0.0f ? 0.0f : over(14, scale), 0.0f};
     UNROLL_BY(8) for (int k = lane; k < INPUTS; k += 32)
-        span.small += is_small(weights[k], scale) ? 1.0f : 0.0f;
+        row_scale.small += is_small(weights[k], scale) ? 1.0f : 0.0f;
     UNROLL for (int apart = 1; apart < 32; apart *= 2)
-        span.small += __shfl_xor_sync(~0u, span.small, apart);
-    if (lane == 0) spans[output] = span;
+        row_scale.small += __shfl_xor_sync(~0u, row_scale.small, apart);
+    if (lane == 0) row_scales[output] = row_scale;
 }
 
 // Splits a weight into two numbers, so many elements apart.
-__device__ __forceinline__ void split_weight(float weight, struct span span, narrow* to, int apart)
+__device__ __forceinline__ void split_weight(float weight, struct row_scale row_scale, narrow* to, int apart)
 {
-    weight *= scale_to(span.unit);
+    weight *= scale_to(row_scale.unit);
     to[0] = NARROW(weight);
     to[apart] = NARROW(weight - widened(to[0]));
 }
@@ -114,11 +114,11 @@ __device__ __forceinline__ float missed_of_weight(struct row row) { return 0x1p-
 
 // A sum scaled back by its weights' unit, or NaN where it is in doubt: where what small numbers
 // miss, times the largest that they meet, may reach a unit of its last place.
-__device__ __forceinline__ float scaled_back(float sum, struct row row, struct span span)
+__device__ __forceinline__ float scaled_back(float sum, struct row row, struct row_scale row_scale)
 {
-    float least = span.unit == 0.0f ? 0.0f : missed_of_row(row);
-    least = fmaf(missed_of_weight(row), span.small, least);
-    return fabsf(sum) >= least ? finite(sum) * span.unit : __int_as_float(0x7fffffff);
+    float least = row_scale.unit == 0.0f ? 0.0f : missed_of_row(row);
+    least = fmaf(missed_of_weight(row), row_scale.small, least);
+    return fabsf(sum) >= least ? finite(sum) * row_scale.unit : __int_as_float(0x7fffffff);
 }
 
 // Where an output's weights begin, and four of them: they lie as weights[OUTPUTS][INPUTS] or, with

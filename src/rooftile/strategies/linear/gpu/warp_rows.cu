@@ -11,7 +11,7 @@
 // Grid: x over blocks of ROWS outputs, then over runs of IMAGES images.
 // Block: x over TEAM (a power of two, the tunable GROUP) threads of an output, y over ROWS outputs.
 
-#include "common/overlapping.h"
+#include "common/pipelines/pdl.h"
 #include "linear/gpu/linear.h"
 
 #define ROW_BLOCKS ((OUTPUTS + ROWS - 1) / ROWS)
@@ -23,8 +23,8 @@ warp_rows(const GLOBAL float* x, const GLOBAL float* weights,
 {
     __shared__ float partial[ROWS][IMAGES][TEAM];
     int lane = threadIdx.x, slot = threadIdx.y;
-    LET_NEXT_BEGIN();
-    AWAIT_EARLIER();
+    GRIDDEPCONTROL_LAUNCH();
+    GRIDDEPCONTROL_WAIT();
     int o = blockIdx.x % ROW_BLOCKS * ROWS + slot;
     int first = blockIdx.x / ROW_BLOCKS * IMAGES;
     const GLOBAL float* row = weights + (size_t)(o < OUTPUTS ? o : OUTPUTS - 1) * INPUTS;

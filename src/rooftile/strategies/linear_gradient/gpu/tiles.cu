@@ -12,7 +12,7 @@
 // Grid: x over the parts of tiles of dweights, then the tiles of dx.  Block: 32 x 8.
 
 #include "common/activations.h"
-#include "common/overlapping.h"
+#include "common/pipelines/pdl.h"
 
 #define TILE 32
 #define DEEP 8
@@ -45,7 +45,7 @@ tiles(const GLOBAL float* x, const GLOBAL float* y,
       GLOBAL float* __restrict__ dbias, PARTIAL_ARGUMENT int images)
 {
     __shared__ float dz[TILE][TILE + 1], other[TILE][TILE + 1];
-    AWAIT_EARLIER();
+    GRIDDEPCONTROL_WAIT();
     int tile = blockIdx.x, of_weights = tile < PARTS * DOWN * ACROSS;
     if (!of_weights) tile -= PARTS * DOWN * ACROSS;
     int i = tile % ACROSS * TILE + threadIdx.x, part = tile / (DOWN * ACROSS);
@@ -109,7 +109,7 @@ tiles(const GLOBAL float* x, const GLOBAL float* y,
 __global__ void tiles_finish(const GLOBAL float* partial, GLOBAL float* __restrict__ dweights,
                              GLOBAL float* __restrict__ dbias)
 {
-    AWAIT_EARLIER();
+    GRIDDEPCONTROL_WAIT();
     int64 column = (int64)blockIdx.x * 256 + threadIdx.x;
     if (column >= (int64)OUTPUTS * (INPUTS + 1)) return;
     float sum = 0.0f;

@@ -16,7 +16,7 @@
 
 #include "matmul/gpu/matmul.h"
 
-#define STRIP (LANES * VECTOR)
+#define BLOCK_COLUMNS (LANES * VECTOR)
 
 #define OF_FOUR(v, e) ((e) == 0 ? (v).x : (e) == 1 ? (v).y : (e) == 2 ? (v).z : (v).w)
 #ifdef CORES
@@ -59,9 +59,9 @@ KERNEL(strips)(const GLOBAL given* __restrict__ a, const GLOBAL given* __restric
                GLOBAL total* __restrict__ out, int rows, int inner, int columns, int share)
 {
     __shared__ float held[ROWS][TERMS];
-    __shared__ float joined[SLICES][STRIP];
+    __shared__ float joined[SLICES][BLOCK_COLUMNS];
     int tx = threadIdx.x, ty = threadIdx.y, thread = ty * LANES + tx;
-    int first = blockIdx.x * STRIP, j = first + tx * VECTOR;
+    int first = blockIdx.x * BLOCK_COLUMNS, j = first + tx * VECTOR;
     int begin = blockIdx.y * share, end = inner - begin < share ? inner : begin + share;
     // Columns beyond the last repeat the first, and are not stored.
     const GLOBAL given* column = b + (j < columns ? j : 0);
@@ -106,7 +106,7 @@ KERNEL(strips)(const GLOBAL given* __restrict__ a, const GLOBAL given* __restric
         __syncthreads();
         UNROLL for (int e = 0; e < VECTOR; e++) joined[ty][tx * VECTOR + e] = sum[r][e];
         __syncthreads();
-        for (int e = thread; e < STRIP; e += LANES * SLICES) {
+        for (int e = thread; e < BLOCK_COLUMNS; e += LANES * SLICES) {
             float y = 0.0f;
             UNROLL for (int slice = 0; slice < SLICES; slice++) y += joined[slice][e];
             if (r < rows && first + e < columns)
@@ -150,16 +150,16 @@ KERNEL(teams)(const GLOBAL given* __restrict__ a, const GLOBAL given* __restrict
 
     float sum[ROWS];
     UNROLL for (int r = 0; r < ROWS; r++) sum[r] = 0.0f;
-    for (int k = lane * VECTOR; k < inner; k += AHEAD * STRIP) {
+    for (int k = lane * VECTOR; k < inner; k += AHEAD * BLOCK_COLUMNS) {
         vector loaded[AHEAD];
         UNROLL for (int l = 0; l < AHEAD; l++)
-            if (k + l * STRIP < inner) loaded[l] = *(const GLOBAL vector*)(line + k + l * STRIP);
+            if (k + l * BLOCK_COLUMNS < inner) loaded[l] = *(const GLOBAL vector*)(line + k + l * BLOCK_COLUMNS);
         UNROLL for (int l = 0; l < AHEAD; l++) {
-            if (k + l * STRIP >= inner) break;
+            if (k + l * BLOCK_COLUMNS >= inner) break;
             UNROLL for (int r = 0; r < ROWS; r++) {
                 // Rows beyond the last repeat it.
                 float terms[VECTOR];
-                take_terms(terms, a, r < rows ? r : rows - 1, k + l * STRIP, rows, inner);
+                take_terms(terms, a, r < rows ? r : rows - 1, k + l * BLOCK_COLUMNS, rows, inner);
                 UNROLL for (int e = 0; e < VECTOR; e++) sum[r] += EACH(loaded[l], e) * terms[e];
             }
         }

@@ -22,10 +22,10 @@
 
 // The launch may overlap the end of the one before.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-#define AWAIT_EARLIER() \
+#define GRIDDEPCONTROL_WAIT() \
     asm volatile("griddepcontrol.wait;\ngriddepcontrol.launch_dependents;" ::: "memory")
 #else
-#define AWAIT_EARLIER()
+#define GRIDDEPCONTROL_WAIT()
 #endif
 
 // Adds what a warp holds to a lane's 4 x 4 sums.
@@ -46,7 +46,7 @@ warps_terms(const GLOBAL given* a, const GLOBAL given* b,
             GLOBAL float* __restrict__ out, int rows, int inner, int columns)
 {
     __shared__ __attribute__((aligned(16))) float held[WARPS * HELD];
-    AWAIT_EARLIER();
+    GRIDDEPCONTROL_WAIT();
     int lane = threadIdx.x % 32, row = lane / 4 * 4, column = lane % 4 * 4;
     int across = (columns + TILE_C - 1) / TILE_C, first = threadIdx.x / 32 * TILE_K;
     int first_row = blockIdx.x / across * TILE_R, first_column = blockIdx.x % across * TILE_C;

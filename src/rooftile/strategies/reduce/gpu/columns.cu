@@ -11,7 +11,7 @@
 // Grid: x over runs of `across` vectors of a row, y over segments of all rows, z over slabs.
 // Block: x over THREADS threads: `across` of them beside each other, and as many rows as fit.
 
-#include "common/overlapping.h"
+#include "common/pipelines/pdl.h"
 #include "common/pieces.h"
 #include "reduce.h"
 
@@ -75,7 +75,7 @@ columns(const GLOBAL given* x, GLOBAL kept* __restrict__ partials, int slabs, in
         int64 inner, int across)
 {
     __shared__ carried joined[THREADS];
-    AWAIT_EARLIER();
+    GRIDDEPCONTROL_WAIT();
     int down = THREADS / across, row = threadIdx.x / across, lane = threadIdx.x % across;
     int64 pitch = inner / VECTOR, column = (int64)blockIdx.x * across + lane;
     int64 first = columns * blockIdx.y / gridDim.y, last = columns * (blockIdx.y + 1) / gridDim.y;
@@ -111,7 +111,7 @@ columns_finish_columns(const GLOBAL carried* partials, GLOBAL result* __restrict
                        int slabs, int segments, int64 inner)
 {
     __shared__ carried joined[256];
-    AWAIT_EARLIER();
+    GRIDDEPCONTROL_WAIT();
     int thread = threadIdx.x, share = thread / 32;
     int64 column = (int64)blockIdx.x * 32 + thread % 32;
     for (int slab = blockIdx.y; slab < slabs; slab += gridDim.y) {

@@ -44,14 +44,14 @@ __device__ __forceinline__ void take_rows(struct rows* rows, const char* stage, 
 __device__ __forceinline__ void load_tiles(unsigned stages, unsigned ring, const given* x,
                                            int64 tiles, int64 count)
 {
-    struct turn now = {0, 0};
+    struct pipeline_state now = {0, 0};
     for (int64 tile = blockIdx.x; tile < tiles; tile += ALL) {
         int64 low = low_of(tile, tiles), left = count - low;
         unsigned bytes = (unsigned)(left < TILE ? left : TILE) / WIDTH * WIDTH * 4;
-        unsigned full = BARRIER(ring, FILLED, now.at);
-        wait(BARRIER(ring, EMPTIED, now.at), now.round ^ 1);
-        expect_bytes(bytes, full);
-        if (bytes) copy_bytes(stages + now.at * STAGE_BYTES, x + low, bytes, full);
+        unsigned full = BARRIER(ring, FULL, now.stage);
+        barrier_wait(BARRIER(ring, EMPTY, now.stage), now.phase ^ 1);
+        arrive_and_expect_tx(bytes, full);
+        if (bytes) tma_load_1d(stages + now.stage * STAGE_BYTES, x + low, bytes, full);
         advance(&now, STAGES);
     }
 }

@@ -19,18 +19,18 @@
 __device__ __forceinline__ void sum_tiles(carried (*totals)[WARPS], const char* stages, int warp,
                                           unsigned ring, const given* x, int64 tiles, int64 count)
 {
-    struct turn now = {0, 0};
+    struct pipeline_state now = {0, 0};
     for (int64 tile = blockIdx.x; tile < tiles; tile += ALL) {
-        wait(BARRIER(ring, FILLED, now.at), now.round);
+        barrier_wait(BARRIER(ring, FULL, now.stage), now.phase);
         struct rows rows;
-        take_rows(&rows, stages + now.at * STAGE_BYTES, piece_of(warp), x, low_of(tile, tiles),
+        take_rows(&rows, stages + now.stage * STAGE_BYTES, piece_of(warp), x, low_of(tile, tiles),
                   count);
         carried all = IDENTITY;
         UNROLL for (int row = 0; row < ROWS; row++)
             UNROLL for (int e = 0; e < WIDTH; e++) all = combined(all, rows.own[row][e]);
         all = of_lanes(all);
-        if (threadIdx.x % 32 == 0) totals[now.at][warp] = all;
-        arrive(BARRIER(ring, SUMMED, now.at));
+        if (threadIdx.x % 32 == 0) totals[now.stage][warp] = all;
+        barrier_arrive(BARRIER(ring, SUMMED, now.stage));
         advance(&now, STAGES);
     }
 }
@@ -40,16 +40,16 @@ __device__ __forceinline__ void store_tiles(const char* stages, const carried (*
                                             int warp, unsigned ring, const given* x, result* y,
                                             int64 tiles, int64 count)
 {
-    struct turn now = {0, 0};
+    struct pipeline_state now = {0, 0};
     for (int64 tile = blockIdx.x; tile < tiles; tile += ALL) {
         int64 low = low_of(tile, tiles);
-        wait(BARRIER(ring, FILLED, now.at), now.round);
+        barrier_wait(BARRIER(ring, FULL, now.stage), now.phase);
         struct rows rows;
-        take_rows(&rows, stages + now.at * STAGE_BYTES, piece_of(warp), x, low, count);
+        take_rows(&rows, stages + now.stage * STAGE_BYTES, piece_of(warp), x, low, count);
         scan_rows(&rows);
-        wait(BARRIER(ring, KNOWN, now.at), now.round);
-        carried first = before[now.at][warp];
-        arrive(BARRIER(ring, EMPTIED, now.at));
+        barrier_wait(BARRIER(ring, KNOWN, now.stage), now.phase);
+        carried first = before[now.stage][warp];
+        barrier_arrive(BARRIER(ring, EMPTY, now.stage));
         store_rows(&rows, first, y, low + piece_of(warp), count);
         advance(&now, STAGES);
     }
@@ -63,7 +63,7 @@ __global__ __launch_bounds__(2 * THREADS + 96, BLOCKS) void waves(
     __shared__ carried totals[STAGES][WARPS], before[STAGES][WARPS];
     unsigned ring = (unsigned)__cvta_generic_to_shared(events);
     int warp = threadIdx.x / 32;
-    if (threadIdx.x == 0) set_up(ring, 1);
+    if (threadIdx.x == 0) init_pipeline(ring, 1);
     __syncthreads();
     if (warp < WARPS) store_tiles(stages, before, warp, ring, x, y, tiles, count);
     else if (warp < 2 * WARPS) sum_tiles(totals, stages, warp - WARPS, ring, x, tiles, count);

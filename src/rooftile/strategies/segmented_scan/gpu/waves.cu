@@ -35,7 +35,7 @@ __device__ __forceinline__ void load_places(int* places, const offset* offsets, 
 __device__ __forceinline__ void mark_tiles(stage_heads* heads, int thread, unsigned ring,
                                            const offset* offsets, const int64* firsts, int64 tiles)
 {
-    struct turn now = {0, 0};
+    struct pipeline_state now = {0, 0};
     int64 next_first = 0, next_last = 0;
     if (blockIdx.x < tiles) next_first = firsts[blockIdx.x], next_last = firsts[blockIdx.x + 1];
     for (int64 tile = blockIdx.x; tile < tiles; tile += ALL) {
@@ -44,14 +44,14 @@ __device__ __forceinline__ void mark_tiles(stage_heads* heads, int thread, unsig
         // Of the next tile, they are on their way while this one is marked.
         if (tile + ALL < tiles) next_first = firsts[tile + ALL], next_last = firsts[tile + ALL + 1];
         load_places(places, offsets, first + thread, last, tile);
-        wait(BARRIER(ring, EMPTIED, now.at), now.round ^ 1);
+        barrier_wait(BARRIER(ring, EMPTY, now.stage), now.phase ^ 1);
         while (first < last) {
             UNROLL for (int k = 0; k < AT_ONCE; k++)
-                if (places[k] >= 0) atomicOr(heads[now.at] + places[k] / 32, 1u << places[k] % 32);
+                if (places[k] >= 0) atomicOr(heads[now.stage] + places[k] / 32, 1u << places[k] % 32);
             first += AT_ONCE * MARKING;
             load_places(places, offsets, first + thread, last, tile);
         }
-        arrive(BARRIER(ring, FILLED, now.at));
+        barrier_arrive(BARRIER(ring, FULL, now.stage));
         advance(&now, STAGES);
     }
 }
@@ -78,17 +78,17 @@ __device__ __forceinline__ void sum_tiles(carried (*totals)[WARPS], unsigned (*c
                                           const char* stages, const stage_heads* heads, int warp,
                                           unsigned ring, const given* x, int64 tiles, int64 count)
 {
-    struct turn now = {0, 0};
+    struct pipeline_state now = {0, 0};
     for (int64 tile = blockIdx.x; tile < tiles; tile += ALL) {
-        wait(BARRIER(ring, FILLED, now.at), now.round);
+        barrier_wait(BARRIER(ring, FULL, now.stage), now.phase);
         struct rows rows;
         struct cuts cuts;
         bool cut;
-        take_rows(&rows, stages + now.at * STAGE_BYTES, warp * PIECE, x, tile * TILE, count);
-        load_cuts(&cuts, heads[now.at], warp * PIECE);
+        take_rows(&rows, stages + now.stage * STAGE_BYTES, warp * PIECE, x, tile * TILE, count);
+        load_cuts(&cuts, heads[now.stage], warp * PIECE);
         carried all = of_piece(&rows, &cuts, &cut);
-        if (threadIdx.x % 32 == 0) totals[now.at][warp] = all, cut_warps[now.at][warp] = cut;
-        arrive(BARRIER(ring, SUMMED, now.at));
+        if (threadIdx.x % 32 == 0) totals[now.stage][warp] = all, cut_warps[now.stage][warp] = cut;
+        barrier_arrive(BARRIER(ring, SUMMED, now.stage));
         advance(&now, STAGES);
     }
 }
@@ -98,15 +98,15 @@ __device__ __forceinline__ void publish_tiles(const carried (*totals)[WARPS],
                                               const unsigned (*cut_warps)[WARPS], unsigned ring,
                                               word* states, int64 tiles)
 {
-    struct turn now = {0, 0};
+    struct pipeline_state now = {0, 0};
     int lane = threadIdx.x % 32;
     for (int64 tile = blockIdx.x; tile < tiles; tile += ALL) {
-        wait(BARRIER(ring, SUMMED, now.at), now.round);
-        unsigned begins = __ballot_sync(EVERY_LANE, lane < WARPS && cut_warps[now.at][lane]);
+        barrier_wait(BARRIER(ring, SUMMED, now.stage), now.phase);
+        unsigned begins = __ballot_sync(EVERY_LANE, lane < WARPS && cut_warps[now.stage][lane]);
         bool counts = lane < WARPS && lane >= 31 - __clz(begins | 1);
-        carried all = of_lanes(counts ? totals[now.at][lane] : IDENTITY);
+        carried all = of_lanes(counts ? totals[now.stage][lane] : IDENTITY);
         if (lane == 0) tell(states + tile, all, begins != 0);
-        arrive(BARRIER(ring, KNOWN, now.at));
+        barrier_arrive(BARRIER(ring, KNOWN, now.stage));
         advance(&now, STAGES);
     }
 }
@@ -117,7 +117,7 @@ __device__ __forceinline__ void look_up_tiles(carried (*before)[WARPS],
                                               const unsigned (*cut_warps)[WARPS], unsigned ring,
                                               const word* states, int64 tiles)
 {
-    struct turn now = {0, 0};
+    struct pipeline_state now = {0, 0};
     struct carry carry = nothing();
     int lane = threadIdx.x % 32;
     unsigned up_to = 0xffffffffu >> (31 - lane);
@@ -127,18 +127,18 @@ __device__ __forceinline__ void look_up_tiles(carried (*before)[WARPS],
         carry = looked_up(carry, seen, states, tile);
         // The next answers are on their way while this one is passed on.
         if (tile + ALL < tiles) ask(seen, states, tile + ALL);
-        wait(BARRIER(ring, SUMMED, now.at), now.round);
-        unsigned begins = __ballot_sync(EVERY_LANE, lane < WARPS && cut_warps[now.at][lane]);
+        barrier_wait(BARRIER(ring, SUMMED, now.stage), now.phase);
+        unsigned begins = __ballot_sync(EVERY_LANE, lane < WARPS && cut_warps[now.stage][lane]);
         int first = 31 - __clz((begins & up_to) | 1);
-        carried sum = lane < WARPS ? totals[now.at][lane] : IDENTITY;
+        carried sum = lane < WARPS ? totals[now.stage][lane] : IDENTITY;
         UNROLL for (int reach = 1; reach < WARPS; reach *= 2) {
             carried other = __shfl_up_sync(EVERY_LANE, sum, reach);
             if (lane - reach >= first) sum = combined(other, sum);
         }
         carried earlier = __shfl_up_sync(EVERY_LANE, sum, 1);
         carried own = begins & up_to >> 1 ? earlier : value_of(joined(carry, earlier));
-        if (lane < WARPS) before[now.at][lane] = lane ? own : value_of(carry);
-        arrive(BARRIER(ring, KNOWN, now.at));
+        if (lane < WARPS) before[now.stage][lane] = lane ? own : value_of(carry);
+        barrier_arrive(BARRIER(ring, KNOWN, now.stage));
         advance(&now, STAGES);
     }
 }
@@ -149,22 +149,22 @@ __device__ __forceinline__ void store_tiles(const char* stages, stage_heads* hea
                                             unsigned ring, const given* x, result* y, int64 tiles,
                                             int64 count)
 {
-    struct turn now = {0, 0};
+    struct pipeline_state now = {0, 0};
     int lane = threadIdx.x % 32;
     for (int64 tile = blockIdx.x; tile < tiles; tile += ALL) {
-        wait(BARRIER(ring, FILLED, now.at), now.round);
+        barrier_wait(BARRIER(ring, FULL, now.stage), now.phase);
         struct rows rows;
         struct cuts cuts;
-        take_rows(&rows, stages + now.at * STAGE_BYTES, warp * PIECE, x, tile * TILE, count);
-        load_cuts(&cuts, heads[now.at], warp * PIECE);
+        take_rows(&rows, stages + now.stage * STAGE_BYTES, warp * PIECE, x, tile * TILE, count);
+        load_cuts(&cuts, heads[now.stage], warp * PIECE);
         scan_cut_rows(&rows, &cuts);
-        wait(BARRIER(ring, KNOWN, now.at), now.round);
-        carried first = before[now.at][warp];
+        barrier_wait(BARRIER(ring, KNOWN, now.stage), now.phase);
+        carried first = before[now.stage][warp];
         // They are loaded again: while a piece waits, registers are short.
-        load_cuts(&cuts, heads[now.at], warp * PIECE);
+        load_cuts(&cuts, heads[now.stage], warp * PIECE);
         __syncwarp();
-        if (lane < PIECE / 32) heads[now.at][warp * (PIECE / 32) + lane] = 0;
-        arrive(BARRIER(ring, EMPTIED, now.at));
+        if (lane < PIECE / 32) heads[now.stage][warp * (PIECE / 32) + lane] = 0;
+        barrier_arrive(BARRIER(ring, EMPTY, now.stage));
         store_cut_rows(&rows, &cuts, first, y, tile * TILE + warp * PIECE, count);
         advance(&now, STAGES);
     }
@@ -183,7 +183,7 @@ __global__ __launch_bounds__(2 * THREADS + 96 + MARKING, BLOCKS) void waves(
     int warp = threadIdx.x / 32;
     for (int e = threadIdx.x; e < STAGES * (TILE / 32); e += blockDim.x)
         heads[e / (TILE / 32)][e % (TILE / 32)] = 0;
-    if (threadIdx.x == 0) set_up(ring, 1 + MARKING);
+    if (threadIdx.x == 0) init_pipeline(ring, 1 + MARKING);
     __syncthreads();
     if (warp < WARPS) store_tiles(stages, heads, before, warp, ring, x, y, tiles, count);
     else if (warp < 2 * WARPS)

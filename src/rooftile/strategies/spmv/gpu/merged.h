@@ -17,7 +17,7 @@
 // Block: x over the TEAM threads of a tile and y over TEAMS tiles, or x over SPAN threads.
 
 #pragma once
-#include "common/overlapping.h"
+#include "common/pipelines/pdl.h"
 #include "spmv.h"
 #include "segmented_reduce/gpu/merge.h"
 
@@ -106,7 +106,7 @@ KERNEL(sum_tiles)(
     SHARED union slot* slots = every_slots[threadIdx.y];
     SHARED struct run* runs = every_runs[threadIdx.y];
     int thread = threadIdx.x, tile = blockIdx.x * TEAMS + threadIdx.y;
-    LET_NEXT_BEGIN();
+    GRIDDEPCONTROL_LAUNCH();
     // Tiles behind the last one are empty.
     int64 all = entries + rows, items = (int64)tile * ITEMS < all ? (int64)tile * ITEMS : all;
     int64 row = tile_rows[tile < tiles ? tile : tiles], entry = items - row;
@@ -187,7 +187,7 @@ KERNEL(finish_rows)(const GLOBAL INDEX* __restrict__ tile_rows, const GLOBAL car
     int64 row = tile_rows[tile < tiles ? tile : tiles];
     bool ends = tile_rows[tile < tiles ? tile + 1 : tiles] > row;
     int first = first_of_row(tile_rows, span);
-    AWAIT_EARLIER();
+    GRIDDEPCONTROL_WAIT();
     struct run own = {tile < tiles ? tails[tile] : 0, ends}, others = {0, 0};
     carried head = ends ? heads[tile] : 0;
     for (int t = first + threadIdx.x; t < span; t += SPAN) others.total += tails[t];

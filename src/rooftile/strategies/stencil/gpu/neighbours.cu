@@ -15,7 +15,8 @@
 // Grid: x over tiles of TILE_Z x TILE_Y x TILE_X cells after the launch's steps, see volumes.h.
 // Block: THREADS_X x THREADS_Y threads.  `levels` of LEVELS steps are made; ALIKE: in every launch.
 
-#include "common/barriers.h"
+#include "common/pipelines/stages.h"
+#include "common/pipelines/tma.h"
 #include "stars.h"
 
 #define WARPS ((THREADS + 31) / 32)
@@ -59,10 +60,10 @@ __device__ __forceinline__ void clear(float mine[THREAD_ROWS][THREAD_COLUMNS])
 __device__ __forceinline__ void meet(unsigned barriers, int warp, int parity)
 {
     __syncwarp();
-    arrive(barriers + 8 * warp);
+    barrier_arrive(barriers + 8 * warp);
     UNROLL for (int apart = -NEAR; apart <= NEAR; apart++) {
         int other = warp + apart;
-        if (apart != 0 && other >= 0 && other < WARPS) wait(barriers + 8 * other, parity);
+        if (apart != 0 && other >= 0 && other < WARPS) barrier_wait(barriers + 8 * other, parity);
     }
     __syncwarp();
 }
@@ -93,14 +94,14 @@ neighbours(const float* __restrict__ x, float* __restrict__ out, int last, int l
     for (int e = thread; e < 2 * LEVELS * HELD_SIZE; e += THREADS) held[e] = 0.0f;
     if (thread == 0)
         for (int warp = 0; warp < 2 * WARPS; warp++)
-            expect(min(32, THREADS - warp % WARPS * 32), barriers + 8 * warp);
+            barrier_init(min(32, THREADS - warp % WARPS * 32), barriers + 8 * warp);
     float mine[THREAD_ROWS][THREAD_COLUMNS], ahead[THREAD_ROWS][THREAD_COLUMNS];
     fetch(from, inside && first >= 0, ahead);
     __syncthreads();
 
     ROLLED for (int round = 0; round < rounds; round++) {
-        int z = first + round, turn = round % 2;
-        float* planes = held + turn * (LEVELS * HELD_SIZE) + own;
+        int z = first + round, half = round % 2;
+        float* planes = held + half * (LEVELS * HELD_SIZE) + own;
         UNROLL for (int y = 0; y < THREAD_ROWS; y++)
             UNROLL for (int n = 0; n < THREAD_COLUMNS; n++) mine[y][n] = ahead[y][n];
         from += PLANE_SIZE, to += PLANE_SIZE;
@@ -113,7 +114,7 @@ neighbours(const float* __restrict__ x, float* __restrict__ out, int last, int l
                 if (z < 0 || z >= DEPTH) clear(mine);
             }
         if (stores && z >= TILE_PLANE) keep(to - PLANE_SIZE, mine);
-        meet(barriers + turn * (8 * WARPS), thread / 32, round / 2 % 2);
+        meet(barriers + half * (8 * WARPS), thread / 32, round / 2 % 2);
         UNROLL for (int t = 0; t < LEVELS; t++)
             if (IS_MADE(t)) add_around(planes + t * HELD_SIZE, open[t][MIDDLE]);
     }

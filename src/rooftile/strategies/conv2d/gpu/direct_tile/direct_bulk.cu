@@ -10,7 +10,8 @@
 // out[images][MAPS][ROWS][COLUMNS]; with WINNERS, where[images][MAPS][ROWS][COLUMNS] too.
 // Grid: images.  Block: threads over the windows of a band of BAND_ROWS result rows.
 
-#include "common/barriers.h"
+#include "common/pipelines/stages.h"
+#include "common/pipelines/tma.h"
 #include "conv2d/gpu/direct_tile/direct.h"
 
 // ROW_SIZE leads from a result's row to the next.  Windows beyond the last column reach BEYOND
@@ -27,14 +28,14 @@ CONSTANT_ARRAY(float, taps, GROUP_TAPS)
 // One thread asks for all pieces.
 __device__ __forceinline__ void fetch(const float* image, unsigned to, unsigned barriers)
 {
-    ROLLED for (int e = 0; e < BANDS; e++) expect(1, FULL(barriers, e));
-    barriers_ready();
+    ROLLED for (int e = 0; e < BANDS; e++) barrier_init(1, FULL_BARRIER(barriers, e));
+    fence_barrier_init();
     ROLLED for (int e = 0, start = 0; e < BANDS; e++) {
         int rows = (e + 1) * BAND_ROWS, end = READ(rows < ROWS ? rows : ROWS);
-        expect_bytes(4 * (end - start), FULL(barriers, e));
+        arrive_and_expect_tx(4 * (end - start), FULL_BARRIER(barriers, e));
         // Of narrow images, rounding up may have taken the last rows before.
         if (end > start)
-            copy_bytes(to + 4 * start, image + start, 4 * (end - start), FULL(barriers, e));
+            tma_load_1d(to + 4 * start, image + start, 4 * (end - start), FULL_BARRIER(barriers, e));
         start = end;
     }
 }
@@ -65,7 +66,7 @@ __global__ RESIDENT_BOUNDS(BLOCK_PIXELS, LEAST_BLOCKS) void direct_bulk(
         float sum[THREAD_MAPS][SUM_ROWS][SUM_COLUMNS] = {};
         // Threads left over in the last band repeat others' sums, and store none.
         int beyond = ROWS % BAND_ROWS == 0 || row <= LAST ? 0 : row - LAST;
-        wait(FULL(barriers, band), 0);
+        barrier_wait(FULL_BARRIER(barriers, band), 0);
         add_channel(patch - beyond * ROW_SIZE, taps, sum);
         int rows = ROWS % BAND_ROWS == 0 ? THREAD_ROWS : ROWS - row;
         int columns = COLUMNS % THREAD_COLUMNS == 0 ? THREAD_COLUMNS : COLUMNS - left;

@@ -17,7 +17,7 @@
 // Block: x threads over the band's windows, y groups of THREAD_MAPS maps.
 
 #define FAMILY direct_tile
-#include "common/overlapping.h"
+#include "common/pipelines/pdl.h"
 #include "conv2d/gpu/direct_tile/direct.h"
 #if ROUNDED
 #include "common/rounded.h"
@@ -133,7 +133,7 @@ __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void direct_tile(
     int stages = (bands < BLOCK_BANDS ? bands : BLOCK_BANDS) * CHANNEL_TILES;
     float sum[THREAD_MAPS][SUM_ROWS][SUM_COLUMNS];
 
-    LET_NEXT_BEGIN();
+    GRIDDEPCONTROL_LAUNCH();
 #if ROUNDED
     for (int e = thread; e < BUFFERS * BUFFER_SIZE; e += THREADS) held[e] = 0.0f;
     __syncthreads();

@@ -23,7 +23,7 @@
 
 #define FAMILY gathered_gemm
 #include "common/rounded.h"
-#include "common/warpgroups.h"
+#include "common/pipelines/wgmma.h"
 #include "conv2d/gpu/gathered_gemm/fill.h"
 #include "conv2d/gpu/gathered_gemm/results.h"
 

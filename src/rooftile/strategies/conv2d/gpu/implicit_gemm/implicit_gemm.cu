@@ -40,7 +40,8 @@ __global__ __launch_bounds__(PACK_THREADS) void implicit_gemm_pack_weights(
 __global__ __launch_bounds__(PACK_THREADS) void implicit_gemm_pack_image(
     const given* x, element* __restrict__ packed, int images)
 {
-    await_earlier();
+    GRIDDEPCONTROL_WAIT();
+    GRIDDEPCONTROL_LAUNCH();
     for (int n = blockIdx.z; n < images; n += gridDim.z)
         pack_run(x + (size_t)n * IMAGE_SIZE, packed, 1.0f, n, images);
 }
@@ -48,7 +49,7 @@ __global__ __launch_bounds__(PACK_THREADS) void implicit_gemm_pack_image(
 // Adds one step's products to the sums, or starts the sums where !more.
 __device__ __forceinline__ void multiply(float sum[SUMS], unsigned maps, unsigned pixels, int more)
 {
-    word a = matrix(maps, 1024), b = matrix(pixels, PIXEL_PITCH);
+    word a = swizzled_descriptor(maps, 1024), b = swizzled_descriptor(pixels, PIXEL_PITCH);
     UNROLL for (int k = 0; k < DEPTHS; k++) WGMMA(sum, a + 2 * k, b + 2 * k, more || k > 0);
 }
 
@@ -63,9 +64,9 @@ __device__ __forceinline__ void accumulate(float sum[SUMS], struct places in,
         if (p == 0 || row == share.first) pixels = next_patch(in, reader, tile);
         ROLLED for (int q = 0; q < MASK_WIDTH; q++) {
             unsigned maps = next_stage(in, reader);
-            begin_products();
+            wgmma_fence();
             multiply(sum, maps, pixels + (p * LINE + q) * 128, row > share.first || q > 0);
-            end_products();
+            wgmma_commit();
             leave_step(in, reader);
         }
         if (p + 1 == MASK_HEIGHT || row + 1 == share.last)
@@ -78,8 +79,9 @@ IN_CLUSTERS __global__ __launch_bounds__(384, 1) void implicit_gemm(
     const float* bias, result* __restrict__ out, int images)
 {
     extern __shared__ __align__(1024) char shared[];
-    struct places in = set_up(shared);
-    await_earlier();
+    struct places in = init_pipeline(shared);
+    GRIDDEPCONTROL_WAIT();
+    GRIDDEPCONTROL_LAUNCH();
     if (fetches(&image, &stages, in, images)) return;
     struct reader reader = {{0, 0}, {0, 0}, 0, 0};
     for (int index = blockIdx.x / PARTS; index < images * TILES; index += gridDim.x / PARTS) {

@@ -17,7 +17,7 @@ from rooftile.devices.gpu import Launch, TensorMap
 from rooftile.ops import Conv2d, Float32
 from rooftile.ops.features import features
 from rooftile.strategies.common.cores import CORES, Cores
-from rooftile.strategies.common.warpgroups import elements, product
+from rooftile.strategies.common.warpgroups import elements, wgmma
 from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, GpuConv2d, blocks
 from rooftile.strategies.conv2d.gpu.implicit_gemm._layout import MOST_BOX, Layout, layout_of
 from rooftile.strategies.gpu import Config, Step, Tunable, family
@@ -119,7 +119,7 @@ class ImplicitGemm(GpuConv2d):
             "RESIDENT": int(layout.resident),
             "TILES_OF_PIXELS": layout.tiles_of_pixels,
             "WEIGHTS": math.prod(layout.weights) // self.numbers,
-            "WGMMA(sum, a, b, more)": product(
+            "WGMMA(sum, a, b, more)": wgmma(
                 cores, elements("(sum)", layout.pixels // 2), ["a"], "b", "more"
             ),
         }

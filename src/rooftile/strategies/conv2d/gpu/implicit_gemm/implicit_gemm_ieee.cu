@@ -9,7 +9,7 @@
 // What it removes: float32's arithmetic on the cores that every program shares.
 //
 // x[images][CHANNELS][HEIGHT][WIDTH]; behind the packed weights those in the order given;
-// spans[MAPS], one for each map's weights; partials[images][SHARES] and ranges[images], of an
+// weight_ranges[MAPS], one for each map's weights; partials[images][SHARES] and ranges[images], of an
 // image's values; bias[MAPS]; out[images][MAPS][ROWS][COLUMNS].
 
 #include "common/scaled.h"
@@ -41,9 +41,9 @@ __device__ __forceinline__ struct range of_block(struct range range)
     return of_warp(ranges[threadIdx.x % (blockDim.x / 32)]);
 }
 
-// Finds the span of each map's weights.  Grid: a block a map.
+// Finds the range of each map's weights.  Grid: a block a map.
 __global__ __launch_bounds__(PACK_THREADS) void implicit_gemm_ieee_measure_weights(
-    const float* __restrict__ weights, struct range* __restrict__ spans)
+    const float* __restrict__ weights, struct range* __restrict__ weight_ranges)
 {
     struct range range = {0, ~0u};
     UNROLL_BY(8) for (int k = 0; k < ROUNDS(FILTER_SIZE, PACK_THREADS); k++) {
@@ -51,18 +51,18 @@ __global__ __launch_bounds__(PACK_THREADS) void implicit_gemm_ieee_measure_weigh
         if (e < FILTER_SIZE) widen(&range, __float_as_uint(GIVEN(weights, blockIdx.x)[e]));
     }
     range = of_block(range);
-    if (threadIdx.x == 0) spans[blockIdx.x] = range;
+    if (threadIdx.x == 0) weight_ranges[blockIdx.x] = range;
 }
 
 // Scales and splits the weights.  Grid: a thread a weight.
 __global__ __launch_bounds__(PACK_THREADS) void implicit_gemm_ieee_pack_weights(
-    const float* __restrict__ weights, const struct range* __restrict__ spans,
+    const float* __restrict__ weights, const struct range* __restrict__ weight_ranges,
     element* __restrict__ stages, int count)
 {
     int i = blockIdx.x * PACK_THREADS + threadIdx.x;
     if (i >= count) return;
     int map = i / (STEPS * TILE_MAPS * CHUNK) * TILE_MAPS + i / CHUNK % TILE_MAPS;
-    float scale = map < MAPS ? power(scale_of(spans[map])) : 1.0f;
+    float scale = map < MAPS ? power(scale_of(weight_ranges[map])) : 1.0f;
     pack_weight(scale * weights[i], stages, i);
 }
 
@@ -103,7 +103,7 @@ __global__ __launch_bounds__(PACK_THREADS) void implicit_gemm_ieee_pack_image(
 __device__ __forceinline__ void multiply(float big[SUMS], float small[SUMS], unsigned maps,
                                          unsigned pixels, int more, int more_small)
 {
-    word a = matrix(maps, 1024), b = matrix(pixels, PIXEL_PITCH);
+    word a = swizzled_descriptor(maps, 1024), b = swizzled_descriptor(pixels, PIXEL_PITCH);
     const int low_maps = TILE_MAPS * 128 >> 4, low_pixels = PATCH_BYTES >> 4;
     UNROLL for (int k = 0; k < 2 * DEPTHS; k += 2) {
         WGMMA(big, a + k, b + k, more || k > 0);
@@ -126,14 +126,14 @@ __device__ __forceinline__ void accumulate(float total[SUMS], struct places in,
         float big[SUMS];
         ROLLED for (int q = 0; q < MASK_WIDTH; q++) {
             unsigned maps = next_stage(in, reader);
-            begin_products();
+            wgmma_fence();
             multiply(big, small, maps, pixels + (p * LINE + q) * 128, q > 0,
                      row > share.first || q > 0);
-            end_products();
+            wgmma_commit();
             leave_step(in, reader);
         }
-        IN_FLIGHT(0);
-        release(&reader->weights);
+        WGMMA_WAIT(0);
+        consumer_release(&reader->weights);
         UNROLL for (int e = 0; e < SUMS; e++) total[e] += big[e];
         if (p + 1 == MASK_HEIGHT || row + 1 == share.last) leave_patch(in, reader, true);
     }
@@ -142,15 +142,15 @@ __device__ __forceinline__ void accumulate(float total[SUMS], struct places in,
 
 // Scales a thread's sums back, which are of two maps.  Returns whether one is in doubt.
 __device__ __forceinline__ bool scale_back(float sum[SUMS], int first_map,
-                                           const struct range* spans, struct range image)
+                                           const struct range* weight_ranges, struct range image)
 {
     struct floors least[2];
     int exponent[2];
     bool doubtful = false;
     UNROLL for (int m = 0; m < 2; m++) {
         int map = first_map + threadIdx.x % 32 / 4 + 8 * m;
-        // Maps beyond the last have no span of their own; they are not stored.
-        struct range weights = spans[MAPS % TILE_MAPS == 0 || map < MAPS ? map : 0];
+        // Maps beyond the last have no range of their own; they are not stored.
+        struct range weights = weight_ranges[MAPS % TILE_MAPS == 0 || map < MAPS ? map : 0];
         least[m] = floors_of(image, floors_of(weights, 0.0f).other);
         exponent[m] = -scale_of(weights) - scale_of(image);
     }
@@ -164,11 +164,11 @@ __device__ __forceinline__ bool scale_back(float sum[SUMS], int first_map,
 
 IN_CLUSTERS __global__ __launch_bounds__(384, 1) void implicit_gemm_ieee(
     const __grid_constant__ tensor_map image, const __grid_constant__ tensor_map stages,
-    const struct range* __restrict__ spans, const struct range* __restrict__ ranges,
+    const struct range* __restrict__ weight_ranges, const struct range* __restrict__ ranges,
     const float* __restrict__ bias, float* __restrict__ out, int* __restrict__ doubts, int images)
 {
     extern __shared__ __align__(1024) char shared[];
-    struct places in = set_up(shared);
+    struct places in = init_pipeline(shared);
     if (fetches(&image, &stages, in, images)) return;
     struct reader reader = {{0, 0}, {0, 0}, 0, 0};
     int warp = threadIdx.x / 32 - 4;
@@ -178,7 +178,7 @@ IN_CLUSTERS __global__ __launch_bounds__(384, 1) void implicit_gemm_ieee(
         accumulate(sum, in, &reader, tile);
         add_parts(sum, in);
         int map = tile.map + (GROUPS == 1 ? warp / 4 * 64 : 0) + warp % 4 * 16;
-        if (scale_back(sum, map, spans, ranges[tile.image])) *doubts = 1;
+        if (scale_back(sum, map, weight_ranges, ranges[tile.image])) *doubts = 1;
         finish(sum, in, tile, bias, out);
     }
 }

@@ -40,13 +40,13 @@ class ImplicitGemmIeee(ImplicitGemm):
         return macros | {"MEASURE_THREADS": _MEASURE_THREADS, "SHARES": _shares(problem)}
 
     def workspace(self, problem: Conv2d, config: Config) -> dict[str, int]:
-        """Also a span for each map's weights, and a range for each image and each of its shares.
+        """Also a range for each map's weights, and a range for each image and each of its shares.
 
         Each of these takes two numbers; one says whether a result is in doubt.
         """
-        spans = {"spans": problem.maps, "ranges": problem.batch}
-        spans["partials"] = _shares(problem) * problem.batch
-        more = {name: 2 * n for name, n in spans.items()} | {"doubts": 1}
+        spaces = {"weight_ranges": problem.maps, "ranges": problem.batch}
+        spaces["partials"] = _shares(problem) * problem.batch
+        more = {name: 2 * n for name, n in spaces.items()} | {"doubts": 1}
         return super().workspace(problem, config) | more
 
     def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
@@ -54,13 +54,13 @@ class ImplicitGemmIeee(ImplicitGemm):
         return np.concatenate([super().pack(problem, weights, config).ravel(), weights.ravel()])
 
     def preparation(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
-        """Finds the span of each map's weights, then splits them."""
+        """Finds the range of each map's weights, then splits them."""
         measure = Launch(self.kernel("measure_weights"), (problem.maps, 1, 1), (PACK_THREADS, 1, 1))
         (pack,) = super().preparation(problem, config)
         weights, stages, count = pack.arguments
         return (
-            Step(measure, (weights, "spans")),
-            Step(pack.launch, (weights, "spans", stages, count)),
+            Step(measure, (weights, "weight_ranges")),
+            Step(pack.launch, (weights, "weight_ranges", stages, count)),
         )
 
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
@@ -75,7 +75,7 @@ class ImplicitGemmIeee(ImplicitGemm):
         return (
             Step(measure, ("x", "partials", "doubts", images)),
             Step(pack, ("x", "partials", "ranges", "packed", images)),
-            Step(multiply, (*maps, "spans", "ranges", "bias", "out", "doubts", images)),
+            Step(multiply, (*maps, "weight_ranges", "ranges", "bias", "out", "doubts", images)),
             Step(repair, ("x", "weights", "bias", "doubts", "out", images)),
         )
 

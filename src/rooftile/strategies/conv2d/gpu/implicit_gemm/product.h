@@ -16,7 +16,9 @@
 #pragma once
 
 #include "conv2d/gpu/implicit_gemm/packing.h"
-#include "common/warpgroups.h"
+#include "common/pipelines/pdl.h"
+#include "common/pipelines/stages.h"
+#include "common/pipelines/wgmma.h"
 
 #define GROUPS (128 / TILE_MAPS)
 #define MAP_TILES ((MAPS + TILE_MAPS - 1) / TILE_MAPS)
@@ -77,20 +79,18 @@ __device__ __forceinline__ struct share share_of_block()
 // One thread brings each chunk's patch into the next buffer that is free.
 __device__ __forceinline__ void fetch_patches(const tensor_map* map, struct places in, int images)
 {
-    struct turn turn = {0, 0};
+    struct pipeline_state pipe = {0, 0};
     struct share share = share_of_block();
     for (int index = blockIdx.x / PARTS; index < images * TILES; index += gridDim.x / PARTS) {
         struct tile tile = tile_of(index);
         int last = (share.last - 1) / MASK_HEIGHT;
         ROLLED for (int chunk = share.first / MASK_HEIGHT; chunk <= last; chunk++) {
-            unsigned full = FULL(in.patch_barriers, turn.at);
-            wait(EMPTY(in.patch_barriers, turn.at, PATCHES), turn.round ^ 1);
-            expect_bytes(NUMBERS * LOADED_BYTES, full);
+            unsigned full = producer_acquire_tx(in.patch_barriers, pipe, PATCHES, NUMBERS * LOADED_BYTES);
             UNROLL for (int number = 0; number < NUMBERS; number++)
-                copy_box_4(in.patches + (turn.at * NUMBERS + number) * PATCH_BYTES, map,
+                tma_load_4d(in.patches + (pipe.stage * NUMBERS + number) * PATCH_BYTES, map,
                            chunk * CHUNK, tile.column - PAD_X, tile.row - PAD_Y,
                            number * images + tile.image, full);
-            advance(&turn, PATCHES);
+            advance(&pipe, PATCHES);
         }
     }
 }
@@ -99,24 +99,24 @@ __device__ __forceinline__ void fetch_patches(const tensor_map* map, struct plac
 // stay.
 __device__ __forceinline__ void fetch_weights(const tensor_map* map, struct places in, int images)
 {
-    struct turn turn = {0, 0};
+    struct pipeline_state pipe = {0, 0};
     struct share share = share_of_block();
     for (int index = blockIdx.x / PARTS; index < images * TILES; index += gridDim.x / PARTS) {
         int row = index % MAP_TILES * STEPS * NUMBERS * TILE_MAPS;
         ROLLED for (int step = share.first * MASK_WIDTH; step < share.last * MASK_WIDTH; step++) {
-            unsigned full = FULL(in.stage_barriers, turn.at);
-            if (!RESIDENT) wait(EMPTY(in.stage_barriers, turn.at, STAGES), turn.round ^ 1);
-            expect_bytes(STAGE_BYTES, full);
-            copy_box_2(in.stages + turn.at * STAGE_BYTES, map, 0, row + step * NUMBERS * TILE_MAPS,
+            unsigned full = FULL_BARRIER(in.stage_barriers, pipe.stage);
+            if (!RESIDENT) producer_acquire(in.stage_barriers, pipe, STAGES);
+            arrive_and_expect_tx(STAGE_BYTES, full);
+            tma_load_2d(in.stages + pipe.stage * STAGE_BYTES, map, 0, row + step * NUMBERS * TILE_MAPS,
                        full);
-            advance(&turn, STAGES);
+            advance(&pipe, STAGES);
         }
         if (RESIDENT) return;
     }
 }
 
 // Sets up the barriers, and says where things are.
-__device__ __forceinline__ struct places set_up(char* shared)
+__device__ __forceinline__ struct places init_pipeline(char* shared)
 {
     struct places in;
     in.patches = (unsigned)__cvta_generic_to_shared(shared);
@@ -126,11 +126,9 @@ __device__ __forceinline__ struct places set_up(char* shared)
     in.patch_barriers = in.patches + before + KEPT_BYTES;
     in.stage_barriers = in.patch_barriers + 16 * PATCHES;
     if (threadIdx.x == 0) {
-        for (int e = 0; e < 2 * PATCHES; e++)
-            expect(e < PATCHES ? 1 : 8, in.patch_barriers + 8 * e);
-        for (int e = 0; e < 2 * STAGES; e++)
-            expect(e < STAGES ? 1 : 8, in.stage_barriers + 8 * e);
-        barriers_ready();
+        init_stages(in.patch_barriers, PATCHES, 1, 8);
+        init_stages(in.stage_barriers, STAGES, 1, 8);
+        fence_barrier_init();
     }
     __syncthreads();
     return in;
@@ -142,55 +140,55 @@ __device__ __forceinline__ bool fetches(const tensor_map* image, const tensor_ma
                                         struct places in, int images)
 {
     if (threadIdx.x < 128) {
-        FEWER_REGISTERS(40);
+        SETMAXNREG_DEC(40);
         if (threadIdx.x == 0) fetch_weights(stages, in, images);
         if (threadIdx.x == 32) fetch_patches(image, in, images);
         return true;
     }
-    MORE_REGISTERS(232);
+    SETMAXNREG_INC(232);
     return false;
 }
 
 // Where a warpgroup is in both rings, and what it has yet to release.
-struct reader { struct turn patch, stage; unsigned inputs, weights; };
+struct reader { struct pipeline_state patch, stage; unsigned inputs, weights; };
 
 // The address of a warpgroup's pixels in the next patch, which it waits for.
 __device__ __forceinline__ unsigned next_patch(struct places in, const struct reader* reader,
                                                struct tile tile)
 {
-    wait(FULL(in.patch_barriers, reader->patch.at), reader->patch.round);
+    consumer_wait(in.patch_barriers, reader->patch);
     int group = GROUPS == 2 ? threadIdx.x / 128 - 1 : 0;
-    return in.patches + reader->patch.at * NUMBERS * PATCH_BYTES + group * GROUP_BYTES +
+    return in.patches + reader->patch.stage * NUMBERS * PATCH_BYTES + group * GROUP_BYTES +
            tile.start * 128;
 }
 
 // The address of a warpgroup's maps in the next step's weights, which it waits for.
 __device__ __forceinline__ unsigned next_stage(struct places in, const struct reader* reader)
 {
-    wait(FULL(in.stage_barriers, reader->stage.at), reader->stage.round);
+    consumer_wait(in.stage_barriers, reader->stage);
     int group = GROUPS == 1 ? threadIdx.x / 128 - 1 : 0;
-    return in.stages + reader->stage.at * STAGE_BYTES + group * (64 * 128);
+    return in.stages + reader->stage.stage * STAGE_BYTES + group * (64 * 128);
 }
 
 // Products of a step have begun: those before are done with their weights, and maybe their patch.
 __device__ __forceinline__ void leave_step(struct places in, struct reader* reader)
 {
-    IN_FLIGHT(1);
-    release(&reader->weights);
-    release(&reader->inputs);
-    if (!RESIDENT) reader->weights = EMPTY(in.stage_barriers, reader->stage.at, STAGES);
+    WGMMA_WAIT(1);
+    consumer_release(&reader->weights);
+    consumer_release(&reader->inputs);
+    if (!RESIDENT) reader->weights = EMPTY_BARRIER(in.stage_barriers, reader->stage.stage, STAGES);
     advance(&reader->stage, STAGES);
-    if (RESIDENT) reader->stage.round = 0;
+    if (RESIDENT) reader->stage.phase = 0;
 }
 
 // All products of a chunk have begun.
 __device__ __forceinline__ void leave_patch(struct places in, struct reader* reader, bool last)
 {
-    reader->inputs = EMPTY(in.patch_barriers, reader->patch.at, PATCHES);
+    reader->inputs = EMPTY_BARRIER(in.patch_barriers, reader->patch.stage, PATCHES);
     if (PATCHES == 1 || last) {
-        IN_FLIGHT(0);
-        release(&reader->weights);
-        release(&reader->inputs);
+        WGMMA_WAIT(0);
+        consumer_release(&reader->weights);
+        consumer_release(&reader->inputs);
     }
     advance(&reader->patch, PATCHES);
 }

@@ -8,7 +8,7 @@ from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d
 from rooftile.ops.features import features
 from rooftile.strategies.common.cores import CORES, Cores
-from rooftile.strategies.common.warpgroups import completed, elements, product
+from rooftile.strategies.common.warpgroups import elements, wgmma, wgmma_wait
 from rooftile.strategies.conv2d.gpu._base import GpuConv2d
 from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
     does_not_fold,
@@ -98,7 +98,7 @@ def _products(groups: int, cores: Cores) -> dict[str, int | str]:
     """The instructions for 16 columns a group of maps: sums = a b, sums += a b, the wait."""
     sums, a = elements("sum", 8 * groups), elements("a", 4)
     return {
-        "WGMMA_FIRST(sum, a, b)": product(cores, sums, a, "b", False),
-        "WGMMA_NEXT(sum, a, b)": product(cores, sums, a, "b", True),
-        "WGMMA_WAIT(sum)": completed(sums, "0"),
+        "WGMMA_FIRST(sum, a, b)": wgmma(cores, sums, a, "b", False),
+        "WGMMA_NEXT(sum, a, b)": wgmma(cores, sums, a, "b", True),
+        "WGMMA_WAIT_FOR(sum)": wgmma_wait(sums, "0"),
     }

@@ -24,7 +24,7 @@
 
 #define FAMILY pool_folded
 #include "common/mma.h"
-#include "common/overlapping.h"
+#include "common/pipelines/pdl.h"
 #include "conv2d/gpu/pool_folded/pooled.h"
 #if SCALED
 #include "conv2d/gpu/pool_folded/tf32_in_float16.h"
@@ -149,7 +149,7 @@ __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void pool_folded(
     int images WHERE_ARGUMENT)
 {
     extern __shared__ __align__(128) char shared[];
-    AWAIT_EARLIER();
+    GRIDDEPCONTROL_WAIT();
     given* raw = (given*)shared;
     element* tiles = (element*)(raw + (FLAT && !X_NARROW ? BAND_SIZE : 0));
 #if STAGED

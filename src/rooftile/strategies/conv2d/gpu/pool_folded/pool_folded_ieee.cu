@@ -14,7 +14,7 @@
 
 #define FAMILY pool_folded_ieee
 #include "common/mma.h"
-#include "common/overlapping.h"
+#include "common/pipelines/pdl.h"
 #include "conv2d/gpu/pool_folded/split_band.h"
 
 #define RING PATCH_SLABS
@@ -123,7 +123,7 @@ __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void pool_folded_ieee(
     int images WHERE_ARGUMENT)
 {
     extern __shared__ __align__(128) char shared[];
-    AWAIT_EARLIER();
+    GRIDDEPCONTROL_WAIT();
     float* tiles = (float*)shared;
     int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     int group = warp % MAP_GROUPS, map = group * 4 + lane % 4;

@@ -14,7 +14,7 @@
 
 #define FAMILY pool_folded_tf32
 #include "common/mma.h"
-#include "common/overlapping.h"
+#include "common/pipelines/pdl.h"
 #include "common/rounded.h"
 #include "conv2d/gpu/pool_folded/pooled.h"
 
@@ -129,7 +129,7 @@ __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void pool_folded_tf32(
     int images WHERE_ARGUMENT)
 {
     extern __shared__ __align__(128) char shared[];
-    AWAIT_EARLIER();
+    GRIDDEPCONTROL_WAIT();
     float* tiles = (float*)shared;
     int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     int worker = warp / MAP_GROUPS, group = warp % MAP_GROUPS;

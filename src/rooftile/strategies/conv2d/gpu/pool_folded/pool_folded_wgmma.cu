@@ -56,12 +56,12 @@ __device__ __forceinline__ void load_step(const narrow* patch, int step,
 __device__ __forceinline__ void multiply(const pair a[CHANNELS][PATCH_SLABS][4], int step, word b,
                                          float sum[SUMS])
 {
-    begin_products();
+    wgmma_fence();
     WGMMA_FIRST(sum, a[0][step % PATCH_SLABS], b);
     UNROLL for (int e = 1; e < SLABS; e++)
         WGMMA_NEXT(sum, a[e / PATCH_SLABS][(step + e) % PATCH_SLABS], b + e * (SLAB_BYTES >> 4));
-    end_products();
-    WGMMA_WAIT(sum);
+    wgmma_commit();
+    WGMMA_WAIT_FOR(sum);
 }
 
 // Has what a lane has of a window be known here, for a trap that never comes.  The compiler would put
@@ -132,6 +132,6 @@ __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void pool_folded_wgmma(
     int images WHERE_ARGUMENT)
 {
     extern __shared__ __align__(128) char shared[];
-    AWAIT_EARLIER();
+    GRIDDEPCONTROL_WAIT();
     do_block(x, weights, bias, out, images, shared WHERE(0));
 }

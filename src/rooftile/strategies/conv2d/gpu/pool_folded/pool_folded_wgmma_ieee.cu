@@ -51,20 +51,20 @@ __device__ __forceinline__ void load_slab(const narrow* patch, int s, struct sla
 __device__ __forceinline__ void begin(const struct slab* a, word b, bool first,
                                       float big[SUMS], float small[SUMS])
 {
-    begin_products();
+    wgmma_fence();
     if (first)
         WGMMA_FIRST(big, a->high, b);
     else
         WGMMA_NEXT(big, a->high, b);
     WGMMA_NEXT(small, a->high, LOW(b));
     WGMMA_NEXT(small, a->low, b);
-    end_products();
+    wgmma_commit();
 }
 
 // Adds what a run of slabs has come to.
 __device__ __forceinline__ void add_run(float big[SUMS], float total[SUMS])
 {
-    WGMMA_WAIT(big);
+    WGMMA_WAIT_FOR(big);
     UNROLL for (int e = 0; e < SUMS; e++) total[e] += big[e];
 }
 
@@ -81,11 +81,11 @@ __device__ __forceinline__ void multiply(const narrow* patch, word b, struct sla
             begin(&a[s % BUFFERED], b + s * (SLAB_BYTES >> 4), s == first, big, small);
             // What the slab before the last one was read from is free.
             if (s + 1 < ALL_SLABS) load_slab(patch, s + 1, &a[(s + 1) % BUFFERED]);
-            IN_FLIGHT(1);
+            WGMMA_WAIT(1);
         }
         add_run(big, total);
     }
-    WGMMA_WAIT(small);
+    WGMMA_WAIT_FOR(small);
     UNROLL for (int e = 0; e < SUMS; e++) sum[e] = fmaf(small[e], 1.0f / LOW_SCALE, total[e]);
 }
 
@@ -123,6 +123,6 @@ __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void pool_folded_wgmma_ieee(
     int images WHERE_ARGUMENT)
 {
     extern __shared__ __align__(128) char shared[];
-    AWAIT_EARLIER();
+    GRIDDEPCONTROL_WAIT();
     do_block(x, weights, bias, out, images, shared WHERE(0));
 }

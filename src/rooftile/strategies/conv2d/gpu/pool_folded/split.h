@@ -11,7 +11,7 @@
 
 #pragma once
 
-#include "common/overlapping.h"
+#include "common/pipelines/pdl.h"
 #include "common/scaled.h"
 #include "conv2d/gpu/pool_folded/sizes.h"
 
@@ -85,8 +85,8 @@ __device__ __forceinline__ void tell_scales(const GLOBAL float* weights, GLOBAL 
 __global__ void KERNEL(split_weights)(const GLOBAL float* weights, GLOBAL float* split, int count)
 {
     __shared__ struct range spans[SPLIT_THREADS];
-    LET_NEXT_BEGIN();
-    AWAIT_EARLIER();
+    GRIDDEPCONTROL_LAUNCH();
+    GRIDDEPCONTROL_WAIT();
     int thread = threadIdx.x, begin = blockIdx.x * SPLIT_THREADS, i = begin + thread;
     if (blockIdx.x == gridDim.x - 1) {
         tell_scales(weights, split + FOLDED, spans);

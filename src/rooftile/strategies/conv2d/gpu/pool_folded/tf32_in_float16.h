@@ -73,8 +73,8 @@ __global__ void KERNEL(scale_weights)(const float* weights, narrow* scaled)
     int warp = threadIdx.x / 32, map = blockIdx.x * 4 + warp;
     struct scale* scales = (struct scale*)(scaled + MAP_GROUPS * FOLDED);
     float* given = (float*)(scales + 4 * MAP_GROUPS);
-    LET_NEXT_BEGIN();
-    AWAIT_EARLIER();
+    GRIDDEPCONTROL_LAUNCH();
+    GRIDDEPCONTROL_WAIT();
     // All that is read is asked for at once.
     float own[FOLDED / SCALERS];
     UNROLL for (int k = 0; k < FOLDED / SCALERS; k++)

@@ -12,8 +12,8 @@
 
 #pragma once
 
-#include "common/overlapping.h"
-#include "common/warpgroups.h"
+#include "common/pipelines/pdl.h"
+#include "common/pipelines/wgmma.h"
 #if SCALED
 #include "conv2d/gpu/pool_folded/scaled_band.h"
 #include "conv2d/gpu/pool_folded/split.h"
@@ -82,10 +82,10 @@ __device__ __forceinline__ void bands(const given* x, const element* weights, re
                                       const float shift[GROUPS] WHERE_ARGUMENT)
 {
     const int apart = gridDim.x * (THREADS / TEAM), lane = threadIdx.x % 32;
-    int turn = 0;
+    int buffer = 0;
     ROLLED for (int band = threadIdx.x / TEAM * gridDim.x + blockIdx.x; band < images * BANDS;
                 band += apart) {
-        given* own = raw + turn * BAND_SIZE;
+        given* own = raw + buffer * BAND_SIZE;
         narrow* tile = (narrow*)(X_NARROW ? own : raw + BAND_SIZE);
         struct scales back = scales;
         await_band(x, band, own);
@@ -94,13 +94,13 @@ __device__ __forceinline__ void bands(const given* x, const element* weights, re
 #endif
         meet();
 #if X_NARROW
-        turn ^= 1;
+        buffer ^= 1;
 #else
         back = round_band(own, tile, scales);
         meet();
 #endif
         if (FLAT && band + apart < images * BANDS)
-            start_band(x, band + apart, raw + turn * BAND_SIZE);
+            start_band(x, band + apart, raw + buffer * BAND_SIZE);
         const given* image = x + (size_t)(band / BANDS) * IMAGE_SIZE;
         int top = band % BANDS * BAND_ROWS;
         const size_t to = (size_t)(band / BANDS) * RESULT_SIZE + top * COLUMNS;
@@ -137,8 +137,8 @@ __device__ __forceinline__ void do_block(const given* x, const element* weights,
     scales.least.other = weights[FOLDED + 4 * MAP_GROUPS];
 #endif
     COPIES_DONE();
-    shared_ready();
+    fence_proxy_async();
     __syncthreads();
-    word b = PIECES_AT((unsigned)__cvta_generic_to_shared(shared), SLAB_BYTES / 2);
+    word b = PLAIN_DESCRIPTOR((unsigned)__cvta_generic_to_shared(shared), SLAB_BYTES / 2);
     bands(x, weights, out, images, raw, b, scales, shift WHERE(0));
 }

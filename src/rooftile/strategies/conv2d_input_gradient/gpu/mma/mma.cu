@@ -19,7 +19,7 @@
 
 #include "common/mma.h"
 #include "common/narrow.h"
-#include "common/overlapping.h"
+#include "common/pipelines/pdl.h"
 #include "conv2d_input_gradient/gpu/before.h"
 
 #define ROUND(value) widened(NARROW(value))
@@ -193,7 +193,7 @@ mma(const GLOBAL gradient_number* dy,
     int images)
 {
     extern __shared__ __align__(16) uint4 plane[];
-    AWAIT_EARLIER();
+    GRIDDEPCONTROL_WAIT();
     uint2* taps = (uint2*)(plane + PLANES);
     int lane = threadIdx.x % 32, row = lane % 16, channel = blockIdx.y * 4 + lane % 4;
     float gradient[HELD];

@@ -17,7 +17,7 @@
 // Block: WARPS warps, which share out the rows of pixels.
 
 #include "common/mma.h"
-#include "common/overlapping.h"
+#include "common/pipelines/pdl.h"
 #include "common/tf32.h"
 #include "conv2d_input_gradient/gpu/before.h"
 #define ROUND(value) tf32(value)
@@ -215,7 +215,7 @@ mma_tf32(const GLOBAL float* dy, WHERE_ARGUMENT X_ARGUMENT const GLOBAL float* w
          GLOBAL float* __restrict__ dx, int images)
 {
     extern __shared__ __align__(16) uint2 taps[];
-    AWAIT_EARLIER();
+    GRIDDEPCONTROL_WAIT();
     uint2* held = taps + MASK_HEIGHT * GROUPS * STEPS * PAIRS * 32;
     float* given = (float*)(held + 2 * HELD_ROWS * SLOTS * WINDOWS);
     int lane = threadIdx.x % 32, channel = blockIdx.y * 4 + lane % 4;

@@ -11,7 +11,7 @@
 #pragma once
 
 #include "common/scaled_numbers.h"
-#include "common/warpgroups.h"
+#include "common/pipelines/wgmma.h"
 #include "conv2d_input_gradient/gpu/warpgroups/given.h"
 
 // How a number is seen that is not multiplied by the cores.
@@ -149,7 +149,7 @@ __device__ __forceinline__ void hold_masks(const float* weights, char* masks, fl
     unsigned most = take(weights, taken, first);
     float scale = SCALED ? scale_to(__uint_as_float(most)) : 1.0f;
     int doubt = lay_masks(taken, scale, masks);
-    shared_ready();
+    fence_proxy_async();
     doubt = __syncthreads_or(doubt);
     if (threadIdx.x == 0) {
         held->scale = scale, held->count = 0;

@@ -95,7 +95,7 @@ __device__ __forceinline__ void exchange(line lines[MET_LINES], float* shared)
         if (is_last) hold(lines[OWN_LINES + i], WINDOW_WIDTH, SIDE, own + LINE_AT(i, 0, 0));
     }
     // Then the last image's stores have also read the tile.
-    STORES_LEFT(0);
+    TMA_STORE_WAIT(0);
     together(threadIdx.x / 128);
     if (warp == 0) return;
     UNROLL for (int i = 0; i < SHARED_LINES; i++) {
@@ -156,6 +156,6 @@ __device__ __forceinline__ void store(const result* tile, result* dx, int channe
     int channel = threadIdx.x % 128 / 32;
     if (threadIdx.x % 32 > 0 || channel >= channels) return;
     unsigned from = (unsigned)__cvta_generic_to_shared(tile + channel * TILE_PITCH);
-    store_bytes(dx + channel * PIXELS, from, PIXELS * (int)sizeof(result));
-    end_stores();
+    tma_store_1d(dx + channel * PIXELS, from, PIXELS * (int)sizeof(result));
+    tma_store_commit();
 }

@@ -21,8 +21,8 @@
 // Grid: x over images, which blocks share out, two at a time; y over four channels each.
 // Block: two warpgroups, each with an image.
 
-#include "common/overlapping.h"
-#include "common/warpgroups.h"
+#include "common/pipelines/pdl.h"
+#include "common/pipelines/wgmma.h"
 #include "conv2d_input_gradient/gpu/warpgroups/winners.h"
 #include "conv2d_input_gradient/gpu/warpgroups/pixels.h"
 #if SCALED
@@ -56,30 +56,30 @@ __device__ __forceinline__ void multiply(float sum[LINES][2 * SIDE], int row, in
 // scales of weights and gradients.
 __device__ __forceinline__ void multiply_all(float sum[LINES][2 * SIDE], unsigned masks,
                                              const gradient_number* given, float scale,
-                                             unsigned turn, int round)
+                                             unsigned barrier, int round)
 {
     unsigned high[2][4] = {}, low[2][4] = {};
     Winners own = winners_of(given, 0, scale);
-    wait(turn, round & 1);
+    barrier_wait(barrier, round & 1);
     ROLLED for (int group = 0; group < GROUPS; group++) {
         if (group > 0) {
-            COMPLETED(0, high[0], low[0], own.columns);
+            WGMMA_WAIT_FOR(0, high[0], low[0], own.columns);
             own = winners_of(given, group, scale);
         }
         UNROLL for (int couple = 0; couple < COUPLES; couple++) {
             int half = couple % 2, row = couple / COUPLES_ACROSS, column = couple % COUPLES_ACROSS;
-            word with_high = PIECES_AT(masks + MASK_AT(column, group), QUARTER_BYTES);
+            word with_high = PLAIN_DESCRIPTOR(masks + MASK_AT(column, group), QUARTER_BYTES);
             word with_low = with_high + (LOW_MASKS >> 4);
-            COMPLETED(1, high[half], low[half], own.columns);
+            WGMMA_WAIT_FOR(1, high[half], low[half], own.columns);
             choose(own.high, own.won, couple, high[half]);
             if (SPLIT) choose(own.low, own.won, couple, low[half]);
-            BEGIN_PRODUCTS(high[half], low[half], own.columns);
+            WGMMA_FENCE(high[half], low[half], own.columns);
             if (SPLIT) {
                 multiply(sum, row, column, group == 0, high[half], with_low, own.columns);
                 multiply(sum, row, column, 0, low[half], with_high, own.columns);
             }
             multiply(sum, row, column, !SPLIT && group == 0, high[half], with_high, own.columns);
-            end_products();
+            wgmma_commit();
         }
     }
 }
@@ -101,9 +101,9 @@ warpgroups(const GLOBAL gradient_number* dy, WHERE_ARGUMENT const GLOBAL float* 
     char* rest = shared + MASKS_BYTES + 4 * GIVEN_BYTES;
     char* lines_of_warps = rest + group * ROOM_BYTES;
     Rooms rooms = {(float*)lines_of_warps, (result*)(lines_of_warps + LINES_BYTES)};
-    if (threadIdx.x == 0) expect(4, mine), expect(4, other);
+    if (threadIdx.x == 0) barrier_init(4, mine), barrier_init(4, other);
     __syncthreads();
-    AWAIT_EARLIER();
+    GRIDDEPCONTROL_WAIT();
     start(dy, where, (gradient_number*)own, 2 * blockIdx.x + group, images);
     hold_masks(weights, shared, (float*)rest, &held, first);
     clear(rooms.tile);
@@ -120,8 +120,8 @@ warpgroups(const GLOBAL gradient_number* dy, WHERE_ARGUMENT const GLOBAL float* 
         float sum[LINES][2 * SIDE];
         float scale = scale_of(ranges[group], &held, known + group);
         multiply_all(sum, masks, now, scale, mine, round ^ group ^ 1);
-        if (threadIdx.x % 32 == 0) arrive(other);
-        COMPLETED_SUMS;
+        if (threadIdx.x % 32 == 0) barrier_arrive(other);
+        WGMMA_WAIT_FOR_SUMS;
         line lines[MET_LINES];
         join(sum, lines);
         exchange(lines, rooms.lines);
@@ -130,7 +130,7 @@ warpgroups(const GLOBAL gradient_number* dy, WHERE_ARGUMENT const GLOBAL float* 
         // The next image is there, and this one's pixels.
         COPIES_DONE();
         measure(later, ranges[group]);
-        shared_ready();
+        fence_proxy_async();
         together(group);
         if (n >= images) continue;
         if (found.hard || found.small || held.count) {
@@ -138,10 +138,10 @@ warpgroups(const GLOBAL gradient_number* dy, WHERE_ARGUMENT const GLOBAL float* 
 #if SCALED
             else add_apart(rooms.tile, now, weights, &held, found.scale, found.small);
 #endif
-            shared_ready();
+            fence_proxy_async();
             together(group);
         }
         store(rooms.tile, dx + ((int64)n * CHANNELS + first) * PIXELS, CHANNELS - first);
     }
-    STORES_LEFT(0);
+    TMA_STORE_WAIT(0);
 }

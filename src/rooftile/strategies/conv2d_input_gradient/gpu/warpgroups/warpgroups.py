@@ -16,7 +16,7 @@ from rooftile.devices.gpu import Launch
 from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.common.warpgroups import begun, completed, elements, sparse_product
+from rooftile.strategies.common.warpgroups import elements, wgmma_fence, wgmma_sparse, wgmma_wait
 from rooftile.strategies.conv2d_input_gradient.gpu._base import GpuInputGradient, arguments_of
 from rooftile.strategies.gpu import GRADIENTS, PLACES, Config, Step, family
 
@@ -137,15 +137,15 @@ class Warpgroups(GpuInputGradient):
         middle = [f"sum[{i}][4 * (d) + {k}]" for i in lines for k in range(4)]
 
         def multiply(sums: list[str]) -> str:
-            return sparse_product(self.cores, sums, a, "b", "places", "adds")
+            return wgmma_sparse(self.cores, sums, a, "b", "places", "adds")
 
         every = elements("sum", _lines(problem), 2 * _side(problem))
         return {
             "MULTIPLY_LINE(i, a, b, places, adds)": multiply(line),
             "MULTIPLY_MIDDLE(d, a, b, places, adds)": multiply(middle) if middle else "(void)0",
-            "BEGIN_PRODUCTS(high, low, places)": begun((), held),
-            "COMPLETED(later, high, low, places)": completed((), "later", held),
-            "COMPLETED_SUMS": completed(every, "0"),
+            "WGMMA_FENCE(high, low, places)": wgmma_fence((), held),
+            "WGMMA_WAIT_FOR(later, high, low, places)": wgmma_wait((), "later", held),
+            "WGMMA_WAIT_FOR_SUMS": wgmma_wait(every, "0"),
         }
 
     def _masks_bytes(self, problem: Conv2dInputGradient) -> int:

@@ -21,7 +21,7 @@
 
 #define FAMILY mma
 #include "common/mma.h"
-#include "common/overlapping.h"
+#include "common/pipelines/pdl.h"
 #include "conv2d_weights_gradient/gpu/mend.h"
 
 #define THREADS (32 * WARPS)
@@ -289,7 +289,7 @@ mma(const GLOBAL given* x, const GLOBAL gradient_number* dy,
     float sum[COLUMN_TILES][4], bias = 0.0f;
     UNROLL for (int o = 0; o < COLUMN_TILES; o++)
         UNROLL for (int k = 0; k < 4; k++) sum[o][k] = 0.0f;
-    AWAIT_EARLIER();
+    GRIDDEPCONTROL_WAIT();
     start_pixels(x, held, blockIdx.x);
     start_gradients(dy, where, STAGE(0), blockIdx.x);
 

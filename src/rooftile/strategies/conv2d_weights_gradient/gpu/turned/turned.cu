@@ -26,7 +26,7 @@
 
 #define FAMILY turned
 #include "common/mma.h"
-#include "common/overlapping.h"
+#include "common/pipelines/pdl.h"
 #include "conv2d_weights_gradient/gpu/mend.h"
 
 #define THREADS (32 * WARPS)
@@ -302,7 +302,7 @@ turned(const GLOBAL given* x, const GLOBAL gradient_number* dy,
     for (int at = threadIdx.x * 16; at < STAGES * STAGE_BYTES; at += THREADS * 16)
         *(uint4*)(shared + at) = make_uint4(0, 0, 0, 0);
     __syncthreads();
-    AWAIT_EARLIER();
+    GRIDDEPCONTROL_WAIT();
     UNROLL for (int ahead = 0; ahead < STAGES - 1; ahead++) {
         int n = blockIdx.x + ahead * gridDim.x;
         if (n < images) start_image(shared + ahead * STAGE_BYTES, x, dy, where, n);

@@ -4,7 +4,8 @@
 
 #pragma once
 
-#include "common/warpgroups.h"
+#include "common/pipelines/stages.h"
+#include "common/pipelines/wgmma.h"
 #include "conv2d_weights_gradient/gpu/warpgroups/scales.h"
 
 #define SUM_COLUMNS (2 * SUMS)
@@ -26,23 +27,23 @@ __device__ __forceinline__ void multiply(float sum[SUMS], unsigned a[TOGETHER][L
     unsigned from = (unsigned)__cvta_generic_to_shared(stage) + (1 + pair * 2) * ROW_BYTES;
     // Of a matrix that lies across a piece is eight terms, and those below each other are the next
     // columns.
-    word b = PIECES_AT(from, WINDOWS_APART);
+    word b = PLAIN_DESCRIPTOR(from, WINDOWS_APART);
     struct words next = words_of(stage + GRADIENTS_AT, 0, tile);
     ROLLED for (int first = 0; first < STEPS; first += TOGETHER) {
         UNROLL for (int k = 0; k < TOGETHER; k++) {
             // What was made of these words is complete; the products since then go on.
-            AWAIT(a[k], TOGETHER - 1);
+            WGMMA_WAIT_FOR_TERMS(a[k], TOGETHER - 1);
             if (k == TOGETHER - 1) {
                 // One lane tells it for all, whose words came from that stage too.
                 __syncwarp();
-                release(before);
+                consumer_release(before);
             }
             winners(next, column, a[k]);
             // The next step's words come while this one is multiplied.
             if (first + k + 1 < STEPS) next = words_of(stage + GRADIENTS_AT, first + k + 1, tile);
-            BEGIN_PRODUCTS(sum, a[k]);
+            WGMMA_FENCE(sum, a[k]);
             PRODUCTS(sum, a[k], a[k][4], b + (BEGIN(first + k) >> 4));
-            end_products();
+            wgmma_commit();
         }
     }
 }
@@ -51,37 +52,37 @@ __device__ __forceinline__ void multiply(float sum[SUMS], unsigned a[TOGETHER][L
 __device__ __forceinline__ int multiply_images(float sum[SUMS], const char* stages,
                                                 unsigned barriers, int images)
 {
-    struct turn turn = {0, 0};
+    struct pipeline_state pipe = {0, 0};
     int exponent = 2 * MOST_EXPONENT;
     unsigned a[TOGETHER][LEFT_WORDS], done = 0;
     UNROLL for (int e = 0; e < SUMS; e++) sum[e] = 0.0f;
     UNROLL for (int e = 0; e < LEFT_WORDS * TOGETHER; e++) a[e / LEFT_WORDS][e % LEFT_WORDS] = 0;
-    BEGIN_SUMS(sum, a);
-    if (IN_TURN && WARPGROUP) advance(&turn, STAGES);
+    WGMMA_FENCE_SUMS(sum, a);
+    if (IN_TURN && WARPGROUP) advance(&pipe, STAGES);
     int first = blockIdx.x + (IN_TURN ? WARPGROUP * gridDim.x : 0);
     ROLLED for (int n = first; n < images; n += gridDim.x * (1 + IN_TURN)) {
-        const char* stage = stages + turn.at * STAGE_BYTES;
-        wait(FULL(barriers, turn.at), turn.round);
+        const char* stage = stages + pipe.stage * STAGE_BYTES;
+        consumer_wait(barriers, pipe);
 #if SCALED
         int before = exponent;
         exponent = *(const int*)(stage + EXPONENT_AT);
         if (exponent < before) {
-            COMPLETE(sum, a);
+            WGMMA_WAIT_FOR(sum, a);
             float shrinking = before - exponent > 126 ? 0.0f : POWER(exponent - before);
             UNROLL for (int e = 0; e < SUMS; e++) sum[e] *= shrinking;
         }
 #endif
         multiply(sum, a, stage, &done);
-        done = EMPTY(barriers, turn.at, STAGES);
+        done = EMPTY_BARRIER(barriers, pipe.stage, STAGES);
         if (IN_TURN && STAGES == 2) {
             // The next image waits for this one's stage.
-            COMPLETE(sum, a);
+            WGMMA_WAIT_FOR(sum, a);
             __syncwarp();
-            release(&done);
+            consumer_release(&done);
         }
-        UNROLL for (int each = 0; each <= IN_TURN; each++) advance(&turn, STAGES);
+        UNROLL for (int each = 0; each <= IN_TURN; each++) advance(&pipe, STAGES);
     }
-    COMPLETE(sum, a);
+    WGMMA_WAIT_FOR(sum, a);
     return exponent;
 }
 
@@ -134,7 +135,7 @@ __device__ __forceinline__ float lay_images(const given* x, const gradient_numbe
     __shared__ uint2 of_warps[2][WARPS];
     struct pixels pixels[AHEAD];
     struct gradients gradients[AHEAD];
-    struct turn turn = {0, 0};
+    struct pipeline_state pipe = {0, 0};
     struct scales scales = no_scales();
     float bias = 0.0f;
     int across = gridDim.x, odd = 0;
@@ -151,13 +152,13 @@ __device__ __forceinline__ float lay_images(const given* x, const gradient_numbe
                 scale = next_scale(&scales, own, largest(own, of_warps[odd]));
                 odd ^= 1;
             }
-            wait(EMPTY(barriers, turn.at, STAGES), turn.round ^ 1);
-            bias += lay_image(&pixels[k], &gradients[k], scale, stages + turn.at * STAGE_BYTES);
+            producer_acquire(barriers, pipe, STAGES);
+            bias += lay_image(&pixels[k], &gradients[k], scale, stages + pipe.stage * STAGE_BYTES);
             // Before more is asked for, whose arrival it might wait for.
-            shared_ready();
+            fence_proxy_async();
             __syncwarp();
-            if (threadIdx.x % 32 == 0) arrive(FULL(barriers, turn.at));
-            advance(&turn, STAGES);
+            if (threadIdx.x % 32 == 0) barrier_arrive(FULL_BARRIER(barriers, pipe.stage));
+            advance(&pipe, STAGES);
             foresee_image(x, dy, where, n + FORESEEN * across, images);
             ask_for_image(x, dy, where, n + AHEAD * across, images, &pixels[k], &gradients[k]);
         }
@@ -167,15 +168,12 @@ __device__ __forceinline__ float lay_images(const given* x, const gradient_numbe
 
 // Sets up the barriers of the stages, behind these, of which each warp tells: where IN_TURN, those of
 // one warpgroup that a stage is empty; and what is told of sums.
-__device__ __forceinline__ unsigned set_up(char* shared, struct told* told)
+__device__ __forceinline__ unsigned init_pipeline(char* shared, struct told* told)
 {
     unsigned barriers = (unsigned)__cvta_generic_to_shared(shared) + BARRIERS_AT;
     if (threadIdx.x == 0) {
-        for (int at = 0; at < STAGES; at++) {
-            expect(WARPS, FULL(barriers, at));
-            expect(WARPS / (1 + IN_TURN), EMPTY(barriers, at, STAGES));
-        }
-        barriers_ready();
+        init_stages(barriers, STAGES, WARPS, WARPS / (1 + IN_TURN));
+        fence_barrier_init();
         *told = {};
     }
     __syncthreads();
@@ -233,14 +231,14 @@ __device__ __forceinline__ float work(const given* x, const gradient_number* dy,
                                       const winner_place* where, char* shared, int images,
                                       struct told* told)
 {
-    unsigned barriers = set_up(shared, told);
+    unsigned barriers = init_pipeline(shared, told);
     float bias = 0.0f;
-    AWAIT_EARLIER();
+    GRIDDEPCONTROL_WAIT();
     if (threadIdx.x < THREADS) {
-        FEWER_REGISTERS(LAYING_REGISTERS);
+        SETMAXNREG_DEC(LAYING_REGISTERS);
         bias = lay_images(x, dy, where, shared, barriers, images, told);
     } else {
-        MORE_REGISTERS(MULTIPLYING_REGISTERS);
+        SETMAXNREG_INC(MULTIPLYING_REGISTERS);
         float sum[SUMS];
         int exponent = multiply_images(sum, shared, barriers, images);
         // Nothing is read of the stages any more.

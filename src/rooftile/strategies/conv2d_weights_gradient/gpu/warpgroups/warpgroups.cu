@@ -28,7 +28,7 @@
 // Block: two warpgroups that lay, and two that multiply, one a pair or, where IN_TURN, every other image.
 
 #define FAMILY warpgroups
-#include "common/overlapping.h"
+#include "common/pipelines/pdl.h"
 #if SCALED
 #include "conv2d_weights_gradient/gpu/doubts.h"
 #else

@@ -15,7 +15,7 @@ from rooftile.devices.gpu import Launch
 from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.common.warpgroups import begun, completed, elements, sparse_product
+from rooftile.strategies.common.warpgroups import elements, wgmma_fence, wgmma_sparse, wgmma_wait
 from rooftile.strategies.conv2d_weights_gradient.gpu._base import (
     GpuWeightsGradient,
     columns_of,
@@ -138,10 +138,10 @@ class Warpgroups(GpuWeightsGradient):
             "STAGES": stages,
             "BARRIERS_AT": _before_barriers(layout, stages),
             **_roles(layout, config),
-            "BEGIN_SUMS(sum, a)": begun(sums, a),
-            "BEGIN_PRODUCTS(sum, a)": begun(sums, elements("(a)", _WORDS)),
-            "COMPLETE(sum, a)": completed(sums, "0", a),
-            "AWAIT(a, later)": completed((), "later", elements("(a)", _WORDS)),
+            "WGMMA_FENCE_SUMS(sum, a)": wgmma_fence(sums, a),
+            "WGMMA_FENCE(sum, a)": wgmma_fence(sums, elements("(a)", _WORDS)),
+            "WGMMA_WAIT_FOR(sum, a)": wgmma_wait(sums, "0", a),
+            "WGMMA_WAIT_FOR_TERMS(a, later)": wgmma_wait((), "later", elements("(a)", _WORDS)),
         }
 
     def workspace(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int]:
@@ -174,7 +174,7 @@ def _products(cores: Cores, sums: list[str]) -> str:
     pieces = len(sums) // 4
     each = blocks(pieces, blocks(pieces, _MOST_PIECES))
     parts = [
-        sparse_product(
+        wgmma_sparse(
             cores,
             sums[4 * first : 4 * (first + each)],
             elements("(a)", 4),

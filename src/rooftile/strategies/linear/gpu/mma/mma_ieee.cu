@@ -7,7 +7,7 @@
 // is added to the total in float32.
 // What it removes: half the time of products of numbers split in TF32.
 //
-// x[images][INPUTS]; weights[OUTPUTS][INPUTS]; spans[OUTPUTS], one for each output's weights;
+// x[images][INPUTS]; weights[OUTPUTS][INPUTS]; row_scales[OUTPUTS], one for each output's weights;
 // numbers[PADDED_OUTPUTS][slices][4 lanes][2 numbers][8] in float16, zeros around the weights;
 // bias[OUTPUTS]; out[images][OUTPUTS]; with several parts of inputs partial[PARTS][images][OUTPUTS]
 // between the kernels.
@@ -24,7 +24,7 @@ struct sums {
 
 // Grid: a thread a weight.
 __global__ __launch_bounds__(PACK_THREADS) void mma_ieee_split_weights(
-    const float* __restrict__ weights, const struct span* __restrict__ spans,
+    const float* __restrict__ weights, const struct row_scale* __restrict__ row_scales,
     element* __restrict__ numbers)
 {
     size_t e = (size_t)blockIdx.x * PACK_THREADS + threadIdx.x;
@@ -32,7 +32,7 @@ __global__ __launch_bounds__(PACK_THREADS) void mma_ieee_split_weights(
     int output = e / PADDED_INPUTS, input = e % PADDED_INPUTS;
     bool inside = output < OUTPUTS && input < INPUTS;
     float weight = inside ? weights[(size_t)output * INPUTS + input] : 0.0f;
-    split_weight(weight, spans[inside ? output : 0], numbers + e / 8 * 16 + e % 8, 8);
+    split_weight(weight, row_scales[inside ? output : 0], numbers + e / 8 * 16 + e % 8, 8);
 }
 
 // Reads four words of a row of weights, of one of their two numbers.
@@ -91,7 +91,7 @@ __device__ __forceinline__ void multiply_slice(const char* x_rows, const char* w
 }
 
 // Scales sums back; those in doubt become NaN.  Returns whether any is.
-__device__ __forceinline__ bool scale_back(struct sums* sums, const struct span* spans, int output)
+__device__ __forceinline__ bool scale_back(struct sums* sums, const struct row_scale* row_scales, int output)
 {
     bool doubtful = false;
     UNROLL for (int r = 0; r < ROWS; r++) {
@@ -100,8 +100,8 @@ __device__ __forceinline__ bool scale_back(struct sums* sums, const struct span*
             UNROLL for (int e = 0; e < 2; e++) {
                 int o = output + 8 * c + e;
                 float* sum = &sums->of[r / 2][c][r % 2 * 2 + e];
-                // Outputs beyond the last have no span of their own; they are not stored.
-                *sum = scaled_back(*sum, row, spans[o < OUTPUTS ? o : 0]);
+                // Outputs beyond the last have no scale of their own; they are not stored.
+                *sum = scaled_back(*sum, row, row_scales[o < OUTPUTS ? o : 0]);
                 doubtful |= *sum != *sum;
             }
     }
@@ -141,7 +141,7 @@ __device__ __forceinline__ void mend_tile(const float* x, const float* weights, 
 
 __global__ __launch_bounds__(THREADS, BLOCKS) void mma_ieee(
     const float* __restrict__ x, const float* __restrict__ weights,
-    const struct span* __restrict__ spans, const element* __restrict__ numbers,
+    const struct row_scale* __restrict__ row_scales, const element* __restrict__ numbers,
     const float* __restrict__ bias, float* __restrict__ out, int images)
 {
     extern __shared__ __align__(128) char shared[];
@@ -172,7 +172,7 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void mma_ieee(
     }
     int64 first = tile.image + warp_b + lane / 4;
     int output = tile.output + warp_o + lane % 4 * 2;
-    bool doubtful = scale_back(&sums, spans, output);
+    bool doubtful = scale_back(&sums, row_scales, output);
     if (PARTS > 1) out += (size_t)blockIdx.y * images * OUTPUTS;
     UNROLL for (int r = 0; r < ROWS; r++) {
         int64 n = first + 8 * r;

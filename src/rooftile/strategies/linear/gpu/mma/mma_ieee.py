@@ -42,25 +42,26 @@ class MmaIeee(Mma):
         return super().other_registers(config) + config["WARP_B"] // 4
 
     def workspace(self, problem: Linear, config: Config) -> dict[str, int]:
-        """Both numbers of each weight, a span for each output, and every part's sums."""
+        """Both numbers of each weight, a scale for each output, and every part's sums."""
         arrays = super().workspace(problem, config)
-        return {"numbers": arrays.pop("rounded"), "spans": 2 * problem.outputs, **arrays}
+        return {"numbers": arrays.pop("rounded"), "row_scales": 2 * problem.outputs, **arrays}
 
     def preparation(self, problem: Linear, config: Config) -> tuple[Step, ...]:
-        """Finds the span of each output's weights, then splits them."""
+        """Finds the scale of each output's weights, then splits them."""
         (lay,) = super().preparation(problem, config)
         grid = (blocks(32 * problem.outputs, THREADS), 1, 1)
         split = Launch(self.kernel("split_weights"), lay.launch.grid, lay.launch.block)
         return (
             Step(
-                Launch(self.kernel("measure_weights"), grid, (THREADS, 1, 1)), ("weights", "spans")
+                Launch(self.kernel("measure_weights"), grid, (THREADS, 1, 1)),
+                ("weights", "row_scales"),
             ),
-            Step(split, ("weights", "spans", "numbers")),
+            Step(split, ("weights", "row_scales", "numbers")),
         )
 
     def steps(self, problem: Linear, config: Config) -> tuple[Step, ...]:
         """As for the others; results in doubt are computed from `x` and `weights`."""
-        return self._steps(problem, config, ("spans", "numbers"), ("x", "weights"))
+        return self._steps(problem, config, ("row_scales", "numbers"), ("x", "weights"))
 
 
 STRATEGY = MmaIeee()

@@ -5,8 +5,9 @@
 // The ring's stages have the size that these give them.
 #include "linear/gpu/warpgroups/weights.h"
 
-#include "common/clusters.h"
-#include "common/warpgroups.h"
+#include "common/pipelines/clusters.h"
+#include "common/pipelines/pdl.h"
+#include "common/pipelines/wgmma.h"
 
 #define THREADS (128 * (WARPGROUPS + 1))
 #define PART_SLICES ((SLICES + PARTS - 1) / PARTS)
@@ -37,7 +38,7 @@ __device__ __forceinline__ void start_rows(const tensor_map* x, unsigned stage, 
 {
 #if X_ACROSS
     UNROLL for (int row = 0; row < ROWS; row += SLICE)
-        copy_box_2(stage + row * 128, x, image + row, slice * SLICE, full);
+        tma_load_2d(stage + row * 128, x, image + row, slice * SLICE, full);
 #else
     UNROLL for (int b = 0; b < BOXES / CLUSTER; b++) {
         int row = (rank_in_cluster() * (BOXES / CLUSTER) + b) * BOX_ROWS;
@@ -49,7 +50,7 @@ __device__ __forceinline__ void start_rows(const tensor_map* x, unsigned stage, 
                      "h"((narrow)((1 << CLUSTER) - 1))
                      : "memory");
 #else
-        copy_box_2(stage + row * 128, x, slice * SLICE, image + row, full);
+        tma_load_2d(stage + row * 128, x, slice * SLICE, image + row, full);
 #endif
     }
 #endif
@@ -59,7 +60,7 @@ __device__ __forceinline__ void start_rows(const tensor_map* x, unsigned stage, 
 __device__ __forceinline__ void start_weights(const char* weights, unsigned stage, unsigned full,
                                               int slice)
 {
-    copy_bytes(stage + ROWS * 128, weights + (size_t)slice * NUMBERS * PLANE_BYTES,
+    tma_load_1d(stage + ROWS * 128, weights + (size_t)slice * NUMBERS * PLANE_BYTES,
                NUMBERS * PLANE_BYTES, full);
 }
 
@@ -67,17 +68,15 @@ __device__ __forceinline__ void start_weights(const char* weights, unsigned stag
 __device__ __forceinline__ void fetch(const tensor_map* x, const element* rounded, unsigned stages,
                                       unsigned barriers, int whole, int works)
 {
-    struct turn turn = {0, 0};
+    struct pipeline_state pipe = {0, 0};
     for (int number = blockIdx.x / CLUSTER; number < works; number += gridDim.x / CLUSTER) {
         struct work work = work_of(number, whole);
         const char* weights = (const char*)rounded +
                               (size_t)(work.output / TILE_O) * SLICES * NUMBERS * PLANE_BYTES;
-        ROLLED for (int s = work.slice; s < work.end; s++, advance(&turn, STAGES)) {
-            unsigned full = FULL(barriers, turn.at);
-            wait(EMPTY(barriers, turn.at, STAGES), turn.round ^ 1);
-            expect_bytes(STAGE_BYTES, full);
-            start_rows(x, stages + turn.at * STAGE_BYTES, full, s, work.image);
-            start_weights(weights, stages + turn.at * STAGE_BYTES, full, s);
+        ROLLED for (int s = work.slice; s < work.end; s++, advance(&pipe, STAGES)) {
+            unsigned full = producer_acquire_tx(barriers, pipe, STAGES, STAGE_BYTES);
+            start_rows(x, stages + pipe.stage * STAGE_BYTES, full, s, work.image);
+            start_weights(weights, stages + pipe.stage * STAGE_BYTES, full, s);
         }
     }
 }

@@ -77,12 +77,12 @@ __device__ __forceinline__ void split(const struct slice* slice, struct fragment
 __device__ __forceinline__ void begin(float sum[SUM_O / 2], struct fragments* a, unsigned weights)
 {
     word high = weights_at(weights), low = high + (PLANE_BYTES >> 4);
-    begin_products();
+    wgmma_fence();
     UNROLL for (int n = 0; n < INSTRUCTIONS; n++)
         WGMMA(sum, a->high[n], low + n * 2 * TILE_O, n > 0);
     UNROLL for (int n = 0; n < INSTRUCTIONS; n++) WGMMA(sum, a->low[n], high + n * 2 * TILE_O, 1);
     UNROLL for (int n = 0; n < INSTRUCTIONS; n++) WGMMA(sum, a->high[n], high + n * 2 * TILE_O, 1);
-    end_products();
+    wgmma_commit();
 }
 
 __device__ __forceinline__ void add(float total[SUM_O / 2], const float sum[SUM_O / 2],

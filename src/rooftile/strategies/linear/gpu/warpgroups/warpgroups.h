@@ -68,32 +68,32 @@ __device__ __forceinline__ void multiply(float sum[TILE_O / 2], unsigned above[I
 // A warpgroup sums up a tile over its slices.  HELD pieces of its images are in registers: products
 // of one are on their way while the next is made.
 __device__ __forceinline__ void accumulate(float sum[TILE_O / 2], struct work work,
-                                           unsigned stages, unsigned barriers, struct turn* turn)
+                                           unsigned stages, unsigned barriers, struct pipeline_state* pipe)
 {
     int lane = threadIdx.x % 32, row = threadIdx.x / 32 * 16 - 64 + lane / 4;
     // Rows eight apart are swizzled alike, and the next piece is the other 16 bytes of 32.
     unsigned place = row * 128 + ((lane % 4 * 2) ^ (row % 8)) * 16, taken = 0;
     unsigned above[HELD][INSTRUCTIONS], below[HELD][INSTRUCTIONS];
     UNROLL for (int e = 0; e < TILE_O / 2; e++) sum[e] = 0.0f;
-    ROLLED for (int s = work.slice; s < work.end; s++, advance(turn, STAGES)) {
-        wait(FULL(barriers, turn->at), turn->round);
-        unsigned stage = stages + turn->at * STAGE_BYTES;
+    ROLLED for (int s = work.slice; s < work.end; s++, advance(pipe, STAGES)) {
+        consumer_wait(barriers, *pipe);
+        unsigned stage = stages + pipe->stage * STAGE_BYTES;
         UNROLL for (int piece = 0; piece < 2; piece++) {
             const int at = piece % HELD;
             // The products that read these registers are done; before the last piece's, a stage.
-            IN_FLIGHT(HELD - 1);
-            if (piece == HELD - 1) leave(&taken);
+            WGMMA_WAIT(HELD - 1);
+            if (piece == HELD - 1) cluster_consumer_release(&taken);
             load_row(stage + (place ^ piece * 16), above[at]);
             load_row(stage + (place ^ piece * 16) + 1024, below[at]);
-            begin_products();
+            wgmma_fence();
             multiply(sum, above[at], below[at],
                      stage + ROWS * 128 + piece * (INSTRUCTIONS / 2) * 32 * TILE_O);
-            end_products();
+            wgmma_commit();
         }
-        taken = EMPTY(barriers, turn->at, STAGES);
+        taken = EMPTY_BARRIER(barriers, pipe->stage, STAGES);
     }
-    IN_FLIGHT(0);
-    leave(&taken);
+    WGMMA_WAIT(0);
+    cluster_consumer_release(&taken);
 }
 
 #if CLUSTER > 1
@@ -105,25 +105,25 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void FAMILY(
 {
     extern __shared__ __align__(1024) char shared[];
     unsigned stages = (unsigned)__cvta_generic_to_shared(shared);
-    unsigned barriers = set_up(stages);
+    unsigned barriers = init_pipeline(stages);
     if (threadIdx.x < 128) {
 #if CONSUMER_REGISTERS
-        FEWER_REGISTERS(24);
+        SETMAXNREG_DEC(24);
 #endif
         if (threadIdx.x == 0) fetch(&rows, rounded, stages, barriers, whole, works);
     } else {
 #if CONSUMER_REGISTERS
-        MORE_REGISTERS(CONSUMER_REGISTERS);
+        SETMAXNREG_INC(CONSUMER_REGISTERS);
 #endif
-        struct turn turn = {0, 0};
+        struct pipeline_state pipe = {0, 0};
         int row = threadIdx.x / 32 * 16 - 64 + threadIdx.x % 32 / 4;
         for (int number = blockIdx.x / CLUSTER; number < works; number += gridDim.x / CLUSTER) {
             struct work work = work_of(number, whole);
             float sum[TILE_O / 2];
-            accumulate(sum, work, stages, barriers, &turn);
+            accumulate(sum, work, stages, barriers, &pipe);
             int64 first = work.image + row;
             int output = work.output + threadIdx.x % 4 * 2;
-            ROLLED for (int e = 0; e < TILE_O / 2; e += STRIP, output += 2 * STRIP) {
+            ROLLED for (int e = 0; e < TILE_O / 2; e += SUMS_AT_ONCE, output += 2 * SUMS_AT_ONCE) {
 #if PARTS > 1
                 int64 before = (int64)whole * ROWS, rest = images - before;
                 float* part = partial + work.part * rest * OUTPUTS;
@@ -137,7 +137,7 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void FAMILY(
         }
     }
     // No block ends while another may still tell it of a stage.
-    meet_cluster();
+    sync_sharers();
 }
 
 #if PARTS > 1

@@ -13,7 +13,7 @@ from rooftile.ops import Linear
 from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.product_accesses import added_parts, brought, operands
-from rooftile.strategies.common.warpgroups import elements, product
+from rooftile.strategies.common.warpgroups import elements, wgmma
 from rooftile.strategies.gpu import Config, Step, Tunable, family
 from rooftile.strategies.linear.gpu._base import GpuLinear, pays_for_many
 from rooftile.strategies.linear.gpu.mma.mma import MOST_SUMMED
@@ -148,7 +148,7 @@ class Warpgroups(GpuLinear):
     def _products(self, tile: Tile) -> dict[str, int | str]:
         """The instructions."""
         sums, images = elements("(sum)", tile.outputs // 2), ["a0", "a1", "a2", "a3"]
-        instruction = product(tile.cores, sums, images, "b", "more")
+        instruction = wgmma(tile.cores, sums, images, "b", "more")
         return {"WGMMA(sum, a0, a1, a2, a3, b, more)": instruction}
 
     def workspace(self, problem: Linear, config: Config) -> dict[str, int]:

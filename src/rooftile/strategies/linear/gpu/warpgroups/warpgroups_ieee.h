@@ -9,7 +9,7 @@
 //
 // Products of matrices may have x[INPUTS][images] (X_ACROSS), and TURNED results.
 //
-// x[images][INPUTS]; weights[OUTPUTS][INPUTS]; spans[OUTPUTS], one for each output's weights;
+// x[images][INPUTS]; weights[OUTPUTS][INPUTS]; row_scales[OUTPUTS], one for each output's weights;
 // numbers[output tiles][SLICES][2 numbers][INSTRUCTIONS][2][TILE_O / 8][8] pieces of 16 bytes in
 // float16, zeros around the weights; bias[OUTPUTS]; out[images][OUTPUTS]; with several parts
 // partial[PARTS][images beyond `whole`][OUTPUTS] between the kernels, and what these may miss.
@@ -24,14 +24,14 @@
 #define RUNS (TILE_O / SUM_O)
 // Launches may overlap the end of those before.
 #if OVERLAPS
-#define AWAIT_EARLIER() await_earlier()
+#define WAIT_WHERE_OVERLAPPING() GRIDDEPCONTROL_WAIT(); GRIDDEPCONTROL_LAUNCH()
 #else
-#define AWAIT_EARLIER()
+#define WAIT_WHERE_OVERLAPPING()
 #endif
 
 // Grid: a thread an element.
 __global__ __launch_bounds__(PACK_THREADS) void KERNEL(split_weights)(
-    const float* __restrict__ weights, const struct span* __restrict__ spans,
+    const float* __restrict__ weights, const struct row_scale* __restrict__ row_scales,
     element* __restrict__ numbers)
 {
     size_t e = (size_t)blockIdx.x * PACK_THREADS + threadIdx.x;
@@ -39,7 +39,7 @@ __global__ __launch_bounds__(PACK_THREADS) void KERNEL(split_weights)(
     struct place place = place_of(e);
     bool inside = place.output < OUTPUTS && place.input < INPUTS;
     size_t given = (size_t)place.output * INPUTS + place.input;
-    split_weight(inside ? weights[given] : 0.0f, spans[inside ? place.output : 0],
+    split_weight(inside ? weights[given] : 0.0f, row_scales[inside ? place.output : 0],
                  numbers + e / PLANE * 2 * PLANE + e % PLANE, PLANE);
 }
 
@@ -47,46 +47,46 @@ __global__ __launch_bounds__(PACK_THREADS) void KERNEL(split_weights)(
 // one are on their way.
 __device__ __forceinline__ void accumulate(float total[TILE_O / 2], struct row rows[2],
                                            struct work work, unsigned stages, unsigned barriers,
-                                           struct turn* turn)
+                                           struct pipeline_state* pipe)
 {
     unsigned place = stages + place_of_lane();
     UNROLL for (int e = 0; e < TILE_O / 2; e++) total[e] = 0.0f;
     UNROLL for (int r = 0; r < 2; r++) rows[r].most = rows[r].small = 0.0f;
     if (work.slice >= work.end) return;
     struct slice slice;
-    wait(FULL(barriers, turn->at), turn->round);
-    take(place + turn->at * STAGE_BYTES, &slice, rows);
+    consumer_wait(barriers, *pipe);
+    take(place + pipe->stage * STAGE_BYTES, &slice, rows);
     ROLLED for (int s = work.slice; s < work.end; s++) {
         struct fragments a;
         split(&slice, &a);
         float back[2] = {over(-14, slice.scale[0]), over(-14, slice.scale[1])};
-        unsigned weights = stages + turn->at * STAGE_BYTES + ROWS * 128;
-        unsigned taken = EMPTY(barriers, turn->at, STAGES);
+        unsigned weights = stages + pipe->stage * STAGE_BYTES + ROWS * 128;
+        unsigned taken = EMPTY_BARRIER(barriers, pipe->stage, STAGES);
         float sum[2][SUM_O / 2];
         UNROLL for (int run = 0; run < RUNS; run++) {
             begin(sum[run % 2], &a, weights + run * SUM_O * 16);
             if (run == 0) continue;
-            COMPLETE(sum[(run - 1) % 2], a, 1);
+            WGMMA_WAIT_FOR(sum[(run - 1) % 2], a, 1);
             add(total + (run - 1) * (SUM_O / 2), sum[(run - 1) % 2], back);
         }
-        advance(turn, STAGES);
+        advance(pipe, STAGES);
         if (s + 1 < work.end) {
-            wait(FULL(barriers, turn->at), turn->round);
-            take(place + turn->at * STAGE_BYTES, &slice, rows);
+            consumer_wait(barriers, *pipe);
+            take(place + pipe->stage * STAGE_BYTES, &slice, rows);
         }
-        COMPLETE(sum[(RUNS - 1) % 2], a, 0);
-        leave(&taken);
+        WGMMA_WAIT_FOR(sum[(RUNS - 1) % 2], a, 0);
+        cluster_consumer_release(&taken);
         add(total + (RUNS - 1) * (SUM_O / 2), sum[(RUNS - 1) % 2], back);
     }
 }
 
 // Computes a strip's results that are NaN anew.
 __device__ __forceinline__ void mend_strip(const float* x, const float* weights, const float* bias,
-                                           float* out, const float sum[STRIP], int first,
+                                           float* out, const float sum[SUMS_AT_ONCE], int first,
                                            int images, int output)
 {
     unsigned doubtful = 0;
-    UNROLL for (int e = 0; e < STRIP; e++) {
+    UNROLL for (int e = 0; e < SUMS_AT_ONCE; e++) {
         int n = first + DOWN(e), o = output + COLUMN_OF(e);
         if (sum[e] != sum[e] && n < images && o < OUTPUTS) doubtful |= 1u << e;
     }
@@ -99,10 +99,10 @@ __device__ __forceinline__ void mend_strip(const float* x, const float* weights,
 
 #if TURNED
 // Stores a lane's sums of a strip of `images` rows in all, the first of which is `first`.
-__device__ __forceinline__ void store_turned(const float sum[STRIP], float* out, int64 first,
+__device__ __forceinline__ void store_turned(const float sum[SUMS_AT_ONCE], float* out, int64 first,
                                              int64 images, int output)
 {
-    UNROLL for (int e = 0; e < STRIP; e++) {
+    UNROLL for (int e = 0; e < SUMS_AT_ONCE; e++) {
         int64 n = first + DOWN(e);
         int o = output + COLUMN_OF(e);
         if (n < images && o < OUTPUTS) out[o * images + n] = sum[e];
@@ -111,27 +111,27 @@ __device__ __forceinline__ void store_turned(const float sum[STRIP], float* out,
 #endif
 
 // Scales a strip's sums back; those in doubt become NaN, see `join_parts` for sums of parts.
-__device__ __forceinline__ void scale_back(float sum[STRIP], const struct row rows[2],
-                                           const struct span* spans, int output)
+__device__ __forceinline__ void scale_back(float sum[SUMS_AT_ONCE], const struct row rows[2],
+                                           const struct row_scale* row_scales, int output)
 {
-    UNROLL for (int e = 0; e < STRIP; e++) {
+    UNROLL for (int e = 0; e < SUMS_AT_ONCE; e++) {
         int o = output + COLUMN_OF(e);
-        // Outputs beyond the last have no span of their own; they are not stored.
-        sum[e] = scaled_back(sum[e], rows[e / 2 % 2], spans[o < OUTPUTS ? o : 0]);
+        // Outputs beyond the last have no scale of their own; they are not stored.
+        sum[e] = scaled_back(sum[e], rows[e / 2 % 2], row_scales[o < OUTPUTS ? o : 0]);
     }
 }
 
 #if PARTS > 1
 // Scales what a part has summed up of a strip back, and stores it.
-__device__ __forceinline__ void store_of_part(float sum[STRIP], const struct span* spans,
+__device__ __forceinline__ void store_of_part(float sum[SUMS_AT_ONCE], const struct row_scale* row_scales,
                                               float* partial, int part, int64 first, int images,
                                               int whole, int output)
 {
     int64 before = (int64)whole * ROWS, rest = images - before;
     partial += part * rest * OUTPUTS;
-    UNROLL for (int e = 0; e < STRIP; e++) {
+    UNROLL for (int e = 0; e < SUMS_AT_ONCE; e++) {
         int o = output + COLUMN_OF(e);
-        sum[e] *= spans[o < OUTPUTS ? o : 0].unit;
+        sum[e] *= row_scales[o < OUTPUTS ? o : 0].unit;
     }
 #if TURNED
     store_turned(sum, partial, first - before, rest, output);
@@ -157,12 +157,12 @@ __device__ __forceinline__ void store_missed(const struct row rows[2], float* pa
 #endif
 
 // Makes results of a strip's sums.
-__device__ __forceinline__ void finish_strip(float sum[STRIP], const float* x, const float* weights,
+__device__ __forceinline__ void finish_strip(float sum[SUMS_AT_ONCE], const float* x, const float* weights,
                                              const float* bias, float* out, int64 first,
                                              int images, int output)
 {
     bool sure = true;
-    UNROLL for (int e = 0; e < STRIP; e++) sure = sure && sum[e] == sum[e];
+    UNROLL for (int e = 0; e < SUMS_AT_ONCE; e++) sure = sure && sum[e] == sum[e];
 #if TURNED
     store_turned(sum, out, first, images, output);
 #else
@@ -176,43 +176,43 @@ __cluster_dims__(CLUSTER, 1, 1)
 #endif
 __global__ __launch_bounds__(THREADS, BLOCKS) void FAMILY(
     const __grid_constant__ tensor_map rows, const float* __restrict__ x,
-    const float* __restrict__ weights, const struct span* __restrict__ spans,
+    const float* __restrict__ weights, const struct row_scale* __restrict__ row_scales,
     const element* __restrict__ numbers, const float* __restrict__ bias, float* out, float* partial,
     int images, int whole, int works)
 {
     extern __shared__ __align__(1024) char shared[];
     unsigned stages = (unsigned)__cvta_generic_to_shared(shared);
-    unsigned barriers = set_up(stages);
-    AWAIT_EARLIER();
+    unsigned barriers = init_pipeline(stages);
+    WAIT_WHERE_OVERLAPPING();
     if (threadIdx.x < 128) {
 #if CONSUMER_REGISTERS
-        FEWER_REGISTERS(24);
+        SETMAXNREG_DEC(24);
 #endif
         if (threadIdx.x == 0) fetch(&rows, numbers, stages, barriers, whole, works);
     } else {
 #if CONSUMER_REGISTERS
-        MORE_REGISTERS(CONSUMER_REGISTERS);
+        SETMAXNREG_INC(CONSUMER_REGISTERS);
 #endif
-        struct turn turn = {0, 0};
+        struct pipeline_state pipe = {0, 0};
         for (int number = blockIdx.x / CLUSTER; number < works; number += gridDim.x / CLUSTER) {
             struct work work = work_of(number, whole);
             float sum[TILE_O / 2];
             struct row two[2];
-            accumulate(sum, two, work, stages, barriers, &turn);
+            accumulate(sum, two, work, stages, barriers, &pipe);
             UNROLL for (int r = 0; r < 2; r++) two[r] = whole_row(two[r]);
             int64 first = work.image + row_of_lane();
             int output = work.output + threadIdx.x % 4 * 2;
 #if PARTS > 1
             if (work.part >= 0 && output == 0) store_missed(two, partial, work.part, first, images, whole);
 #endif
-            ROLLED for (int e = 0; e < TILE_O / 2; e += STRIP, output += 2 * STRIP) {
+            ROLLED for (int e = 0; e < TILE_O / 2; e += SUMS_AT_ONCE, output += 2 * SUMS_AT_ONCE) {
 #if PARTS > 1
                 if (work.part >= 0)
-                    store_of_part(sum, spans, partial, work.part, first, images, whole, output);
+                    store_of_part(sum, row_scales, partial, work.part, first, images, whole, output);
                 else
 #endif
                 {
-                    scale_back(sum, two, spans, output);
+                    scale_back(sum, two, row_scales, output);
                     finish_strip(sum, x, weights, bias, out, first, images, output);
                 }
                 next_strip(sum);
@@ -220,7 +220,7 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void FAMILY(
         }
     }
     // No block ends while another may still tell it of a stage.
-    meet_cluster();
+    sync_sharers();
 }
 
 #if PARTS > 1
@@ -265,7 +265,7 @@ __device__ __forceinline__ void mend_together(const float* x, const float* weigh
 // unit in the last place of all parts: float32 loses as much when it adds them.  One part may well be
 // zero, where its weights are.
 __device__ __forceinline__ float join_parts(const float* partial, int64 result, int64 results,
-                                            int64 image, int64 rest, struct span span)
+                                            int64 image, int64 rest, struct row_scale row_scale)
 {
     const float *of_row = partial + PARTS * results + image, *of_weight = of_row + PARTS * rest;
     float sum = 0.0f, size = 0.0f, missed = 0.0f;
@@ -273,24 +273,24 @@ __device__ __forceinline__ float join_parts(const float* partial, int64 result, 
         float one = partial[part * results + result];
         sum += one, size += fabsf(one);
         missed += of_row[part * rest];
-        if (span.small > 0.0f) missed = fmaf(of_weight[part * rest], span.small, missed);
+        if (row_scale.small > 0.0f) missed = fmaf(of_weight[part * rest], row_scale.small, missed);
     }
-    return size >= missed * span.unit ? finite(sum) : __int_as_float(0x7fffffff);
+    return size >= missed * row_scale.unit ? finite(sum) : __int_as_float(0x7fffffff);
 }
 
 // Adds the parts' sums.  Grid: x over the results of images that have parts.
 __global__ __launch_bounds__(PACK_THREADS) void KERNEL(finish)(
     const float* __restrict__ x, const float* __restrict__ weights,
-    const struct span* __restrict__ spans, const float* __restrict__ partial,
+    const struct row_scale* __restrict__ row_scales, const float* __restrict__ partial,
     const float* __restrict__ bias, float* __restrict__ out, int images, int whole)
 {
-    AWAIT_EARLIER();
+    WAIT_WHERE_OVERLAPPING();
     int64 before = (int64)whole * ROWS, rest = images - before, results = rest * OUTPUTS;
     int64 e = (int64)blockIdx.x * PACK_THREADS + threadIdx.x;
     int n = before + (TURNED ? e % rest : e / OUTPUTS), output = TURNED ? e / rest : e % OUTPUTS;
     float sum = 0.0f;
     if (e < results) {
-        sum = join_parts(partial, e, results, n - before, rest, spans[output]);
+        sum = join_parts(partial, e, results, n - before, rest, row_scales[output]);
         out[place_of_result(n, output)] = activate(sum + BIAS(bias[output]));
     }
     mend_together(x, weights, bias, out, n, output, sum != sum);

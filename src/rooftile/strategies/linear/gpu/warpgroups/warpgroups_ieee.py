@@ -13,7 +13,7 @@ from rooftile.devices.gpu import Launch
 from rooftile.ops import Linear
 from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.common.warpgroups import completed, elements, product, too_short
+from rooftile.strategies.common.warpgroups import elements, too_short, wgmma, wgmma_wait
 from rooftile.strategies.gpu import Config, Step, Tunable
 from rooftile.strategies.linear.gpu.warpgroups._tiles import SplitTile, Tile
 from rooftile.strategies.linear.gpu.warpgroups.warpgroups import THREADS, TUNABLES, Warpgroups
@@ -44,8 +44,8 @@ class WarpgroupsIeee(Warpgroups):
         numbers = [*elements("(a).high", _INSTRUCTIONS, 4), *elements("(a).low", _INSTRUCTIONS, 4)]
         return {
             "SUM_O": split.summed,
-            "WGMMA(sum, a, b, more)": product(tile.cores, sums, elements("(a)", 4), "b", "more"),
-            "COMPLETE(sum, a, later)": completed(sums, "later", numbers),
+            "WGMMA(sum, a, b, more)": wgmma(tile.cores, sums, elements("(a)", 4), "b", "more"),
+            "WGMMA_WAIT_FOR(sum, a, later)": wgmma_wait(sums, "later", numbers),
         }
 
     @property
@@ -54,30 +54,31 @@ class WarpgroupsIeee(Warpgroups):
         return CORES["fp16"]
 
     def workspace(self, problem: Linear, config: Config) -> dict[str, int]:
-        """Both numbers of each weight, a span for each output, every part's sums and what each
+        """Both numbers of each weight, a scale for each output, every part's sums and what each
         part's rows may miss."""
         arrays = super().workspace(problem, config)
         if "partial" in arrays:
             arrays["partial"] += arrays["partial"] // problem.outputs * 2
-        return {"numbers": arrays.pop("rounded"), "spans": 2 * problem.outputs, **arrays}
+        return {"numbers": arrays.pop("rounded"), "row_scales": 2 * problem.outputs, **arrays}
 
     def preparation(self, problem: Linear, config: Config) -> tuple[Step, ...]:
-        """Finds the span of each output's weights, then splits and lays them as the cores read."""
+        """Finds the scale of each output's weights, then splits and lays them as the cores read."""
         (lay,) = super().preparation(problem, config)
         grid = (blocks(32 * problem.outputs, THREADS), 1, 1)
         return (
             Step(
-                Launch(self.kernel("measure_weights"), grid, (THREADS, 1, 1)), ("weights", "spans")
+                Launch(self.kernel("measure_weights"), grid, (THREADS, 1, 1)),
+                ("weights", "row_scales"),
             ),
             Step(
                 Launch(self.kernel("split_weights"), lay.launch.grid, lay.launch.block),
-                ("weights", "spans", "numbers"),
+                ("weights", "row_scales", "numbers"),
             ),
         )
 
     def steps(self, problem: Linear, config: Config) -> tuple[Step, ...]:
         """As for the others; results in doubt are computed from `x` and `weights`."""
-        return self._steps(problem, config, ("numbers",), ("x", "weights", "spans"))
+        return self._steps(problem, config, ("numbers",), ("x", "weights", "row_scales"))
 
 
 STRATEGY = WarpgroupsIeee()

@@ -129,7 +129,7 @@ class Tile:
         lines = self.problem.columns * self.result_bytes
         # Behind such products, where no block waits for others, the compiler serialises products.
         alone = self.config["SWAPPED"] and self.sharing == 1 and self.result_bytes == 2
-        return "PIECES" if whole and lines % _ALIGNED == 0 and not alone else "LANES"
+        return "STORED_PIECES" if whole and lines % _ALIGNED == 0 and not alone else "STORED_LANES"
 
     @property
     def chunk(self) -> int:
@@ -191,7 +191,7 @@ class Tile:
     @property
     def _buffers(self) -> int:
         """Bytes through which pieces are stored: one of each warpgroup."""
-        if self.storing != "PIECES":
+        if self.storing != "STORED_PIECES":
             return 0
         return self.config["WARPGROUPS"] * self.chunk * 64 * self.result_bytes
 

@@ -19,8 +19,8 @@
 #define FAMILY bulk
 #include "common/narrow.h"
 
-#define LANES 0
-#define PIECES 1
+#define STORED_LANES 0
+#define STORED_PIECES 1
 #define PARTED 2
 
 #define NUMBERS 1
@@ -61,48 +61,49 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void bulk(
 {
     extern __shared__ __align__(1024) char shared[];
     unsigned stages = (unsigned)__cvta_generic_to_shared(shared);
-    if (threadIdx.x == 0) ask_for(&left), ask_for(&right);
-    unsigned barriers = set_up(stages);
-    await_earlier();
+    if (threadIdx.x == 0) prefetch_tensormap(&left), prefetch_tensormap(&right);
+    unsigned barriers = init_pipeline(stages);
+    GRIDDEPCONTROL_WAIT();
+    GRIDDEPCONTROL_LAUNCH();
     int slices = (inner + SLICE - 1) / SLICE;
     if (threadIdx.x < 128) {
 #if CONSUMER_REGISTERS
-        FEWER_REGISTERS(24);
+        SETMAXNREG_DEC(24);
 #endif
         const struct matrices both[] = {{&left, &right}};
         if (threadIdx.x == 0) fetch(both, stages, barriers, slices, down, across);
 #if CLUSTER_BLOCKS > 1
         __syncwarp();
-        leave_cluster();
+        cluster_arrive();
 #endif
 #if STORING == PARTED
-        meet_all();
-        meet_to_end();
+        cluster_sync();
+        cluster_sync_relaxed();
 #endif
     } else {
 #if CONSUMER_REGISTERS
-        MORE_REGISTERS(CONSUMER_REGISTERS);
+        SETMAXNREG_INC(CONSUMER_REGISTERS);
 #endif
-        struct turn turn = {0, 0};
+        struct pipeline_state pipe = {0, 0};
         for (int number = FIRST_NUMBER; number < down * across; number += CLUSTERS) {
             struct work work = work_of(number, down, across, slices);
             float sum[SUMS];
-            accumulate(sum, work, stages, barriers, &turn);
-            if (number + CLUSTERS >= down * across) leave_cluster();
-#if STORING == PIECES
+            accumulate(sum, work, stages, barriers, &pipe);
+            if (number + CLUSTERS >= down * across) cluster_arrive();
+#if STORING == STORED_PIECES
             store(sum, out, shared + STAGES * (STAGE_BYTES + 16), work, rows, columns);
-#elif STORING == LANES
+#elif STORING == STORED_LANES
             store(sum, out, work, rows, columns);
 #else
             // All products have been made before stages are written over.
             meet_warpgroups();
             hold(sum, (float*)shared);
-            meet_all();
+            cluster_sync();
             add_parts((float*)shared, out, work, rows, columns);
-            meet_to_end();
+            cluster_sync_relaxed();
 #endif
         }
     }
     // No block ends while another may still tell it of a stage.
-    await_cluster();
+    cluster_wait();
 }

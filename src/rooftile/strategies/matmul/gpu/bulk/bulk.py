@@ -18,7 +18,7 @@ from rooftile.ops.matmul import Matmul
 from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.product_accesses import brought, laid, operands
-from rooftile.strategies.common.warpgroups import completed, elements, product
+from rooftile.strategies.common.warpgroups import elements, wgmma, wgmma_wait
 from rooftile.strategies.gpu import NARROW, Config, Step, Tunable, family
 from rooftile.strategies.linear.gpu.mma.mma import MOST_SUMMED
 from rooftile.strategies.matmul.gpu._base import GpuMatmul
@@ -118,10 +118,10 @@ class Bulk(GpuMatmul):
             "ROUND_THREADS": _ROUND_THREADS,
             "CONSUMER_REGISTERS": tile.registers,
             "PAIRED": int(problem.columns % 2 == 0),
-            f"WGMMA(sum, {', '.join(rows)}, b, more)": product(
+            f"WGMMA(sum, {', '.join(rows)}, b, more)": wgmma(
                 self.cores, sums, rows, "b", "more", across
             ),
-            "COMPLETE(sum, later)": completed(sums, "later"),
+            "WGMMA_WAIT_FOR(sum, later)": wgmma_wait(sums, "later"),
         }
 
     def workspace(self, problem: Matmul, config: Config) -> dict[str, int]:

@@ -15,8 +15,8 @@
 #define FAMILY bulk_ieee
 #include "common/narrow.h"
 
-#define LANES 0
-#define PIECES 1
+#define STORED_LANES 0
+#define STORED_PIECES 1
 #define PARTED 2
 #define NUMBERS 2
 #define PARTS 1
@@ -31,45 +31,38 @@
 // Begins the products of a slice: first those that sum up to `sum`.
 __device__ __forceinline__ void begin(float sum[SUMS], float with_low[SUMS], word a, word b)
 {
-    begin_products();
+    wgmma_fence();
     UNROLL for (int step = 0; step < 4; step++)
         WGMMA(sum, a + step * LEFT_STEP, b + step * RIGHT_STEP, step > 0);
-    end_products();
+    wgmma_commit();
     UNROLL for (int step = 0; step < 4; step++)
         WGMMA(with_low, a + step * LEFT_STEP, b + LOW + step * RIGHT_STEP, 1);
     UNROLL for (int step = 0; step < 4; step++)
         WGMMA(with_low, a + LOW + step * LEFT_STEP, b + step * RIGHT_STEP, 1);
-    end_products();
+    wgmma_commit();
 }
 
 __device__ __forceinline__ void accumulate(float total[SUMS], struct work work, unsigned stages,
-                                           unsigned barriers, struct turn* turn)
+                                           unsigned barriers, struct pipeline_state* pipe)
 {
     int group = of_warp(threadIdx.x / 128) - 1;
     unsigned taken = 0;
     float with_low[SUMS];
     UNROLL for (int e = 0; e < SUMS; e++) total[e] = with_low[e] = 0.0f;
-    ROLLED for (int s = work.slice; s < work.end; s++, advance(turn, STAGES)) {
-        unsigned stage = of_warp(stages + turn->at * STAGE_BYTES);
-        wait(FULL(barriers, turn->at), turn->round);
+    ROLLED for (int s = work.slice; s < work.end; s++, advance(pipe, STAGES)) {
+        unsigned stage = of_warp(stages + pipe->stage * STAGE_BYTES);
+        consumer_wait(barriers, *pipe);
         float sum[SUMS];
         begin(sum, with_low, rows_at(stage + group * 64 * 128), columns_at(stage + A_BYTES));
         // The products of the slice before are done, and so is its stage.
-        COMPLETE(sum, 1);
-        leave(&taken);
-        taken = EMPTY(barriers, turn->at, STAGES);
+        WGMMA_WAIT_FOR(sum, 1);
+        cluster_consumer_release(&taken);
+        taken = EMPTY_BARRIER(barriers, pipe->stage, STAGES);
         UNROLL for (int e = 0; e < SUMS; e++) total[e] += sum[e];
     }
-    COMPLETE(with_low, 0);
-    leave(&taken);
+    WGMMA_WAIT_FOR(with_low, 0);
+    cluster_consumer_release(&taken);
     UNROLL for (int e = 0; e < SUMS; e++) total[e] = fmaf(with_low[e], 0x1p-11f, total[e]);
-}
-
-// Waits for the launch that splits.  The next one begins when this one is over: its blocks would crowd
-// on the few multiprocessors that have none of these.
-__device__ __forceinline__ void await_split()
-{
-    asm volatile("griddepcontrol.wait;" ::: "memory");
 }
 
 #if CLUSTER > 1
@@ -79,41 +72,43 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void bulk_ieee(
     const __grid_constant__ tensor_map left_high, const __grid_constant__ tensor_map right_high,
     const __grid_constant__ tensor_map left_low, const __grid_constant__ tensor_map right_low,
     const float* __restrict__ a, const float* __restrict__ b,
-    const struct span* __restrict__ spans_a, const struct span* __restrict__ spans_b,
+    const struct row_scale* __restrict__ row_scales_a, const struct row_scale* __restrict__ row_scales_b,
     float* __restrict__ out, int rows, int inner, int columns, int down, int across)
 {
     extern __shared__ __align__(1024) char shared[];
     unsigned stages = (unsigned)__cvta_generic_to_shared(shared);
     if (threadIdx.x == 0) {
-        ask_for(&left_high), ask_for(&right_high);
-        ask_for(&left_low), ask_for(&right_low);
+        prefetch_tensormap(&left_high), prefetch_tensormap(&right_high);
+        prefetch_tensormap(&left_low), prefetch_tensormap(&right_low);
     }
-    unsigned barriers = set_up(stages);
-    await_split();
+    unsigned barriers = init_pipeline(stages);
+    // The launch that splits.  The next one begins when this one is over: its blocks would crowd on the
+    // few multiprocessors that have none of these.
+    GRIDDEPCONTROL_WAIT();
     int slices = (inner + SLICE - 1) / SLICE;
     if (threadIdx.x < 128) {
 #if CONSUMER_REGISTERS
-        FEWER_REGISTERS(24);
+        SETMAXNREG_DEC(24);
 #endif
         const struct matrices numbers[] = {{&left_high, &right_high}, {&left_low, &right_low}};
         if (threadIdx.x == 0) fetch(numbers, stages, barriers, slices, down, across);
         __syncwarp();
-        leave_cluster();
+        cluster_arrive();
     } else {
 #if CONSUMER_REGISTERS
-        MORE_REGISTERS(CONSUMER_REGISTERS);
+        SETMAXNREG_INC(CONSUMER_REGISTERS);
 #endif
-        struct turn turn = {0, 0};
-        struct spans* all = (struct spans*)(shared + STAGES * (STAGE_BYTES + 16));
-        struct spans* spans = all + threadIdx.x / 128 - 1;
+        struct pipeline_state pipe = {0, 0};
+        struct row_scales* all = (struct row_scales*)(shared + STAGES * (STAGE_BYTES + 16));
+        struct row_scales* row_scales = all + threadIdx.x / 128 - 1;
         for (int number = FIRST_NUMBER; number < down * across; number += CLUSTERS) {
             struct work work = work_of(number, down, across, slices);
-            ask_for_spans(spans, spans_a, spans_b, work, rows, columns);
+            ask_for_spans(row_scales, row_scales_a, row_scales_b, work, rows, columns);
             float sum[SUMS];
-            accumulate(sum, work, stages, barriers, &turn);
-            if (number + CLUSTERS >= down * across) leave_cluster();
+            accumulate(sum, work, stages, barriers, &pipe);
+            if (number + CLUSTERS >= down * across) cluster_arrive();
             await_spans();
-            scale_back(sum, spans);
+            scale_back(sum, row_scales);
             store(sum, out, work, rows, columns);
             bool sure = true;
             UNROLL for (int e = 0; e < SUMS; e++) sure = sure && sum[e] == sum[e];
@@ -121,5 +116,5 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void bulk_ieee(
         }
     }
     // No block ends while another may still tell it of a stage.
-    await_cluster();
+    cluster_wait();
 }

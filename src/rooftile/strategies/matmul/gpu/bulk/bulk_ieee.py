@@ -55,7 +55,7 @@ class _SplitTile(Tile):
     @property
     def storing(self) -> str:
         """Lanes: those with results in doubt write them anew."""
-        return "LANES"
+        return "STORED_LANES"
 
     @property
     def held(self) -> int:
@@ -98,7 +98,7 @@ class BulkIeee(Bulk):
         return {**super().macros(problem, config), "SPLIT_THREADS": _split_threads(problem)}
 
     def workspace(self, problem: Matmul, config: Config) -> dict[str, int]:
-        """Both numbers of each element, and a span of each row of a and column of b."""
+        """Both numbers of each element, and a scale of each row of a and column of b."""
         rooms = dict[str, int]()
         for name, places in (("a", problem.rows), ("b", problem.columns)):
             numbers = places * _pitch(problem) // 2
@@ -113,18 +113,18 @@ class BulkIeee(Bulk):
         runs = blocks(32 * problem.rows, threads) + blocks(32 * problem.columns, threads)
         launch = Launch(self.kernel("split_both"), (runs, 1, 1), (threads, 1, 1), overlaps=True)
         numbers = ("high_a", "low_a", "high_b", "low_b")
-        split = Step(launch, ("a", "b", *numbers, "spans_a", "spans_b", *sizes))
+        split = Step(launch, ("a", "b", *numbers, "row_scales_a", "row_scales_b", *sizes))
         tile = self._tile(problem, config)
         high = tile.maps({"a": "high_a", "b": "high_b"}, rounded=False)
         low = tile.maps({"a": "low_a", "b": "low_b"}, rounded=False)
-        arrays = ("a", "b", "spans_a", "spans_b", "out")
+        arrays = ("a", "b", "row_scales_a", "row_scales_b", "out")
         return split, Step(
             tile.launch(self.kernel()), (*high, *low, *arrays, *sizes, *tile.clusters)
         )
 
     def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:
         """See `Bulk.accesses`: three products of two numbers.  Both matrices are read twice, for
-        their spans and to split them."""
+        their scales and to split them."""
         count = sum(array.size for array in problem.arrays[:2])
         split = laid(2 * count, _NUMBERS * count, 2)
         return {self.kernel("split_both"): split, self.kernel(): self._of_product(problem, config)}

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "common/across.h"
-#include "common/warpgroups.h"
+#include "common/pipelines/wgmma.h"
 
 // A number that is the same in all lanes of a warp.  The compiler learns that it is, and makes
 // descriptors of it once for the warp, between products that follow each other without a gap.
@@ -14,12 +14,12 @@ __device__ __forceinline__ unsigned of_warp(unsigned number) { return __shfl_syn
 __device__ __forceinline__ word rows_at(unsigned address)
 {
     address &= 0x3ffff;
-    return LEFT_ACROSS ? matrix_across(address, BOX_BYTES, 1024) : matrix(address, 1024);
+    return LEFT_ACROSS ? transposed_descriptor(address, BOX_BYTES, 1024) : swizzled_descriptor(address, 1024);
 }
 __device__ __forceinline__ word columns_at(unsigned address)
 {
     address &= 0x3ffff;
-    return RIGHT_ACROSS ? matrix_across(address, BOX_BYTES, 1024) : matrix(address, 1024);
+    return RIGHT_ACROSS ? transposed_descriptor(address, BOX_BYTES, 1024) : swizzled_descriptor(address, 1024);
 }
 #define LEFT_STEP (LEFT_ACROSS ? 128 : 2)
 #define RIGHT_STEP (RIGHT_ACROSS ? 128 : 2)

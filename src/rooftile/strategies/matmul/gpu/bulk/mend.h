@@ -19,7 +19,7 @@ __device__ __forceinline__ struct place place_of_sum(struct work work, int e)
 // A sum scaled back by its row's unit and its column's, or NaN where it is in doubt: where what
 // small numbers miss, up to 2^-36, times the largest that they meet, 2^15, may reach a unit of its
 // last place.  Small numbers that meet zeros alone miss nothing.
-__device__ __forceinline__ float scaled_back(float sum, struct span row, struct span column)
+__device__ __forceinline__ float scaled_back(float sum, struct row_scale row, struct row_scale column)
 {
     float small = (column.unit == 0.0f ? 0.0f : row.small) + (row.unit == 0.0f ? 0.0f : column.small);
     if (!(fabsf(sum) >= 8.0f * small)) return __int_as_float(0x7fffffff);
@@ -28,7 +28,7 @@ __device__ __forceinline__ float scaled_back(float sum, struct span row, struct 
 }
 
 // What is known of a warpgroup's rows of a tile, and of its columns.
-struct spans { struct span rows[64], columns[TILE_C]; };
+struct row_scales { struct row_scale rows[64], columns[TILE_C]; };
 
 // The threads of a warpgroup meet.
 __device__ __forceinline__ void meet_group()
@@ -36,7 +36,7 @@ __device__ __forceinline__ void meet_group()
     asm volatile("bar.sync %0, %1;" ::"r"(threadIdx.x / 128), "n"(128) : "memory");
 }
 
-__device__ __forceinline__ void copy_span(struct span* to, const struct span* from)
+__device__ __forceinline__ void copy_span(struct row_scale* to, const struct row_scale* from)
 {
     asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(
                      (unsigned)__cvta_generic_to_shared(to)),
@@ -44,20 +44,20 @@ __device__ __forceinline__ void copy_span(struct span* to, const struct span* fr
                  : "memory");
 }
 
-// Asks for spans, which come to shared memory while the warpgroup multiplies.
-__device__ __forceinline__ void ask_for_spans(struct spans* spans, const struct span* of_a,
-                                              const struct span* of_b, struct work work, int rows,
+// Asks for scales, which come to shared memory while the warpgroup multiplies.
+__device__ __forceinline__ void ask_for_spans(struct row_scales* row_scales, const struct row_scale* of_a,
+                                              const struct row_scale* of_b, struct work work, int rows,
                                               int columns)
 {
     int thread = threadIdx.x % 128, first = work.row + (threadIdx.x / 128 - 1) * 64;
-    const struct span *of_rows = SWAPPED ? of_b : of_a, *of_columns = SWAPPED ? of_a : of_b;
+    const struct row_scale *of_rows = SWAPPED ? of_b : of_a, *of_columns = SWAPPED ? of_a : of_b;
     int most = SWAPPED ? columns : rows, most_across = SWAPPED ? rows : columns;
     // Those of the tile before have been read.
     meet_group();
-    // Results beyond the last have no spans of their own; they are not stored.
-    if (thread < 64) copy_span(spans->rows + thread, of_rows + min(first + thread, most - 1));
+    // Results beyond the last have no scales of their own; they are not stored.
+    if (thread < 64) copy_span(row_scales->rows + thread, of_rows + min(first + thread, most - 1));
     if (thread < TILE_C)
-        copy_span(spans->columns + thread, of_columns + min(work.column + thread, most_across - 1));
+        copy_span(row_scales->columns + thread, of_columns + min(work.column + thread, most_across - 1));
 }
 
 __device__ __forceinline__ void await_spans()
@@ -66,12 +66,12 @@ __device__ __forceinline__ void await_spans()
     meet_group();
 }
 
-__device__ __forceinline__ void scale_back(float sum[SUMS], const struct spans* spans)
+__device__ __forceinline__ void scale_back(float sum[SUMS], const struct row_scales* row_scales)
 {
     int row = row_of_lane() - (threadIdx.x / 128 - 1) * 64, column = threadIdx.x % 4 * 2;
-    struct span two[2] = {spans->rows[row], spans->rows[row + NEXT_ROW]};
+    struct row_scale two[2] = {row_scales->rows[row], row_scales->rows[row + NEXT_ROW]};
     UNROLL for (int e = 0; e < SUMS; e++)
-        sum[e] = scaled_back(sum[e], two[e / 2 % 2], spans->columns[column + COLUMN_OF(e)]);
+        sum[e] = scaled_back(sum[e], two[e / 2 % 2], row_scales->columns[column + COLUMN_OF(e)]);
 }
 
 // Computes results from their definition.  Each lane brings one that is in doubt, or none; all

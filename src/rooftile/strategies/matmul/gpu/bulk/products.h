@@ -19,52 +19,52 @@ __device__ __forceinline__ void take_rows(unsigned place, int step, unsigned hel
 // Half of a slice is in registers at a time: its products are on their way while the other half is
 // taken.
 __device__ __forceinline__ void accumulate(float sum[SUMS], struct work work, unsigned stages,
-                                           unsigned barriers, struct turn* turn)
+                                           unsigned barriers, struct pipeline_state* pipe)
 {
     unsigned place = place_of_neighbours(row_of_lane()), taken = 0, held[2][2][4];
     UNROLL for (int e = 0; e < SUMS; e++) sum[e] = 0.0f;
-    ROLLED for (int s = work.slice; s < work.end; s++, advance(turn, STAGES)) {
-        unsigned stage = of_warp(stages + turn->at * STAGE_BYTES);
-        wait(FULL(barriers, turn->at), turn->round);
+    ROLLED for (int s = work.slice; s < work.end; s++, advance(pipe, STAGES)) {
+        unsigned stage = of_warp(stages + pipe->stage * STAGE_BYTES);
+        consumer_wait(barriers, *pipe);
         word b = columns_at(stage + A_BYTES);
         UNROLL for (int half = 0; half < 2; half++) {
             // The products that read these registers are done; before the last half's, a stage.
-            IN_FLIGHT(1);
-            if (half == 1) leave(&taken);
+            WGMMA_WAIT(1);
+            if (half == 1) cluster_consumer_release(&taken);
             UNROLL for (int step = 0; step < 2; step++)
                 take_rows(stage + place, 2 * half + step, held[half][step]);
-            begin_products();
+            wgmma_fence();
             UNROLL for (int step = 0; step < 2; step++)
                 WGMMA(sum, held[half][step][0], held[half][step][1], held[half][step][2],
                       held[half][step][3], b + (2 * half + step) * RIGHT_STEP, 1);
-            end_products();
+            wgmma_commit();
         }
-        taken = EMPTY(barriers, turn->at, STAGES);
+        taken = EMPTY_BARRIER(barriers, pipe->stage, STAGES);
     }
-    IN_FLIGHT(0);
-    leave(&taken);
+    WGMMA_WAIT(0);
+    cluster_consumer_release(&taken);
 }
 #else
 __device__ __forceinline__ void accumulate(float sum[SUMS], struct work work, unsigned stages,
-                                           unsigned barriers, struct turn* turn)
+                                           unsigned barriers, struct pipeline_state* pipe)
 {
     int group = of_warp(threadIdx.x / 128) - 1;
     unsigned taken = 0;
     UNROLL for (int e = 0; e < SUMS; e++) sum[e] = 0.0f;
-    ROLLED for (int s = work.slice; s < work.end; s++, advance(turn, STAGES)) {
-        unsigned stage = of_warp(stages + turn->at * STAGE_BYTES);
-        wait(FULL(barriers, turn->at), turn->round);
+    ROLLED for (int s = work.slice; s < work.end; s++, advance(pipe, STAGES)) {
+        unsigned stage = of_warp(stages + pipe->stage * STAGE_BYTES);
+        consumer_wait(barriers, *pipe);
         word a = rows_at(stage + group * 64 * 128), b = columns_at(stage + A_BYTES);
-        begin_products();
+        wgmma_fence();
         UNROLL for (int step = 0; step < 4; step++)
             WGMMA(sum, a + step * LEFT_STEP, b + step * RIGHT_STEP, 1);
-        end_products();
+        wgmma_commit();
         // The products of the slice before are done, and so is its stage.
-        IN_FLIGHT(1);
-        leave(&taken);
-        taken = EMPTY(barriers, turn->at, STAGES);
+        WGMMA_WAIT(1);
+        cluster_consumer_release(&taken);
+        taken = EMPTY_BARRIER(barriers, pipe->stage, STAGES);
     }
-    COMPLETE(sum, 0);
-    leave(&taken);
+    WGMMA_WAIT_FOR(sum, 0);
+    cluster_consumer_release(&taken);
 }
 #endif

@@ -9,7 +9,7 @@
 // Which row of a tile, after the lane's first, a lane's sum `e` is of.
 #define DOWN(e) ((e) / 2 % 2 * NEXT_ROW)
 
-#if STORING == PIECES
+#if STORING == STORED_PIECES
 // A warp's sums pass through shared memory in pieces of CHUNK columns by 16 rows, so that its lanes
 // store 16 bytes each, and neighbours in a line of out together.  They wait for no other warp, and
 // not for the copy engine, which brings the next tile meanwhile.
@@ -92,7 +92,7 @@ __device__ __forceinline__ void store_two(result* to, int there, float y0, float
 }
 #endif
 
-#if STORING == LANES
+#if STORING == STORED_LANES
 __device__ __forceinline__ void store(const float sum[SUMS], result* out, struct work work,
                                       int rows, int columns)
 {

@@ -13,7 +13,8 @@
 #define FIRST_NUMBER (blockIdx.x / CLUSTER_BLOCKS)
 #define CLUSTERS (gridDim.x / CLUSTER_BLOCKS)
 
-#include "common/clusters.h"
+#include "common/pipelines/clusters.h"
+#include "common/pipelines/pdl.h"
 
 // Elements of 128 bytes: terms of a slice, and places of a box whose lines are terms.
 #define SLICE (128 / ELEMENT_BYTES)
@@ -40,9 +41,9 @@ __device__ __forceinline__ void bring_box(int sharing, unsigned blocks, unsigned
                                           const tensor_map* map, int x, int y, unsigned full)
 {
     if (sharing > 1)
-        copy_box_to(blocks, to, map, x, y, full);
+        tma_load_2d_multicast(blocks, to, map, x, y, full);
     else
-        copy_box_2(to, map, x, y, full);
+        tma_load_2d(to, map, x, y, full);
 }
 
 // Starts the copies of one matrix's slice by one of `sharing` blocks, to those whose bits are set:
@@ -83,16 +84,14 @@ struct matrices { const tensor_map *left, *right; };
 __device__ __forceinline__ void fetch(const struct matrices numbers[NUMBERS], unsigned stages,
                                       unsigned barriers, int slices, int down, int across)
 {
-    struct turn turn = {0, 0};
+    struct pipeline_state pipe = {0, 0};
     for (int number = FIRST_NUMBER; number < down * across; number += CLUSTERS) {
         struct work work = work_of(number, down, across, slices);
-        ROLLED for (int s = work.slice; s < work.end; s++, advance(&turn, STAGES)) {
-            unsigned full = FULL(barriers, turn.at);
-            wait(EMPTY(barriers, turn.at, STAGES), turn.round ^ 1);
-            expect_bytes(STAGE_BYTES, full);
+        ROLLED for (int s = work.slice; s < work.end; s++, advance(&pipe, STAGES)) {
+            unsigned full = producer_acquire_tx(barriers, pipe, STAGES, STAGE_BYTES);
             UNROLL for (int n = 0; n < NUMBERS; n++)
                 start_slice(numbers[n].left, numbers[n].right,
-                            stages + turn.at * STAGE_BYTES + n * PLANE_BYTES, full, work, s);
+                            stages + pipe.stage * STAGE_BYTES + n * PLANE_BYTES, full, work, s);
         }
     }
 }

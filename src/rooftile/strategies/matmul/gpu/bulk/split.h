@@ -47,10 +47,10 @@ __device__ __forceinline__ float greatest(const float x[8], float most)
     return most;
 }
 
-__device__ __forceinline__ struct span span_of(float most, float small)
+__device__ __forceinline__ struct row_scale span_of(float most, float small)
 {
-    struct span span = {most == 0.0f ? 0.0f : over(14, scale_to(most)), small};
-    return span;
+    struct row_scale row_scale = {most == 0.0f ? 0.0f : over(14, scale_to(most)), small};
+    return row_scale;
 }
 
 // Four neighbours of a line, zeros beyond its end.
@@ -69,7 +69,7 @@ __device__ __forceinline__ void take_eight(const float* line, int k, int terms, 
 // Lines are places: a warp has one.
 __device__ __forceinline__ void split_lines(const float* __restrict__ from,
                                             narrow* __restrict__ high, narrow* __restrict__ low,
-                                            struct span* spans, int places, int terms, int first)
+                                            struct row_scale* row_scales, int places, int terms, int first)
 {
     int place = first + threadIdx.x / 32, start = threadIdx.x % 32 * 8;
     if (place >= places) return;
@@ -96,7 +96,7 @@ __device__ __forceinline__ void split_lines(const float* __restrict__ from,
         small += split_eight(x, scale, high + k, low + k);
     }
     UNROLL for (int apart = 1; apart < 32; apart *= 2) small += __shfl_xor_sync(~0u, small, apart);
-    if (start == 0) spans[place] = span_of(most, small);
+    if (start == 0) row_scales[place] = span_of(most, small);
 }
 
 // What all threads of a block that have the same four places give, joined.
@@ -140,7 +140,7 @@ __device__ __forceinline__ struct square take_square(const float* from, int k, i
 // Lines are terms: a block has PLACES places of each.
 __device__ __forceinline__ void split_columns(const float* __restrict__ from,
                                               narrow* __restrict__ high, narrow* __restrict__ low,
-                                              struct span* spans, int places, int terms, int first)
+                                              struct row_scale* row_scales, int places, int terms, int first)
 {
     const int apart = SPLIT_THREADS / LANES_ACROSS * 8;
     int place = first + threadIdx.x % LANES_ACROSS * 4, start = threadIdx.x / LANES_ACROSS * 8;
@@ -163,25 +163,26 @@ __device__ __forceinline__ void split_columns(const float* __restrict__ from,
     }
     join_columns(small, false);
     if (start > 0 || end == 0) return;
-    UNROLL for (int c = 0; c < 4; c++) spans[place + c] = span_of(most[c], small[c]);
+    UNROLL for (int c = 0; c < 4; c++) row_scales[place + c] = span_of(most[c], small[c]);
 }
 
 // Grid: x over runs of PLACES rows of a, then of columns of b.
 __global__ __launch_bounds__(SPLIT_THREADS) void KERNEL(split_both)(
     const float* a, const float* b, narrow* __restrict__ high_a, narrow* __restrict__ low_a,
-    narrow* __restrict__ high_b, narrow* __restrict__ low_b, struct span* __restrict__ spans_a,
-    struct span* __restrict__ spans_b, int rows, int inner, int columns)
+    narrow* __restrict__ high_b, narrow* __restrict__ low_b, struct row_scale* __restrict__ row_scales_a,
+    struct row_scale* __restrict__ row_scales_b, int rows, int inner, int columns)
 {
-    await_earlier();
+    GRIDDEPCONTROL_WAIT();
+    GRIDDEPCONTROL_LAUNCH();
     int run = blockIdx.x, of_a = (rows + PLACES - 1) / PLACES;
     bool in_a = run < of_a;
     int first = (in_a ? run : run - of_a) * PLACES;
     if (in_a && TRANSPOSE_A)
-        split_columns(a, high_a, low_a, spans_a, rows, inner, first);
+        split_columns(a, high_a, low_a, row_scales_a, rows, inner, first);
     else if (in_a)
-        split_lines(a, high_a, low_a, spans_a, rows, inner, first);
+        split_lines(a, high_a, low_a, row_scales_a, rows, inner, first);
     else if (TRANSPOSE_B)
-        split_lines(b, high_b, low_b, spans_b, columns, inner, first);
+        split_lines(b, high_b, low_b, row_scales_b, columns, inner, first);
     else
-        split_columns(b, high_b, low_b, spans_b, columns, inner, first);
+        split_columns(b, high_b, low_b, row_scales_b, columns, inner, first);
 }

@@ -20,7 +20,7 @@
 // Grid: x over tiles of results, along a row of tiles first; y over parts.  Block: WARPS_R x WARPS_C
 // warps.
 
-#include "common/overlapping.h"
+#include "common/pipelines/pdl.h"
 #include "matmul/gpu/mma/slices.h"
 
 // Stores two neighbouring results, or what a part has summed up for them, of `there` in the matrix.
@@ -42,7 +42,7 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void mma(const given* a, const giv
                                                        int inner, int columns, int share)
 {
     extern __shared__ __align__(128) char shared[];
-    AWAIT_EARLIER();
+    GRIDDEPCONTROL_WAIT();
     int warp = threadIdx.x / 32, lane = threadIdx.x % 32, across = (columns + TILE_C - 1) / TILE_C;
     int row = warp / WARPS_C * WARP_R, column = warp % WARPS_C * WARP_C;
     int first_row = blockIdx.x / across * TILE_R, first_column = blockIdx.x % across * TILE_C;
@@ -86,7 +86,7 @@ __global__ __launch_bounds__(FINISH_THREADS) void mma_finish(
     const given* a, const given* b, const float* sums, result* out, int rows, int inner,
     int columns, int parts)
 {
-    AWAIT_EARLIER();
+    GRIDDEPCONTROL_WAIT();
     int64 e = (int64)blockIdx.x * FINISH_THREADS + threadIdx.x, results = (int64)rows * columns;
     float sum = 0.0f;
     if (e < results) {

@@ -14,7 +14,7 @@
 // a, b, out: see matmul.h.  A_WHOLE and B_WHOLE: whether lines begin on 16 bytes.
 // Grid: x over tiles of results, along a row of tiles first.  Block: WARPS warps.
 
-#include "common/overlapping.h"
+#include "common/pipelines/pdl.h"
 #include "matmul/gpu/own_terms/operands.h"
 
 #define DEEP (WARPS * WARP_TERMS)
@@ -57,8 +57,8 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void own_terms(
     const given* a, const given* b, result* __restrict__ out, int rows, int inner, int columns)
 {
     __shared__ __align__(16) float held[WARPS * PLACES];
-    AWAIT_EARLIER();
-    LET_NEXT_BEGIN();
+    GRIDDEPCONTROL_WAIT();
+    GRIDDEPCONTROL_LAUNCH();
     int across = (columns + TILE_C - 1) / TILE_C;
     int first_row = blockIdx.x / across * TILE_R, first_column = blockIdx.x % across * TILE_C;
     int warp = threadIdx.x / 32, k = warp * WARP_TERMS;

@@ -58,12 +58,12 @@ __device__ __forceinline__ float of_warps(float value, bool greatest)
 // Splits a piece and lays it.  Returns how many of its numbers are small.
 __device__ __forceinline__ float lay_piece(const float held[8], float scale, narrow* to)
 {
-    struct span span = {over(14, scale), 0.0f};
+    struct row_scale row_scale = {over(14, scale), 0.0f};
     __align__(16) narrow both[2][8];
     float small = 0.0f;
     UNROLL for (int e = 0; e < 8; e++) {
         small += is_small(held[e], scale) ? 1.0f : 0.0f;
-        split_weight(held[e], span, both[0] + e, 8);
+        split_weight(held[e], row_scale, both[0] + e, 8);
     }
     *(uint4*)to = *(uint4*)both[0];
     *(uint4*)(to + PLANE) = *(uint4*)both[1];
@@ -73,10 +73,11 @@ __device__ __forceinline__ float lay_piece(const float held[8], float scale, nar
 // Measures a part of a row of weights, splits it and lays it.  Grid: a block a part of a row, the
 // padded rows too.
 __global__ __launch_bounds__(PACK_THREADS) void KERNEL(split_parts)(const float* weights,
-                                                                    struct span* __restrict__ spans,
+                                                                    struct row_scale* __restrict__ row_scales,
                                                                     element* __restrict__ numbers)
 {
-    await_earlier();
+    GRIDDEPCONTROL_WAIT();
+    GRIDDEPCONTROL_LAUNCH();
     int output = blockIdx.x / PARTS, part = blockIdx.x % PARTS, first = part * PART_SLICES;
     int pieces = min(PART_PIECES, 4 * (SLICES - first));
     float most = 0.0f, small = 0.0f, held[8];
@@ -94,6 +95,6 @@ __global__ __launch_bounds__(PACK_THREADS) void KERNEL(split_parts)(const float*
         small += lay_piece(held, scale, to);
     }
     small = of_warps(small, false);
-    struct span span = {most == 0.0f ? 0.0f : over(14, scale), small};
-    if (threadIdx.x == 0 && output < OUTPUTS) spans[part * OUTPUTS + output] = span;
+    struct row_scale row_scale = {most == 0.0f ? 0.0f : over(14, scale), small};
+    if (threadIdx.x == 0 && output < OUTPUTS) row_scales[part * OUTPUTS + output] = row_scale;
 }

@@ -23,21 +23,8 @@
 // Behind those of all warpgroups lie the places of results in doubt; and behind the stages and their
 // barriers what is known of all parts' rows of a, and of all parts' and warpgroups' columns of b.
 #define DOUBTS_AT (4 * GROUPS * HELD_SUMS)
-#define SPANS_AT (STAGES * (STAGE_BYTES + 16))
-#define KNOWN_AT (SPANS_AT + 8 * TILE_O * PARTS)
-
-// Waits for the launch that splits.
-__device__ __forceinline__ void await_split()
-{
-    asm volatile("griddepcontrol.wait;" ::: "memory");
-}
-
-// Lets the next launch begin, once all blocks have said so.  Earlier, its blocks would crowd on the few
-// multiprocessors that have none of these.
-__device__ __forceinline__ void let_next_begin()
-{
-    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
-}
+#define ROW_SCALES_AT (STAGES * (STAGE_BYTES + 16))
+#define KNOWN_AT (ROW_SCALES_AT + 8 * TILE_O * PARTS)
 
 // One thread brings a part's slices.  Those of b need not wait for the launch that splits a: as many
 // as there are stages come meanwhile.
@@ -48,19 +35,19 @@ __device__ __forceinline__ void fetch_part(const tensor_map* rows, const element
     int ahead = min(work.slice + STAGES, work.end);
     ROLLED for (int s = work.slice; s < ahead; s++) {
         int at = s - work.slice;
-        expect_bytes(STAGE_BYTES, FULL(barriers, at));
-        start_rows(rows, stages + at * STAGE_BYTES, FULL(barriers, at), s, work.image);
+        arrive_and_expect_tx(STAGE_BYTES, FULL_BARRIER(barriers, at));
+        start_rows(rows, stages + at * STAGE_BYTES, FULL_BARRIER(barriers, at), s, work.image);
     }
-    await_split();
+    GRIDDEPCONTROL_WAIT();
     ROLLED for (int s = work.slice; s < ahead; s++) {
         int at = s - work.slice;
-        start_weights(weights, stages + at * STAGE_BYTES, FULL(barriers, at), s);
+        start_weights(weights, stages + at * STAGE_BYTES, FULL_BARRIER(barriers, at), s);
     }
-    struct turn turn = {0, 1};
-    ROLLED for (int s = ahead; s < work.end; s++, advance(&turn, STAGES)) {
-        unsigned stage = stages + turn.at * STAGE_BYTES, full = FULL(barriers, turn.at);
-        wait(EMPTY(barriers, turn.at, STAGES), turn.round ^ 1);
-        expect_bytes(STAGE_BYTES, full);
+    struct pipeline_state pipe = {0, 1};
+    ROLLED for (int s = ahead; s < work.end; s++, advance(&pipe, STAGES)) {
+        unsigned stage = stages + pipe.stage * STAGE_BYTES, full = FULL_BARRIER(barriers, pipe.stage);
+        producer_acquire(barriers, pipe, STAGES);
+        arrive_and_expect_tx(STAGE_BYTES, full);
         start_rows(rows, stage, full, s, work.image);
         start_weights(weights, stage, full, s);
     }
@@ -72,32 +59,32 @@ __device__ __forceinline__ void take_turns(float total[TILE_O / 2], struct row r
 {
     int group = threadIdx.x / 128 - 1;
     unsigned place = stages + place_of_lane() - group * ROWS * 128;
-    struct turn turn = {group, 0};
+    struct pipeline_state pipe = {group, 0};
     UNROLL for (int e = 0; e < TILE_O / 2; e++) total[e] = 0.0f;
     UNROLL for (int r = 0; r < 2; r++) rows[r].most = rows[r].small = 0.0f;
     if (work.slice + group >= work.end) return;
     struct slice slice;
-    wait(FULL(barriers, turn.at), turn.round);
-    take(place + turn.at * STAGE_BYTES, &slice, rows);
+    consumer_wait(barriers, pipe);
+    take(place + pipe.stage * STAGE_BYTES, &slice, rows);
     ROLLED for (int s = work.slice + group; s < work.end; s += GROUPS) {
         struct fragments a;
         split(&slice, &a);
         float back[2] = {over(-14, slice.scale[0]), over(-14, slice.scale[1])}, sum[SUM_O / 2];
-        begin(sum, &a, stages + turn.at * STAGE_BYTES + ROWS * 128);
-        unsigned taken = EMPTY(barriers, turn.at, STAGES);
-        UNROLL for (int g = 0; g < GROUPS; g++) advance(&turn, STAGES);
+        begin(sum, &a, stages + pipe.stage * STAGE_BYTES + ROWS * 128);
+        unsigned taken = EMPTY_BARRIER(barriers, pipe.stage, STAGES);
+        UNROLL for (int g = 0; g < GROUPS; g++) advance(&pipe, STAGES);
         if (s + GROUPS < work.end) {
-            wait(FULL(barriers, turn.at), turn.round);
-            take(place + turn.at * STAGE_BYTES, &slice, rows);
+            consumer_wait(barriers, pipe);
+            take(place + pipe.stage * STAGE_BYTES, &slice, rows);
         }
-        COMPLETE(sum, a, 0);
-        leave(&taken);
+        WGMMA_WAIT_FOR(sum, a, 0);
+        cluster_consumer_release(&taken);
         add(total, sum, back);
     }
 }
 
 // Stores a number at the same place of all blocks of the cluster.
-__device__ __forceinline__ void tell_all(float* place, float value)
+__device__ __forceinline__ void dsmem_store_all(float* place, float value)
 {
 #if PARTS > 1
     UNROLL for (int part = 0; part < PARTS; part++)
@@ -117,19 +104,19 @@ struct known { float small[ROWS], most[ROWS]; };
 
 // Holds a warpgroup's sums, scaled back, as lines of out; and tells what is known of its columns.
 __device__ __forceinline__ void hold(const float sum[TILE_O / 2], const struct row rows[2],
-                                     const struct span* spans, float* held, struct known* known)
+                                     const struct row_scale* row_scales, float* held, struct known* known)
 {
     int group = threadIdx.x / 128 - 1, row = row_of_lane() - group * ROWS;
     held += group * HELD_SUMS, known += group;
     UNROLL for (int r = 0; r < 2; r++) {
         struct row whole = whole_row(rows[r]);
         if (threadIdx.x % 4 != 0) continue;
-        tell_all(known->small + row + r * NEXT_ROW, missed_of_row(whole));
-        tell_all(known->most + row + r * NEXT_ROW, missed_of_weight(whole));
+        dsmem_store_all(known->small + row + r * NEXT_ROW, missed_of_row(whole));
+        dsmem_store_all(known->most + row + r * NEXT_ROW, missed_of_weight(whole));
     }
     UNROLL for (int e = 0; e < TILE_O / 2; e++) {
         int output = threadIdx.x % 4 * 2 + COLUMN_OF(e);
-        held[output * PITCH + row + DOWN(e)] = sum[e] * spans[output < OUTPUTS ? output : 0].unit;
+        held[output * PITCH + row + DOWN(e)] = sum[e] * row_scales[output < OUTPUTS ? output : 0].unit;
     }
 }
 
@@ -146,7 +133,7 @@ __device__ __forceinline__ void four_here(const float* held, float four[4])
 }
 
 // Four neighbours that the block of the part `beyond` this one holds.
-__device__ __forceinline__ void four_of_part(const float* held, int part, int beyond, float four[4])
+__device__ __forceinline__ void dsmem_load_4(const float* held, int part, int beyond, float four[4])
 {
 #if PARTS > 1
     if (beyond > 0)
@@ -163,7 +150,7 @@ __device__ __forceinline__ void four_of_part(const float* held, int part, int be
 // Four neighbours of the sums over all parts, this block's first, and warpgroups.  In doubt, and
 // NaN, are those where what small numbers miss may reach a unit in the last place of these sums:
 // float32 loses as much when it adds them.
-__device__ __forceinline__ void join(const float* held, const struct span* spans,
+__device__ __forceinline__ void join(const float* held, const struct row_scale* row_scales,
                                      const struct known* known, int part, int output, int row,
                                      float sum[4])
 {
@@ -172,13 +159,13 @@ __device__ __forceinline__ void join(const float* held, const struct span* spans
     UNROLL for (int p = 0; p < PARTS * GROUPS; p++) {
         int of = (part + p / GROUPS) % PARTS, group = p % GROUPS;
         float one[4], small[4], most[4];
-        four_of_part(held + group * HELD_SUMS + output * PITCH + row, part, p / GROUPS, one);
+        dsmem_load_4(held + group * HELD_SUMS + output * PITCH + row, part, p / GROUPS, one);
         four_here(known[of * GROUPS + group].small + row, small);
         four_here(known[of * GROUPS + group].most + row, most);
-        struct span span = spans[of * OUTPUTS + (output < OUTPUTS ? output : 0)];
+        struct row_scale row_scale = row_scales[of * OUTPUTS + (output < OUTPUTS ? output : 0)];
         UNROLL for (int e = 0; e < 4; e++) {
             sum[e] += one[e], size[e] += fabsf(one[e]);
-            missing[e] = fmaf(span.unit, fmaf(most[e], span.small, small[e]), missing[e]);
+            missing[e] = fmaf(row_scale.unit, fmaf(most[e], row_scale.small, small[e]), missing[e]);
         }
     }
     UNROLL for (int e = 0; e < 4; e++)
@@ -210,7 +197,7 @@ __device__ __forceinline__ void store_four(const float sum[4], float* out, int f
 }
 
 // Joins this block's share of the tile.
-__device__ __forceinline__ void store_share(const float* held, const struct span* spans,
+__device__ __forceinline__ void store_share(const float* held, const struct row_scale* row_scales,
                                             const struct known* known, float* out, int first,
                                             int part, struct doubts* doubts)
 {
@@ -220,7 +207,7 @@ __device__ __forceinline__ void store_share(const float* held, const struct span
         float sum[AT_ONCE][4];
         UNROLL for (int n = 0; n < AT_ONCE; n++) {
             int four = min(f + n * apart, end - 1);
-            join(held, spans, known, part, four / (ROWS / 4), four % (ROWS / 4) * 4, sum[n]);
+            join(held, row_scales, known, part, four / (ROWS / 4), four % (ROWS / 4) * 4, sum[n]);
         }
         UNROLL for (int n = 0; n < AT_ONCE; n++) {
             int four = f + n * apart;
@@ -262,42 +249,44 @@ __cluster_dims__(PARTS, 1, 1)
 #endif
 __global__ __launch_bounds__(128 * (GROUPS + 1) + THREADS_BESIDE, 1) void streamed_ieee(
     const __grid_constant__ tensor_map rows, const float* x, const float* weights,
-    const struct span* spans, const element* numbers, float* out)
+    const struct row_scale* row_scales, const element* numbers, float* out)
 {
     extern __shared__ __align__(1024) char shared[];
     unsigned stages = (unsigned)__cvta_generic_to_shared(shared);
-    if (threadIdx.x == 0) ask_for(&rows);
-    unsigned barriers = set_up(stages);
+    if (threadIdx.x == 0) prefetch_tensormap(&rows);
+    unsigned barriers = init_pipeline(stages);
     // All blocks of the cluster are there before any of them tells others what it knows.
-    meet_all();
+    cluster_sync();
     struct work work = work_of(blockIdx.x, 0);
     int part = blockIdx.x % PARTS;
     if (threadIdx.x < 128) {
-        FEWER_REGISTERS(24);
+        SETMAXNREG_DEC(24);
         if (threadIdx.x == 0) fetch_part(&rows, numbers, stages, barriers, work);
         __syncwarp();
-        meet_all();
+        cluster_sync();
     } else {
-        MORE_REGISTERS(CONSUMER_REGISTERS);
-        struct span* of_parts = (struct span*)(shared + SPANS_AT);
+        SETMAXNREG_INC(CONSUMER_REGISTERS);
+        struct row_scale* of_parts = (struct row_scale*)(shared + ROW_SCALES_AT);
         struct known* known = (struct known*)(shared + KNOWN_AT);
         struct doubts* doubts = (struct doubts*)(shared + DOUBTS_AT);
         int thread = threadIdx.x - 128;
-        await_split();
-        if (thread < PARTS * OUTPUTS) of_parts[thread] = spans[thread];
+        GRIDDEPCONTROL_WAIT();
+        if (thread < PARTS * OUTPUTS) of_parts[thread] = row_scales[thread];
         float sum[TILE_O / 2];
         struct row two[2];
         take_turns(sum, two, work, stages, barriers);
-        let_next_begin();
+        // Once all blocks have said so.  Earlier, the next launch's blocks would crowd on the few
+        // multiprocessors that have none of these.
+        GRIDDEPCONTROL_LAUNCH();
         // All products have been made before stages are written over.
         meet_groups();
         if (thread == 0) doubts->count = 0;
         hold(sum, two, of_parts + part * OUTPUTS, (float*)shared, known + part * GROUPS);
-        meet_all();
+        cluster_sync();
         store_share((const float*)shared, of_parts, known, out, work.image, part, doubts);
         meet_groups();
         mend_all(x, weights, out, work.image, doubts);
     }
     // No block ends while another may still read its sums.
-    meet_to_end();
+    cluster_sync_relaxed();
 }

@@ -161,10 +161,10 @@ class StreamedIeee(GpuMatmul):
         }
 
     def workspace(self, problem: Matmul, config: Config) -> dict[str, int]:
-        """Both numbers of each element of a, and a span for each part of a row."""
+        """Both numbers of each element of a, and a scale for each part of a row."""
         slices = self._shares(problem, config).slices
         numbers = _SLICE * slices * config["TILE_O"]
-        return {"numbers": numbers, "spans": 2 * problem.rows * config["PARTS"]}
+        return {"numbers": numbers, "row_scales": 2 * problem.rows * config["PARTS"]}
 
     def steps(self, problem: Matmul, config: Config) -> tuple[Step, ...]:
         """Split and lay a, then multiply."""
@@ -178,8 +178,8 @@ class StreamedIeee(GpuMatmul):
         box = (_TILE, _SLICE) if problem.transpose_b else (_SLICE, _SLICE)
         b = TensorMap("b", problem.arrays[1].shape, box, 4)
         return (
-            Step(split, ("a", "spans", "numbers")),
-            Step(launch, (b, "b", "a", "spans", "numbers", "out")),
+            Step(split, ("a", "row_scales", "numbers")),
+            Step(launch, (b, "b", "a", "row_scales", "numbers", "out")),
         )
 
     def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:

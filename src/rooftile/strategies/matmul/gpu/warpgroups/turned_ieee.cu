@@ -49,28 +49,28 @@ __device__ __forceinline__ size_t first_of_piece(int output, int piece)
 
 // Measures a row of weights, splits it and lays it.  Grid: a block a row, the padded ones too.
 __global__ __launch_bounds__(PACK_THREADS) void turned_ieee_split_rows(
-    const float* weights, struct span* __restrict__ spans, element* __restrict__ numbers)
+    const float* weights, struct row_scale* __restrict__ row_scales, element* __restrict__ numbers)
 {
-    AWAIT_EARLIER();
+    WAIT_WHERE_OVERLAPPING();
     int output = blockIdx.x;
     float most = 0.0f, small = 0.0f;
     UNROLL_BY(8) for (int k = threadIdx.x; k < INPUTS; k += PACK_THREADS)
         most = fmaxf(most, fabsf(weight_of(weights, output, k)));
     most = of_block(most, true);
     float scale = scale_to(most);
-    struct span span = {most == 0.0f ? 0.0f : over(14, scale), 0.0f};
+    struct row_scale row_scale = {most == 0.0f ? 0.0f : over(14, scale), 0.0f};
     for (int piece = threadIdx.x; piece < PIECES; piece += PACK_THREADS) {
         size_t first = first_of_piece(output, piece);
         __align__(16) narrow held[2][8];
         UNROLL for (int e = 0; e < 8; e++) {
             float weight = weight_of(weights, output, place_of(first + e).input);
             small += is_small(weight, scale) ? 1.0f : 0.0f;
-            split_weight(weight, span, held[0] + e, 8);
+            split_weight(weight, row_scale, held[0] + e, 8);
         }
         narrow* to = numbers + first / PLANE * 2 * PLANE + first % PLANE;
         *(uint4*)to = *(uint4*)held[0];
         *(uint4*)(to + PLANE) = *(uint4*)held[1];
     }
-    span.small = of_block(small, false);
-    if (threadIdx.x == 0 && output < OUTPUTS) spans[output] = span;
+    row_scale.small = of_block(small, false);
+    if (threadIdx.x == 0 && output < OUTPUTS) row_scales[output] = row_scale;
 }

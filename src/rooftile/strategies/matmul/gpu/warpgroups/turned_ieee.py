@@ -113,7 +113,7 @@ class TurnedIeee(GpuMatmul):
         rows: Any = self._layer.macros(layer, config)["PADDED_OUTPUTS"]
         split = Step(
             Launch(self.kernel("split_rows"), (rows, 1, 1), (THREADS, 1, 1)),
-            ("a", "spans", "numbers"),
+            ("a", "row_scales", "numbers"),
         )
         steps = (split, *self._layer.steps(layer, config))
         return tuple(
@@ -126,7 +126,7 @@ class TurnedIeee(GpuMatmul):
         )
 
     def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:
-        """Those of linear; a block reads its row of a twice, for its span and to split it."""
+        """Those of linear; a block reads its row of a twice, for its scale and to split it."""
         layer, config = _turned(problem), {**config, "CLUSTER": 1}
         sizes: Any = self._layer.macros(layer, config)
         made = self._layer.tile.numbers * sizes["PADDED_OUTPUTS"] * sizes["PADDED_INPUTS"]

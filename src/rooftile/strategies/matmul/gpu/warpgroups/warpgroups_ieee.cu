@@ -11,10 +11,10 @@
 #include "linear/gpu/warpgroups/warpgroups_ieee.h"
 #include "matmul/gpu/warpgroups/lay.h"
 
-// Finds the span of each column of b[INPUTS][OUTPUTS].  Grid: x over runs of 32 columns.
+// Finds the scale of each column of b[INPUTS][OUTPUTS].  Grid: x over runs of 32 columns.
 // Block: x over the columns, y over 32 shares of their numbers.
 __global__ __launch_bounds__(1024) void warpgroups_ieee_measure_columns(
-    const float* __restrict__ b, struct span* __restrict__ spans)
+    const float* __restrict__ b, struct row_scale* __restrict__ row_scales)
 {
     __shared__ float joined[32][32];
     int x = threadIdx.x, y = threadIdx.y, output = blockIdx.x * 32 + x;
@@ -33,23 +33,23 @@ __global__ __launch_bounds__(1024) void warpgroups_ieee_measure_columns(
     joined[y][x] = small;
     __syncthreads();
     if (y > 0 || output >= OUTPUTS) return;
-    struct span span = {most == 0.0f ? 0.0f : over(14, scale), 0.0f};
-    UNROLL for (int share = 0; share < 32; share++) span.small += joined[share][x];
-    spans[output] = span;
+    struct row_scale row_scale = {most == 0.0f ? 0.0f : over(14, scale), 0.0f};
+    UNROLL for (int share = 0; share < 32; share++) row_scale.small += joined[share][x];
+    row_scales[output] = row_scale;
 }
 
 // Grid: a block a slice of a tile, which is two planes.
 __global__ __launch_bounds__(PACK_THREADS) void warpgroups_ieee_lay(
-    const float* __restrict__ b, const struct span* __restrict__ spans,
+    const float* __restrict__ b, const struct row_scale* __restrict__ row_scales,
     element* __restrict__ numbers)
 {
     __shared__ float held[SLICE][TILE_O + 1];
-    __shared__ struct span of[TILE_O];
+    __shared__ struct row_scale of[TILE_O];
     int tile = blockIdx.x / SLICES;
     hold(b, held, blockIdx.x % SLICES, tile);
     for (int o = threadIdx.x; o < TILE_O; o += PACK_THREADS) {
         int output = tile * TILE_O + o;
-        of[o] = spans[output < OUTPUTS ? output : 0];
+        of[o] = row_scales[output < OUTPUTS ? output : 0];
     }
     __syncthreads();
     numbers += (size_t)blockIdx.x * 2 * PLANE;

@@ -31,13 +31,13 @@ class WarpgroupsIeee(Warpgroups):
         return few_terms(problem) or super().why_slow(problem)
 
     def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:
-        """And b twice for the spans of its columns: the greatest number, and what is too small."""
+        """And b twice for the scales of its columns: the greatest number, and what is too small."""
         measure = self.kernel("measure_weights" if problem.transpose_b else "measure_columns")
         found = super().accesses(problem, config)
         return {**found, measure: laid(2 * problem.arrays[1].size, 2 * problem.columns, 4)}
 
     def laying(self, problem: Matmul, lay: Launch) -> tuple[Step, ...]:
-        """Find the span of each column, then split and lay b."""
+        """Find the scale of each column, then split and lay b."""
         if problem.transpose_b:
             warps = blocks(32 * problem.columns, THREADS)
             measure = Launch(self.kernel("measure_weights"), (warps, 1, 1), (THREADS, 1, 1))
@@ -45,7 +45,7 @@ class WarpgroupsIeee(Warpgroups):
             measure = Launch(
                 self.kernel("measure_columns"), (blocks(problem.columns, 32), 1, 1), (32, 32, 1)
             )
-        return (Step(measure, ("b", "spans")), Step(lay, ("b", "spans", "numbers")))
+        return (Step(measure, ("b", "row_scales")), Step(lay, ("b", "row_scales", "numbers")))
 
 
 STRATEGY = WarpgroupsIeee()

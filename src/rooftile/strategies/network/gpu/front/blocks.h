@@ -8,7 +8,8 @@
 #include "common/mma.h"
 #include "common/narrow.h"
 #include "common/rounded.h"
-#include "common/warpgroups.h"
+#include "common/pipelines/stages.h"
+#include "common/pipelines/wgmma.h"
 
 // A block's sizes.  Its image lies in a tile of shared memory, rows PITCH apart, channels PLANE.  A
 // fold's window is two by two, and a pool's window has DOWN x RIGHT of them.  A strip is eight
@@ -76,18 +77,18 @@ struct second {
     static __device__ __forceinline__ void begin(const pair a[CHANNELS][RING][4], int step,
                                                  weights b, sums& sum)
     {
-        begin_products();
-        START(sum, a[0][step % RING], b);
+        wgmma_fence();
+        WGMMA_FIRST(sum, a[0][step % RING], b);
         UNROLL for (int e = 1; e < SLABS; e++)
-            ADD(sum, a[e / PATCH_SLABS][(step + e % PATCH_SLABS) % RING],
+            WGMMA_NEXT(sum, a[e / PATCH_SLABS][(step + e % PATCH_SLABS) % RING],
                 b + e * (512 * MAP_GROUPS >> 4));
-        end_products();
+        wgmma_commit();
     }
 
     template <int LATER> static __device__ __forceinline__ void complete(sums& sum)
     {
-        if (LATER) COMPLETE(sum, 1);
-        else COMPLETE(sum, 0);
+        if (LATER) WGMMA_WAIT_FOR(sum, 1);
+        else WGMMA_WAIT_FOR(sum, 0);
     }
 };
 

@@ -33,12 +33,9 @@ struct places {
     unsigned tile_barriers, between_barriers;
 };
 
-// A block's image number `turn` has the place AT in a ring, when the ring has gone round ROUND
-// times, modulo 2.
-#define AT(turn, count) ((turn) % (count))
-#define ROUND(turn, count) ((turn) / (count) & 1)
-#define IMAGES(turn, first, step)                                                              \
-    (int turn = (first); blockIdx.x + turn * gridDim.x < images; turn += (step))
+// The numbers of a block's images that a role takes.
+#define IMAGES(n, first, step)                                                                 \
+    (int n = (first); blockIdx.x + n * gridDim.x < images; n += (step))
 
 // Four numbers of an image, as they lie in memory and as they lie in a tile.
 #if X_NARROW
@@ -61,15 +58,15 @@ __device__ __forceinline__ void load_images(const given* x, struct places in, in
 {
     piece held[PIECES];
     fetch((const piece*)(x + (size_t)blockIdx.x * IMAGE_1), held);
-    for IMAGES(turn, 0, 1) {
-        const int at = AT(turn, TILES);
-        wait(EMPTY(in.tile_barriers, at, TILES), ROUND(turn, TILES) ^ 1);
-        uint2* tile = (uint2*)(in.tiles + at * TILE_1) + threadIdx.x;
+    for IMAGES(n, 0, 1) {
+        struct pipeline_state pipe = state_after(n, TILES);
+        producer_acquire(in.tile_barriers, pipe, TILES);
+        uint2* tile = (uint2*)(in.tiles + pipe.stage * TILE_1) + threadIdx.x;
         UNROLL for (int e = 0; e < PIECES; e++)
             if (128 * e + 128 <= IMAGE_1 / 4 || threadIdx.x + 128 * e < IMAGE_1 / 4)
                 tile[128 * e] = NARROW_PIECE(held[e]);
-        arrive(FULL(in.tile_barriers, at));
-        size_t next = blockIdx.x + (size_t)(turn + 1) * gridDim.x;
+        barrier_arrive(FULL_BARRIER(in.tile_barriers, pipe.stage));
+        size_t next = blockIdx.x + (size_t)(n + 1) * gridDim.x;
         if (next < images) fetch((const piece*)(x + next * IMAGE_1), held);
     }
 }
@@ -87,16 +84,16 @@ __device__ __forceinline__ void first_role(const float* bias, struct places in, 
                 int at = (maps * first::SLABS + s) * 4 + e;
                 b.at[s][e] = ((const pair*)in.weights_1)[at * 32 + threadIdx.x % 32];
             }
-    for IMAGES(turn, warpgroup, GROUPS_1) {
-        const int at = AT(turn, TILES), to = AT(turn, BETWEEN);
-        wait(FULL(in.tile_barriers, at), ROUND(turn, TILES));
-        wait(EMPTY(in.between_barriers, to, BETWEEN), ROUND(turn, BETWEEN) ^ 1);
+    for IMAGES(n, warpgroup, GROUPS_1) {
+        struct pipeline_state from = state_after(n, TILES), to = state_after(n, BETWEEN);
+        consumer_wait(in.tile_barriers, from);
+        producer_acquire(in.between_barriers, to, BETWEEN);
         const int tasks = maps < first::MAP_GROUPS ? first::TASKS : 0;
-        ROLLED for (int n = warp / first::SPREAD; n < tasks; n += 4 / first::SPREAD)
-            task<first>(in.tiles + at * TILE_1, in.weights_1, b, bias, shift, maps, n,
-                        in.between + to * TILE_2, second::PITCH, second::PLANE);
-        arrive(EMPTY(in.tile_barriers, at, TILES));
-        arrive(FULL(in.between_barriers, to));
+        ROLLED for (int k = warp / first::SPREAD; k < tasks; k += 4 / first::SPREAD)
+            task<first>(in.tiles + from.stage * TILE_1, in.weights_1, b, bias, shift, maps, k,
+                        in.between + to.stage * TILE_2, second::PITCH, second::PLANE);
+        barrier_arrive(EMPTY_BARRIER(in.tile_barriers, from.stage, TILES));
+        barrier_arrive(FULL_BARRIER(in.between_barriers, to.stage));
     }
 }
 
@@ -106,15 +103,15 @@ __device__ __forceinline__ void second_role(const float* bias, result* out,
     const int size = ROWS_2 * COLUMNS_2;
     float shift[second::GROUPS];
     biases<second>(bias, 0, shift);
-    word b = PIECES_AT((unsigned)__cvta_generic_to_shared(in.weights_2), 256 * second::MAP_GROUPS);
-    for IMAGES(turn, warpgroup, GROUPS_2) {
-        const int at = AT(turn, BETWEEN);
-        wait(FULL(in.between_barriers, at), ROUND(turn, BETWEEN));
-        result* to = out + (blockIdx.x + (size_t)turn * gridDim.x) * (MAPS_2 * size);
-        ROLLED for (int n = threadIdx.x / 32 % 4; n < second::TASKS; n += 4)
-            task<second>(in.between + at * TILE_2, in.weights_2, b, bias, shift, 0, n, to,
+    word b = PLAIN_DESCRIPTOR((unsigned)__cvta_generic_to_shared(in.weights_2), 256 * second::MAP_GROUPS);
+    for IMAGES(n, warpgroup, GROUPS_2) {
+        struct pipeline_state pipe = state_after(n, BETWEEN);
+        consumer_wait(in.between_barriers, pipe);
+        result* to = out + (blockIdx.x + (size_t)n * gridDim.x) * (MAPS_2 * size);
+        ROLLED for (int k = threadIdx.x / 32 % 4; k < second::TASKS; k += 4)
+            task<second>(in.between + pipe.stage * TILE_2, in.weights_2, b, bias, shift, 0, k, to,
                          COLUMNS_2, size);
-        arrive(EMPTY(in.between_barriers, at, BETWEEN));
+        barrier_arrive(EMPTY_BARRIER(in.between_barriers, pipe.stage, BETWEEN));
     }
 }
 
@@ -140,10 +137,12 @@ __global__ __launch_bounds__(THREADS, 1) void front(
     ROLLED for (int e = threadIdx.x; e < zeros; e += THREADS)
         ((uint4*)in.tiles)[e] = make_uint4(0, 0, 0, 0);
     // A buffer is handed over by every thread of the warpgroup that has read or written it.
-    if (threadIdx.x == 0)
-        for (int e = 0; e < 2 * (TILES + BETWEEN); e++) expect(128, in.tile_barriers + 8 * e);
-    barriers_ready();
-    shared_ready();
+    if (threadIdx.x == 0) {
+        init_stages(in.tile_barriers, TILES, 128, 128);
+        init_stages(in.between_barriers, BETWEEN, 128, 128);
+    }
+    fence_barrier_init();
+    fence_proxy_async();
     __syncthreads();
     int warpgroup = threadIdx.x / 128;
     if (warpgroup == 0) {

@@ -14,9 +14,9 @@ from rooftile.strategies.common.fused import ACTIVATION_CODES
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.rounded import rounding
 from rooftile.strategies.common.warpgroups import (
-    completed,
     elements,
-    product,
+    wgmma,
+    wgmma_wait,
 )
 from rooftile.strategies.conv2d.gpu._base import sizes
 from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
@@ -267,9 +267,9 @@ def _products(groups: int, cores: Cores) -> dict[str, str]:
     sums += a b, and the wait for all but the last few."""
     sums, a = elements("sum", 8 * groups), elements("(a)", 4)
     return {
-        "START(sum, a, b)": product(cores, sums, a, "b", False),
-        "ADD(sum, a, b)": product(cores, sums, a, "b", True),
-        "COMPLETE(sum, later)": completed(sums, "later"),
+        "WGMMA_FIRST(sum, a, b)": wgmma(cores, sums, a, "b", False),
+        "WGMMA_NEXT(sum, a, b)": wgmma(cores, sums, a, "b", True),
+        "WGMMA_WAIT_FOR(sum, later)": wgmma_wait(sums, "later"),
     }
 
 

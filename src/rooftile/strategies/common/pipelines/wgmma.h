@@ -4,18 +4,18 @@
 
 #pragma once
 
-#include "common/barriers.h"
+#include "common/pipelines/tma.h"
 
 // The descriptor of rows of 128 bytes, swizzled; `pitch` bytes lead from eight rows to the next
 // eight.
-__device__ __forceinline__ word matrix(unsigned address, unsigned pitch)
+__device__ __forceinline__ word swizzled_descriptor(unsigned address, unsigned pitch)
 {
     return (word)(address >> 4) | (word)1 << 16 | (word)(pitch >> 4) << 32 | (word)1 << 62;
 }
 
 // The descriptor of a matrix whose rows of 128 bytes, swizzled, are terms: eight terms follow each
 // other, `below` bytes lead to the next eight, and `beside` bytes to the next 128 of each row.
-__device__ __forceinline__ word matrix_across(unsigned address, unsigned beside, unsigned below)
+__device__ __forceinline__ word transposed_descriptor(unsigned address, unsigned beside, unsigned below)
 {
     return (word)(address >> 4) | (word)(beside >> 4) << 16 | (word)(below >> 4) << 32 |
            (word)1 << 62;
@@ -24,7 +24,7 @@ __device__ __forceinline__ word matrix_across(unsigned address, unsigned beside,
 // The descriptor of pieces of 8 rows of 16 bytes, without a swizzle.  They lie below each other,
 // and `apart` bytes lead to the piece beside one.  (As a function it would be compiled to other
 // instructions.)
-#define PIECES_AT(address, apart)                                                               \
+#define PLAIN_DESCRIPTOR(address, apart)                                                               \
     ((address) >> 4 | (word)((apart) >> 4) << 16 | (word)(128 >> 4) << 32)
 
 // A warp has 16 rows of a product.  A lane's sum `e` is of row lane / 4 + ROW_OF(e) and of column
@@ -33,27 +33,21 @@ __device__ __forceinline__ word matrix_across(unsigned address, unsigned beside,
 #define ROW_OF(e) ((e) / 2 % 2 * 8)
 #define COLUMN_OF(e) ((e) / 4 * 8 + (e) % 2)
 
-// Makes what threads have written to shared memory visible to products and the copy engine.
-__device__ __forceinline__ void shared_ready()
-{
-    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-}
-
 // Comes before products that read registers which were written since the last products.
-__device__ __forceinline__ void begin_products()
+__device__ __forceinline__ void wgmma_fence()
 {
     asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 }
 
-// The products since the last call become a set, and IN_FLIGHT counts sets.
-__device__ __forceinline__ void end_products()
+// The products since the last call become a set, and WGMMA_WAIT counts sets.
+__device__ __forceinline__ void wgmma_commit()
 {
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
 
 // Waits for all sets of products but the last few.
-#define IN_FLIGHT(count) asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(count) : "memory")
+#define WGMMA_WAIT(count) asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(count) : "memory")
 
 // Gives up registers, or takes what others gave up, so that a thread of the warpgroup has so many.
-#define FEWER_REGISTERS(count) asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(count))
-#define MORE_REGISTERS(count) asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(count))
+#define SETMAXNREG_DEC(count) asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(count))
+#define SETMAXNREG_INC(count) asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(count))

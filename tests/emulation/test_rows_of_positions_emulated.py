@@ -140,7 +140,7 @@ def test_small_numbers_keep_their_bits(small, scale, tmp_path):
 IN_TURN = ("warpgroups_bf16", "warpgroups_tf32")
 WRONG_POSITIONS = (
     ("+ WARP_ROW / TILE_MAPS;", ";"),
-    ("PIECES_AT(from, WINDOWS_APART)", "PIECES_AT(from, (WINDOWS_APART) / 2)"),
+    ("PLAIN_DESCRIPTOR(from, WINDOWS_APART)", "PLAIN_DESCRIPTOR(from, (WINDOWS_APART) / 2)"),
     ("(1 + pair * 2) * ROW_BYTES", "ROW_BYTES"),
     ("where, n + AHEAD * across,", "where, n,"),
     ("words_of(stage + GRADIENTS_AT, first + k + 1", "words_of(stage + GRADIENTS_AT, first + k"),
@@ -169,7 +169,7 @@ def test_wrong_rows_of_positions_are_caught(name, wrong, tmp_path):
     ("problem", "wrong"),
     [
         (TALL, ("KIND == 0 ? all : 0.0f", "all")),
-        (SQUARES, ("if (IN_TURN && WARPGROUP) advance(&turn, STAGES);", "")),
+        (SQUARES, ("if (IN_TURN && WARPGROUP) advance(&pipe, STAGES);", "")),
     ],
 )
 def test_kinds_and_turns_that_are_wrong_are_caught(problem, wrong, tmp_path):

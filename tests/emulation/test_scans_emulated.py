@@ -203,7 +203,7 @@ def test_elements_that_waves_lose_are_caught(before, after, tmp_path):
         (2, "tell(states + tile, all, begins != 0)", "tell(states + tile, all, false)"),
         (2, "*cut = true, all = IDENTITY", "*cut = true"),
         (2, "begins & up_to >> 1 ? earlier", "begins & up_to ? earlier"),
-        (2, "heads[now.at][warp * (PIECE / 32) + lane] = 0;", ";"),
+        (2, "heads[now.stage][warp * (PIECE / 32) + lane] = 0;", ";"),
     ],
 )
 def test_segments_that_waves_join_or_cut_are_caught(blocks, before, after, tmp_path):

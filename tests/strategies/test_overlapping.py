@@ -80,4 +80,5 @@ def test_what_is_behind_a_convolution_is_behind_all_before_it():
     for (_, name), text in found.items():
         kernel = re.search(rf"__global__[^;{{]*\b{name}\([^;{{]*\)\s*{{", text)
         assert kernel is not None
-        assert "GRIDDEPCONTROL_LAUNCH();" not in text[kernel.start() :].partition("\n}")[0]
+        body = text[kernel.start() :].partition("\n}")[0]
+        assert "GRIDDEPCONTROL_LAUNCH();" not in body.partition("GRIDDEPCONTROL_WAIT();")[0]

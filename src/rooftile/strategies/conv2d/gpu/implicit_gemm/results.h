@@ -39,7 +39,7 @@ __device__ __forceinline__ void keep(float* kept, const float sum[SUMS], int fir
 {
     int lane = threadIdx.x % 32;
 #if POOL_HEIGHT == 2
-    // Two rows of a strip lie four sums apart, and a lane has a window's two columns.
+    // Two rows of eight columns lie four sums apart, and a lane has a window's two columns.
     UNROLL for (int e = 0; e < SLICE / 2; e++) {
         int n = first / 4 + e / 2, m = e % 2;
         if (n >= RESULTS / 4) continue;

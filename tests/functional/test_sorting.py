@@ -7,6 +7,7 @@ import pytest
 
 import rooftile
 from rooftile.errors import InputError
+from rooftile.functional import distinct
 
 
 def numbers(shape=(30, 40, 5)):
@@ -24,6 +25,30 @@ def test_as_numpy_along_any_axis(axis):
     y, moved = rooftile.sort_pairs(x, places, axis)
     assert np.array_equal(y, np.sort(x, axis), equal_nan=True)
     assert np.array_equal(x.reshape(-1)[moved], y, equal_nan=True)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int64, np.uint8])
+def test_long_parts_are_told_in_few_calls(dtype, monkeypatch):
+    """A part of 784 elements was 784 calls, each for one element of every part."""
+    rows = np.random.default_rng(0).integers(0, 99, (60, 784)).astype(dtype)
+    x = rows[np.random.default_rng(1).integers(0, 60, 90)]
+    calls = []
+    runs = distinct._with_runs
+    monkeypatch.setattr(distinct, "_with_runs", lambda *args: calls.append(1) or runs(*args))
+    made = rooftile.unique(x, True, True, True, 0)
+    for one, expected in zip(made, np.unique(x, True, True, True, 0), strict=True):
+        np.testing.assert_array_equal(one, expected.reshape(one.shape))
+    assert len(calls) <= 8
+
+
+def test_parts_of_many_different_elements():
+    """Codes hold few of their numbers, and a part's last element is told again."""
+    x = np.random.default_rng(0).standard_normal((7, 3001)).astype(np.float32)
+    x = np.concatenate([x, x[:, :40]], axis=1)
+    for one, expected in zip(
+        rooftile.unique(x, True, True, True, 1), np.unique(x, True, True, True, 1), strict=True
+    ):
+        np.testing.assert_array_equal(one, expected.reshape(one.shape))
 
 
 def test_unique_is_numpys():

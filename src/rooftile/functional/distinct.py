@@ -20,9 +20,6 @@ from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
 from rooftile.runtime.nothing import is_empty, of_nothing
 from rooftile.runtime.plain import plain
 
-_MOST_CODES = 2**62
-"""Codes of parts stay below: they are int64."""
-
 
 @overload
 def unique(
@@ -72,7 +69,7 @@ def unique(
     x is sorted, and of equal neighbours the first is kept; ``strategy`` names a rung of that
     second step.  -0.0 equals +0.0, and a NaN every other NaN, in parts too.  The results are views
     of arrays as long as x.  How long the views are only the data say: on a GPU the call waits for
-    that number.  Parts take a call for each of their elements: they should be short.
+    that number; of parts it waits for several.
 
     Source: Bell, Hoberock, "Thrust: A Productivity-Oriented Library for CUDA" (GPU Computing Gems,
     2011).
@@ -125,8 +122,9 @@ def _of_parts(
 ) -> tuple[Any, ...]:
     """The same of x's parts along an axis.
 
-    A part is told by a code, whose digits are the numbers of its elements among the different ones
-    at their places: codes have the order of parts.
+    The different elements of the whole array are numbered in their order.  Neighbouring numbers of
+    a part become the digits of one code, as many as its bits hold, and codes are numbered in their
+    turn, until one number tells a part.  Numbers have the order of parts all the while.
     """
     shape = _shape(x)
     along = _axis(axis, len(shape))
@@ -135,19 +133,33 @@ def _of_parts(
     if count == 0 or width == 0:
         return _of_empty_parts(given, x, shape, along, device)
     others = tuple(one for one in range(len(shape)) if one != along)
-    lines: Any = transpose(x, (*others, along), device=device)
-    lines = lines.reshape(width, count)
-    codes, most = None, 1
-    for line in lines:
-        y, _, inverse, _ = _with_runs(line, strategy, device)
-        if codes is not None and most * len(y) > _MOST_CODES:
-            different, _, codes, _ = _with_runs(codes, strategy, device)
-            most = len(different)
-        codes = inverse if codes is None else codes * len(y) + inverse
-        most *= len(y)
-    _, index, inverse, counts = _with_runs(codes, strategy, device)
+    codes: Any = transpose(x, (*others, along), device=device).reshape(width, count)
+    while True:
+        different, index, numbers, counts = _with_runs(codes, strategy, device)
+        if len(numbers) == 1:
+            break
+        codes = _codes(numbers, len(different))
     whole: Any = x
-    return whole[(slice(None),) * along + (index,)], index, inverse, counts
+    return whole[(slice(None),) * along + (index,)], index, numbers.reshape(count), counts
+
+
+def _codes(numbers: Any, different: int) -> Any:
+    """codes[groups, parts] of numbers[elements, parts], which are less than ``different``."""
+    width, count = numbers.shape
+    most = max(1, different - 1).bit_length()
+    together = min(width, (8 * numbers.dtype.itemsize - 2) // most)
+    if together < 2:
+        got = f"{different} different elements in parts along an axis"
+        raise InputError("x", got, f"so few that two numbers of them fit into {numbers.dtype}")
+    groups = -(-width // together)
+    if groups * together > width:
+        # The last element, told again, changes no order.
+        numbers = numbers[np.minimum(np.arange(groups * together), width - 1)]
+    digits = numbers.reshape(groups, together, count)
+    codes = digits[:, 0]
+    for place in range(1, together):
+        codes = (codes << most) + digits[:, place]
+    return codes
 
 
 def _of_empty_parts(

@@ -13,6 +13,7 @@ from rooftile.lab.judge.verify import verify
 from rooftile.ops import parse
 from rooftile.ops.problem import DTYPES
 from rooftile.ops.sort import Sort, elements_of, ordered
+from rooftile.runtime.choice import choose
 from rooftile.strategies import ladder, strategy
 from tests.support.every_rung import EveryRung, Wrong
 
@@ -25,8 +26,10 @@ class TestRungs(EveryRung):
         Sort((2, 601), gives="pairs", moves="float32"),
         Sort((2, 70, 3), 1, "bfloat16", gives="places", descending=True),
         Sort((1301,), dtype="uint16", descending=True),
+        Sort((3, 401), dtype="float64", gives="places"),
+        Sort((3, 41), 0, "int64", "pairs", descending=True),
     )
-    near = (Sort((1,), dtype="uint8"),)
+    near = (Sort((1,), dtype="uint8"), Sort((1,), dtype="int64", gives="places"))
     compiled = (Sort((2000,), gives="places"),)
     wrong = Wrong(
         Sort((2, 1301), dtype="uint8", gives="places"),
@@ -73,9 +76,24 @@ def test_any_shape_is_as_in_numpy(shape, count, values, seed):
     for gives, expected in (("values", np.sort(x)), ("places", np.argsort(x, kind="stable"))):
         problem = Sort(x.shape, gives=gives)
         for rung in CPU:
+            if rung.why_not(problem) is not None:
+                continue
             made = np.empty(x.shape, expected.dtype)
             rung.bind(problem, (), cpu.open_device(2))(x, made)
             assert (made == expected).all()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int64", "uint64"])
+def test_places_of_long_keys(dtype):
+    """Keys that differ in one half, in the other, and in both, of several lines, by `halves`."""
+    numbers = np.random.default_rng(4)
+    small = numbers.integers(0, 200, (3, 40_001))
+    for x in (small, small << 40, small << 40 | small[:, ::-1]):
+        problem = Sort(x.shape, dtype=dtype, gives="places")
+        assert choose(problem).name == "halves"
+        made = np.empty(x.shape, np.int64)
+        choose(problem).bind(problem, (), cpu.open_device(2))(x.astype(dtype), made)
+        assert (made == np.argsort(x.astype(dtype), kind="stable")).all()
 
 
 def test_the_order_is_numpys_but_for_zeros():

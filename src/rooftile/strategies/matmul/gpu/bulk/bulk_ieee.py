@@ -102,7 +102,11 @@ class BulkIeee(Bulk):
         rooms = dict[str, int]()
         for name, places in (("a", problem.rows), ("b", problem.columns)):
             numbers = places * _pitch(problem) // 2
-            rooms |= {f"high_{name}": numbers, f"low_{name}": numbers, f"spans_{name}": 2 * places}
+            rooms |= {
+                f"high_{name}": numbers,
+                f"low_{name}": numbers,
+                f"row_scales_{name}": 2 * places,
+            }
         return rooms
 
     def steps(self, problem: Matmul, config: Config) -> tuple[Step, ...]:

@@ -45,7 +45,7 @@ from rooftile.nn.data import load_images
 from rooftile.nn.gpu_plan import GpuPlan
 from rooftile.ops import Chain, Precision, Problem, named
 from rooftile.runtime.choice import choose
-from rooftile.runtime.winners import tuned_config
+from rooftile.runtime.winners import tunings
 from rooftile.strategies import ladder, strategy
 from rooftile.strategies.gpu import GpuStrategy, of_launches
 
@@ -180,7 +180,7 @@ class Bench:
                 continue
             if rung.why_not(problem) or rung.why_not_on(where.architecture):
                 continue
-            tuned = dict(tuned_config(rung, problem, where) or {})
+            tuned = tunings(problem, where.kind).config(rung, where.name) or {}
             for formats in self._formats(rung, case):
                 if rung.invalid(problem, rung.config(problem, {**tuned, **formats})) is None:
                     yield rung, {**tuned, **formats}

@@ -26,7 +26,7 @@ def device(monkeypatch):
     monkeypatch.setattr(cuda, "open_device", lambda index=0: device)
     monkeypatch.setattr(cuda, "lent_device", lambda index=0: device)
     monkeypatch.setattr(choice, "_kept", {})
-    monkeypatch.setattr(execution, "_residents", {})
+    monkeypatch.setattr(execution, "_executables", {})
     monkeypatch.setattr(arrays, "_device_of", fake_cuda.gpus.__getitem__)
     return device
 

@@ -78,7 +78,7 @@ def device(monkeypatch):
     for name in ("lent_device", "open_device"):
         monkeypatch.setattr(cuda, name, lambda index=0: device)
     monkeypatch.setattr(choice, "_kept", {})
-    monkeypatch.setattr(execution, "_residents", {})
+    monkeypatch.setattr(execution, "_executables", {})
     return device
 
 

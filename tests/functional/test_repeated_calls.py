@@ -12,6 +12,7 @@ import rooftile
 from rooftile.devices import cuda
 from rooftile.devices.cuda import replays
 from rooftile.runtime import arguments, choice, execution, repeats, rooms
+from rooftile.strategies.execution import Workspace
 from tests.support import fake_cuda
 
 STREAM = 7
@@ -23,7 +24,7 @@ def device(monkeypatch):
     for name in ("lent_device", "open_device"):
         monkeypatch.setattr(cuda, name, lambda index=0: device)
     monkeypatch.setattr(choice, "_kept", {})
-    monkeypatch.setattr(execution, "_residents", {})
+    monkeypatch.setattr(execution, "_executables", {})
     return device
 
 
@@ -121,12 +122,12 @@ def test_calls_together_keep_a_few_large_temporaries(monkeypatch):
         assert room[1] == [made[room[0]], made[room[0]] + 8]
         return len(made) - before
 
-    def rooms_for(floats):
+    def rooms_for(nbytes):
         def make():
             made.append(1000 * len(made))
             return len(made) - 1, made[-1]
 
-        return rooms.Rooms(make, floats, [0, 8])
+        return rooms.StreamWorkspaces(make, Workspace({}, (0, 8), nbytes))
 
     monkeypatch.setattr(rooms, "_kept", deque())
     monkeypatch.setattr(rooms, "_LARGE", 10)
@@ -185,6 +186,28 @@ def test_only_so_many_calls_are_kept(cupy, monkeypatch, longs):
             longs.clear()
             rooftile.softmax(cupy.ndarray((rows, 10)), strategy="naive")
             assert longs
+
+
+def test_a_call_that_spells_its_defaults_out_repeats_one_that_does_not(longs):
+    x, weights = (np.random.default_rng(k).standard_normal((9, 9), np.float32) for k in (1, 2))
+    expected = rooftile.linear(x, weights)
+    fast = rooftile.linear(x, weights, activation="relu")
+    longs.clear()
+    for options in (
+        {"precision": "ieee"},
+        {"strategy": None, "precision": "ieee", "activation": "none"},
+        {"activation": "relu", "precision": "ieee"},
+        {"precision": "ieee", "activation": "relu"},
+    ):
+        for _ in range(2):
+            y = rooftile.linear(x, weights, **options)
+            assert np.array_equal(y, fast if "relu" in options.values() else expected)
+    assert not longs
+    # False is no default of an option that is a number, whatever it is equal to.
+    y = rooftile.conv2d(x[None, None], weights[None, None, :3, :3].copy())
+    with pytest.raises(rooftile.InputError, match="padding"):
+        rooftile.conv2d(x[None, None], weights[None, None, :3, :3].copy(), padding=False)
+    assert y.shape == (1, 1, 7, 7)
 
 
 def test_a_view_of_a_transpose_repeats_the_call_with_what_it_is_a_view_of(longs):

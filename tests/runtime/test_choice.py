@@ -159,7 +159,7 @@ def test_a_strategy_without_a_place_is_taken_by_name_only(monkeypatch):
     dispatch._kept.clear()
     with pytest.raises(UnsupportedProblem, match="no strategy of pool2d"):
         dispatch.choose(problem)
-    assert dispatch.choose_together(Chain((("pool", problem),)), "ieee", "cpu") is None
+    assert dispatch.decide_together(Chain((("pool", problem),)), "ieee", "cpu") is None
 
 
 @pytest.mark.parametrize(
@@ -327,9 +327,14 @@ def test_a_tunings_winner_is_picked_and_explained(monkeypatch):
     problem = named("conv2d", "lenet-conv1", 2)
     winner = ladder("conv2d", "opencl")[0]
     asked = []
-    monkeypatch.setattr(dispatch, "tuned_choice", lambda *given: asked.append(given) or winner)
+
+    def found(tunings, *given):
+        asked.append((tunings.problem, *given))
+        return winner
+
+    monkeypatch.setattr(winners.Tunings, "strategy", found)
     assert dispatch.choose(problem, "ieee", "opencl:1") is winner
-    assert asked == [(problem, "ieee", "opencl:1")]
+    assert asked == [(problem, "ieee", 1)]
     taken = [c for c in dispatch.explain_choice(problem, "ieee", "opencl") if c.taken]
     assert [(c.strategy, c.reason) for c in taken] == [(winner.name, dispatch._TUNED)]
     named_one = dispatch.choose(problem, "ieee", "opencl", strategy="tile_input")

@@ -8,6 +8,7 @@ import multiprocessing
 import pytest
 
 import rooftile
+from rooftile.devices.select import parse_device
 from rooftile.errors import DeviceMissing, InputError
 from rooftile.lab.history.store import History, record_winner
 from rooftile.lab.judge.verify import assert_close, random_inputs
@@ -20,8 +21,7 @@ from rooftile.runtime.winners import (
     Winner,
     fingerprint,
     items,
-    tuned_choice,
-    tuned_config,
+    tunings,
 )
 from rooftile.strategies import strategy
 from rooftile.strategies.conv2d.gpu.row_local import RowLocal
@@ -29,6 +29,15 @@ from rooftile.strategies.conv2d.gpu.row_local import RowLocal
 PROBLEM = Conv2d(8, 1, 20, 24, 2, (3, 3), activation="relu", pool=Pool.of("max", 2))
 ROWS = strategy("conv2d", "row_local", "opencl")
 CONFIG = {"GROUPS": 28, "ITEMS": 128, "SPAN": 16}
+
+
+def tuned_config(rung, problem, gpu):
+    return tunings(problem, gpu.kind).config(rung, gpu.name)
+
+
+def tuned_choice(problem, precision, device):
+    kind, index = parse_device(device)
+    return tunings(problem, kind).strategy(precision, index)
 
 
 @pytest.fixture
@@ -225,7 +234,7 @@ def test_calls_use_the_winners_strategy_and_config(crown, opencl_device, monkeyp
         return real(self, problem, device, config)
 
     monkeypatch.setattr(RowLocal, "compile", watched)
-    monkeypatch.setattr(execution, "_residents", {})
+    monkeypatch.setattr(execution, "_executables", {})
     x, *parameters = random_inputs(PROBLEM, 1)
     y = rooftile.conv2d(x, *parameters, activation="relu", pool=("max", 2), device="opencl")
     assert_close(PROBLEM, y, x, *parameters)

@@ -15,9 +15,8 @@ from rooftile.ops import Conv2d
 from rooftile.ops.problem import numpy_dtype
 from rooftile.strategies import packing as packing_room
 from rooftile.strategies import strategy
-from rooftile.strategies.arrangement import places_of
 from rooftile.strategies.conversion import FORMATS, Form
-from rooftile.strategies.packing import GIVEN, Packing
+from rooftile.strategies.packing import GIVEN, Packing, places_of
 
 from .test_resident import cases
 

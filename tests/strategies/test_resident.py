@@ -12,7 +12,7 @@ from rooftile.errors import InputError
 from rooftile.lab.judge.verify import assert_close, random_inputs
 from rooftile.ops import Chain, Conv2d, Linear, Pool, Pool2d, Softmax
 from rooftile.strategies import ladder
-from rooftile.strategies.resident import Resident
+from rooftile.strategies.executable import Executable
 
 PROBLEMS = (
     Conv2d(3, 1, 12, 21, 4, (7, 7), activation="relu", pool=Pool.of("max", 2)),
@@ -54,20 +54,17 @@ class Calls:
 
     def __init__(self, rung, problem, device):
         self.device = device
-        self.resident = Resident(rung.compile(problem, device))
+        self.executable = Executable(rung.compile(problem, device))
 
     def __call__(self, problem, x, parameters):
-        held, device = [], self.device
-
-        def allocate(counts):
-            # Poisoned, so that what is read before it is written is noticed.
-            held.extend(device.upload(np.full(count, np.nan, np.float32)) for count in counts)
-            return held
-
+        device, sizes = self.device, self.executable.execution(problem.batch).workspace.sizes
+        # Poisoned, so that what is read before it is written is noticed.
+        poison = [np.full(nbytes // 4, np.nan, np.float32) for nbytes in sizes.values()]
         given = [None if values is None else device.upload(values) for values in parameters]
         out = np.full(problem.output_shape, np.nan, np.float32)
         result = device.upload(out)
-        self.resident.run([device.upload(x), result], given, problem.batch, allocate)
+        ends, workspace = [device.upload(x), result], list(map(device.upload, poison))
+        self.executable.start(ends, problem.batch, workspace, given)
         device.copy_out(result, out)
         return out
 
@@ -94,7 +91,7 @@ def test_which_calls_share_constant_memory(opencl_device):
 
     def shares(name):
         rung = next(r for r in ladder("conv2d", "opencl") if r.name == name)
-        return Resident(rung.compile(problem, opencl_device)).shares
+        return Executable(rung.compile(problem, opencl_device)).shares
 
     assert shares("constant")
     assert not shares("naive")

@@ -77,8 +77,7 @@ def command(arguments: argparse.Namespace) -> int:
     from rooftile.lab.history.store import History
     from rooftile.lab.tune.search import Search
     from rooftile.ops import parse
-    from rooftile.runtime.choice import choose
-    from rooftile.runtime.winners import tuned_config
+    from rooftile.runtime.choice import choose, decide
 
     arguments.device = arguments.device or _first_device()
     if parse_device(arguments.device)[0] == "cpu":
@@ -87,9 +86,9 @@ def command(arguments: argparse.Namespace) -> int:
     shape = shape_of(arguments, arguments.operation)
     problem = parse(arguments.operation, shape, arguments.batch)
     asked = problem, arguments.precision, arguments.device
-    strategy, pick = choose(*asked, arguments.strategy), choose(*asked)
+    strategy, pick = choose(*asked, arguments.strategy), decide(*asked)
     output, device = Output(arguments), open_gpu(arguments.device)
-    rival: Pick = pick, tuned_config(pick, problem, device.description)
+    rival: Pick = pick.strategy, pick.config
     with History() as history:
         search = Search(
             problem,
@@ -111,7 +110,7 @@ def command(arguments: argparse.Namespace) -> int:
         with output.working("the best again, on fresh inputs"):
             crowned = search.crown(rival)
     output.result({**_json(search, trials), **_crowned_json(crowned)})
-    _show(output, search, trials, crowned, pick.name)
+    _show(output, search, trials, crowned, pick.strategy.name)
     warn_if_busy(output, {**_times(trials), "the winner": crowned.winner.time_ms})
     return 0
 

@@ -12,7 +12,7 @@ from rooftile.errors import InputError
 from rooftile.ops import Precision, Problem
 from rooftile.runtime import layouts
 from rooftile.runtime.arguments import Arguments, Array, Taken
-from rooftile.runtime.choice import decide
+from rooftile.runtime.choice import Choice, decide
 from rooftile.runtime.host_calls import note_call, run_on_host
 from rooftile.runtime.results import new_result
 
@@ -59,39 +59,9 @@ def run(
     ``parameters`` are by name, in the problem's order; one that is None stands for zeros.
     ``shape`` is the result's, where it is not the problem's: such a call is not kept.
     """
-    _check(problem, inputs)
-    place = given.device(device)
-    choice = decide(problem, given.precision(precision, place), place, strategy, once=True)
-    (result,) = problem.output_arrays
-    to = None
-    if out is not None:
-        held = [*inputs, *(p for p in parameters.values() if p is not None)]
-        to = given.take_shaped_out(out, result, held, shape)
-    if shape is not None:
-        given.row_major = False
-    values = tuple(parameters.values())
-    if isinstance(inputs[0], CudaArray):
-        from rooftile.runtime.execution import run_in_place
-
-        (made,) = run_in_place(given, choice, inputs, values, (to,))
-    else:
-        direct = given.writes_into(to)
-        found: Taken = to if direct else new_result(result)
-        if place == "cpu":
-            run_on_host(choice, inputs, values, (found,))
-            if shape is None:
-                note_call(choice, given)
-        else:
-            from rooftile.runtime.execution import run_copied
-
-            run_copied(choice, inputs, values, (found,))
-        made = given.given_back(found) if to is None else to
-        if to is not None and not direct:
-            layouts.write(found, to)
-    if shape is not None and out is None:
-        made = made.reshape(shape)
-    returned: Array = made if out is None else out
-    return returned
+    called = given, problem, inputs, tuple(parameters.values()), precision, strategy, device
+    (made,) = _run(*called, (out,), (shape,))
+    return made
 
 
 def run_several(
@@ -105,38 +75,72 @@ def run_several(
 ) -> tuple[Array, ...]:
     """Compute a problem that has several outputs and no parameters.
 
-    An output that is None is made; ``shapes`` are those of such results, where they are not the
+    An output that is None is made; ``shapes`` are those of the results, where they are not the
     problem's.
     """
-    _check(problem, inputs)
-    place = given.device(device)
-    choice = decide(problem, "ieee", place, strategy)
-    to: list[Taken | None] = []
-    for out, output in zip(outs, problem.output_arrays, strict=True):
-        held = [*inputs, *(one for one in to if one is not None)]
-        to.append(None if out is None else given.take_out(out, output, held))
-    made: Sequence[Taken]
-    if isinstance(inputs[0], CudaArray):
-        from rooftile.runtime.execution import run_in_place
-
-        made = run_in_place(given, choice, inputs, (), to)
-    else:
-        pairs = zip(to, problem.output_arrays, strict=True)
-        found = [new_result(output) if one is None else one for one, output in pairs]
-        if place == "cpu":
-            run_on_host(choice, inputs, (), found)
-        else:
-            from rooftile.runtime.execution import run_copied
-
-            run_copied(choice, inputs, (), found)
-        made = [given.given_back(one) for one in found]
-    if shapes is not None:
-        made = [one.reshape(shape) for one, shape in zip(made, shapes, strict=True)]
-    return tuple(one if out is None else out for one, out in zip(made, outs, strict=True))
+    called = given, problem, inputs, (), "ieee", strategy, device
+    return _run(*called, outs, shapes or (None,) * len(outs))
 
 
-def _check(problem: Problem, inputs: Sequence[Taken]) -> None:
-    """Raise `InputError` for an array whose shape is not what the others ask for."""
+def _run(
+    given: Arguments[Array],
+    problem: Problem,
+    inputs: Sequence[Taken],
+    parameters: tuple[Taken | None, ...],
+    precision: str,
+    strategy: str | None,
+    device: DeviceName | None,
+    outs: Sequence[Array | None],
+    shapes: Sequence[tuple[int, ...] | None],
+) -> tuple[Array, ...]:
     for array, place in zip(inputs, problem.input_arrays, strict=True):
         if tuple(array.shape) != place.shape:
             raise InputError(place.name, f"shape {tuple(array.shape)}", f"{place.shape}")
+    where = given.device(device)
+    choice = decide(problem, given.precision(precision, where), where, strategy, once=True)
+    to = list[Taken | None]()
+    for out, result, shape in zip(outs, problem.output_arrays, shapes, strict=True):
+        held = [array for array in (*inputs, *parameters, *to) if array is not None]
+        to.append(None if out is None else given.take_shaped_out(out, result, held, shape))
+        given.kept = given.kept and shape is None
+    made = compute(given, choice, inputs, parameters, to)
+    return tuple(
+        out if out is not None else one if shape is None else one.reshape(shape)
+        for one, out, shape in zip(made, outs, shapes, strict=True)
+    )
+
+
+def compute(
+    given: Arguments[Any],
+    choice: Choice,
+    inputs: Sequence[Taken],
+    parameters: Sequence[Taken | None],
+    outputs: Sequence[Taken | None],
+) -> Sequence[Any]:
+    """Compute on the choice's device: the outputs, of which those that are None are made.
+
+    A call on a GPU's arrays, or on the CPU, is kept for the next one like it.
+    """
+    if isinstance(inputs[0], CudaArray):
+        from rooftile.runtime.execution import run_in_place
+
+        return run_in_place(given, choice, inputs, parameters, outputs)
+    results = choice.problem.output_arrays
+    found: list[Any] = [
+        to if given.writes_into(to) else new_result(result)
+        for to, result in zip(outputs, results, strict=True)
+    ]
+    if choice.device == "cpu":
+        run_on_host(choice, inputs, parameters, found)
+        if given.kept and len(found) == 1:
+            note_call(choice, given)
+    else:
+        from rooftile.runtime.execution import run_copied
+
+        run_copied(choice, inputs, parameters, found)
+    for to, one in zip(outputs, found, strict=True):
+        if to is not None and to is not one:
+            layouts.write(one, to)
+    return [
+        given.given_back(one) if to is None else to for to, one in zip(outputs, found, strict=True)
+    ]

@@ -25,7 +25,7 @@ from rooftile.ops.sort import Sort
 from rooftile.ops.sparse_layouts import by_length, hybrid_width, sections_of
 from rooftile.ops.sparse_rows import ARRAYS, Form, offsets_of
 from rooftile.runtime.choice import decide
-from rooftile.runtime.execution import resident_of
+from rooftile.runtime.execution import executable
 
 TEXT = Path(__file__).with_name("conversion.cu")
 HEADERS = Path(__file__).parent.parent / "strategies"
@@ -174,11 +174,11 @@ class Converter:
         moved = self._empty((entries,), np.dtype(np.int32))
         index: Any = self._index.name
         problem = Sort((entries,), dtype=index, gives="pairs", moves="int32")
-        resident = resident_of(decide(problem, "ieee", self._place), self._gpu)
-        _, counts = resident.launches(None)
-        room = [self._gpu.allocate(4 * count) for count in counts]
+        sort = executable(decide(problem, "ieee", self._place), self._gpu)
+        sizes = sort.execution(None).workspace.sizes
+        workspace = [self._gpu.allocate(nbytes) for nbytes in sizes.values()]
         ends = [rows.columns.memory, places.memory, keys.memory, moved.memory]
-        resident.run(ends, (), None, lambda counts: room)
+        sort.start(ends, None, workspace)
         values = self._empty((entries,), self._values)
         index_of = self._empty((entries,), self._index)
         owner = self._owners(rows, shape[0])

@@ -8,15 +8,13 @@ from typing import Any
 from rooftile.devices.cuda import CudaArray
 from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError, UnsupportedProblem
-from rooftile.functional._call import remembered, run
+from rooftile.functional._call import compute, remembered, run
 from rooftile.ops.permute_columns import PermuteColumns
 from rooftile.ops.problem import DTYPES
 from rooftile.ops.rotate import Rotate
 from rooftile.ops.transpose import Transpose
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
 from rooftile.runtime.choice import decide
-from rooftile.runtime.execution import run_copied, run_in_place
-from rooftile.runtime.host_calls import run_on_host
 from rooftile.runtime.nothing import is_empty, of_nothing
 from rooftile.runtime.plain import plain
 from rooftile.runtime.repeats import repeated
@@ -133,13 +131,9 @@ def _in_place(
     array = given.take_out(x, result, [])
     if done:
         return
-    choice = decide(problem, "ieee", place, _IN_PLACE)
-    if isinstance(array, CudaArray):
-        run_in_place(given, choice, (array,), (), (array,))
-    elif place == "cpu":
-        run_on_host(choice, [array], (), (array,))
-    else:
-        run_copied(choice, (array,), (), (array,))
+    # Calls with another out are of other strategies.
+    given.kept = False
+    compute(given, decide(problem, "ieee", place, _IN_PLACE), (array,), (), (array,))
 
 
 def _axes(rank: int, axes: Any) -> tuple[int, ...]:

@@ -20,7 +20,7 @@ from rooftile.functional.sparse_products import spmv
 from rooftile.ops.problem import AnyArray, is_whole
 from rooftile.runtime.arguments import Arguments
 from rooftile.runtime.choice import decide
-from rooftile.runtime.execution import resident_of
+from rooftile.runtime.execution import executable
 from rooftile.runtime.plain import plain
 from rooftile.runtime.scalars import number
 
@@ -219,12 +219,11 @@ def _solved(
 ) -> Solution:
     """The solution's numbers; x itself is in the device's memory."""
     problem = A.problem(resident=True)
-    resident = resident_of(decide(problem, "ieee", place), gpu)
-    _, counts = resident.launches(None)
-    room = [gpu.allocate(4 * count) for count in counts]
+    multiply = executable(decide(problem, "ieee", place), gpu)
+    workspace = [gpu.allocate(n) for n in multiply.execution(None).workspace.sizes.values()]
 
     def product(p: Any, q: Any) -> None:
-        resident.run([*matrix, p, q], (), None, lambda counts: room)
+        multiply.start([*matrix, p, q], None, workspace)
 
     ends = (x, b, A.shape[0], problem.summed, product)
     steps = Conjugate(gpu, *ends, inverse=weights, diagonals=_diagonals(A, matrix))

@@ -12,21 +12,8 @@ from rooftile.errors import UnsupportedProblem
 from rooftile.nn.gpu_way import Way, aligned_step
 from rooftile.nn.numbers import Numbers
 from rooftile.runtime.arrays import Library
-from rooftile.runtime.repeats import Repeat
-
-
-class _Memory:
-    """Memory for a call; all of it is kept in a list, where one is given."""
-
-    def __init__(self, library: Library, gpu: CudaDevice, keep: list[CudaArray] | None) -> None:
-        self._library, self._gpu, self._keep = library, gpu, keep
-
-    def take(self, nbytes: int) -> CudaArray:
-        """It is freed, in the order of the stream, once nobody holds it.  Raises `OutOfMemory`."""
-        memory = self._library.empty((-(-nbytes // 4),), self._gpu)
-        if self._keep is not None:
-            self._keep.append(memory)
-        return memory
+from rooftile.runtime.gpu_repeat import GpuRepeat, Signature
+from rooftile.runtime.rooms import memory_for
 
 
 class CallsInPlace:
@@ -60,35 +47,20 @@ class CallsInPlace:
             if out is not None and out.stream not in (None, x.stream):
                 gpu.after_stream(out.stream)
             to = library.result(shape, gpu, way.scores) if out is None else out
-            # Its pool would give the memory to others, into which a graph still writes.
-            keep = self._kept if capturing and not library.graph_pool else None
-            self._start(_Memory(library, gpu, keep), way, x.address, to.address, shape[0])
+            self._start(library, way, x.address, to.address, shape[0])
             self._called.add(call)
             return library.finish(to, gpu) if out is None else None
 
     def repeat(
         self, library: Library, dtype: str, count: int, shape: tuple[int, ...]
-    ) -> Repeat | None:
+    ) -> GpuRepeat | None:
         """What the next call with so many images launches; None for more than a batch."""
         if not library.quick or count > self._batch:
             return None
-        gpu, way = self._gpu, self._way(dtype)
-        route = way.route(count)
-        stays = [gpu.address(memory) for memory in route.stays]
-        return Repeat(
-            library,
-            gpu,
-            gpu.description.index,
-            inputs=1,
-            shape=shape,
-            dtypes=(library.own_dtype(dtype),),
-            made=library.own_dtype(way.scores),
-            launches=route.launches,
-            zeros=(None,),
-            stays=stays,
-            offsets=route.offsets,
-            floats=-(-route.nbytes // 4),
-        )
+        way = self._way(dtype)
+        given, made = library.own_dtype(dtype), library.own_dtype(way.scores)
+        call = Signature(1, (given,), shape, made)
+        return GpuRepeat(library, self._gpu, way.execution(count), call)
 
     def _check_captured(self, library: Library, call: tuple[str, int]) -> None:
         reason, instead = "", ""
@@ -100,32 +72,33 @@ class CallsInPlace:
         if reason:
             raise UnsupportedProblem("plan", f"a graph is being captured, and {reason}", instead)
 
-    def _start(self, memory: _Memory, way: Way, images: int, scores: int, count: int) -> None:
+    def _start(self, library: Library, way: Way, images: int, scores: int, count: int) -> None:
         """Start a batch after the other."""
         if count <= self._batch:
-            self._part(memory, way, images, scores, count)
+            self._part(library, way, images, scores, count)
             return
         step = aligned_step(way, self._batch, ALIGNMENT)
         for first in range(0, count, step):
             x, y = images + first * way.image_bytes, scores + first * way.score_bytes
             some = min(step, count - first)
             if x % ALIGNMENT or y % ALIGNMENT:
-                self._moved(memory, way, x, y, some)
+                self._moved(library, way, x, y, some)
             else:
-                self._part(memory, way, x, y, some)
+                self._part(library, way, x, y, some)
 
-    def _part(self, memory: _Memory, way: Way, images: int, scores: int, count: int) -> None:
-        nbytes = way.route(count).nbytes
-        held = memory.take(nbytes) if nbytes else None
-        way.start_in(held.address if held else 0, images, scores, count)
+    def _part(self, library: Library, way: Way, images: int, scores: int, count: int) -> None:
+        execution = way.execution(count)
+        held = memory_for(library, self._gpu, execution.workspace.nbytes, self._kept)
+        execution.start((images, scores), execution.workspace.at(held.address if held else 0))
 
-    def _moved(self, memory: _Memory, way: Way, images: int, scores: int, count: int) -> None:
+    def _moved(self, library: Library, way: Way, images: int, scores: int, count: int) -> None:
         """Images or scores of a batch that begin where kernels cannot read or write them."""
         sizes = way.image_bytes * count, way.score_bytes * count
-        x, y = map(memory.take, sizes)
-        self._move(images, x.address, sizes[0])
-        self._part(memory, way, x.address, y.address, count)
-        self._move(y.address, scores, sizes[1])
+        held = [memory_for(library, self._gpu, nbytes, self._kept) for nbytes in sizes]
+        x, y = (memory.address for memory in held if memory)
+        self._move(images, x, sizes[0])
+        self._part(library, way, x, y, count)
+        self._move(y, scores, sizes[1])
 
     def _move(self, given: int, to: int, nbytes: int) -> None:
         self._gpu.launches([self._mover.move(given, to, nbytes)], ()).start(())

@@ -25,12 +25,12 @@ from rooftile.nn.streaming import Layers, Streamer
 from rooftile.ops import FORMATS, AnyArray, Chain, Precision
 from rooftile.ops.problem import Array
 from rooftile.runtime.arguments import ANY, Arguments
-from rooftile.runtime.choice import Choice, choose_together
+from rooftile.runtime.choice import decide_together
 from rooftile.runtime.nothing import of_nothing
 from rooftile.runtime.repeats import keep
-from rooftile.strategies.bound import GpuBound
+from rooftile.strategies.executable import Executable
 from rooftile.strategies.machine import Machine
-from rooftile.strategies.room import Room
+from rooftile.strategies.room import Scratch
 
 STREAMED_BYTES = 4 * 2**20
 """Host arrays of so many bytes are cut into segments, whose copies run beside the computation."""
@@ -74,9 +74,9 @@ class GpuPlan(Plan):
             self.layers = _together(self.layers, precision, self.device)
         self._gpu = lent_gpu(device)
         self._making = threading.Lock()
-        self._bounds: dict[tuple[int, int, int], GpuBound] = {}
+        self._bounds: dict[tuple[int, int, int], Executable] = {}
         self._ways: dict[str, Way] = {}
-        self._room = Room(self._gpu)
+        self._scratch = Scratch(self._gpu)
         self._replays: dict[str, Callable[[], object]] = {}
         self._streamers: dict[int, Streamer] = {}
         self._calls_in_place = CallsInPlace(self._cuda, batch, self.way)
@@ -99,8 +99,8 @@ class GpuPlan(Plan):
 
     def start(self, images: Any, scores: Any, count: int, dtype: str = "float32") -> None:
         """Start all layers for so many images; images and scores lie anywhere on the device."""
-        way = self.way(dtype)
-        way.start(images, scores, count, self._room.of(way.route(count).pieces))
+        execution = self.way(dtype).execution(count)
+        execution.start((images, scores), self._scratch.of(execution.workspace.sizes))
 
     def starter(self, dtype: str) -> Layers:
         """`start` for images of a dtype."""
@@ -158,7 +158,8 @@ class GpuPlan(Plan):
         scores = self._calls_in_place(library, x, to, shape)
         repeat = self._calls_in_place.repeat(library, x.dtype, shape[0], shape)
         if repeat is not None:
-            keep(self._repeats, (given.kind, x.shape, repeat.dtypes[0]), repeat)
+            key = given.kind, library.own_dtype(x.dtype), x.shape
+            keep(self._calls, key, repeat.repeat())
         return scores if out is None else out
 
     def _compute(self, images: AnyArray, scores: AnyArray) -> None:
@@ -256,7 +257,7 @@ class GpuPlan(Plan):
         self._ways[dtype] = way
         return way
 
-    def _bind(self, number: int, x_narrow: int, out_narrow: int) -> GpuBound:
+    def _bind(self, number: int, x_narrow: int, out_narrow: int) -> Executable:
         """A layer, which ways that agree about it share."""
         key = number, x_narrow, out_narrow
         if key not in self._bounds:
@@ -302,9 +303,9 @@ def _together(layers: list[PlannedLayer], precision: str, device: str) -> list[P
     if len(first) < 2:
         return layers
     problem = Chain(tuple((layer.name, layer.problem) for layer in first))
-    strategy = choose_together(problem, precision, device)
-    if strategy is None:
+    choice = decide_together(problem, precision, device)
+    if choice is None:
         return layers
     name = "+".join(layer.name for layer in first)
     parameters = tuple(array for layer in first for array in layer.parameters)
-    return [PlannedLayer(name, problem, Choice(strategy, problem, device), parameters), *others]
+    return [PlannedLayer(name, problem, choice, parameters), *others]

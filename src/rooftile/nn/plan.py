@@ -17,7 +17,7 @@ from rooftile.ops.problem import check_positive, numpy_dtype
 from rooftile.runtime.arguments import FLOATS, Arguments
 from rooftile.runtime.arrays import Library, library_of
 from rooftile.runtime.choice import Choice, decide
-from rooftile.runtime.repeats import Kept
+from rooftile.runtime.repeats import Calls
 
 """Images of these dtypes need no preparation, and their scores have the same."""
 
@@ -75,7 +75,7 @@ class Plan(ABC):
         self.dtypes = (*floats, *(("uint8",) if takes_pixels else ()))
         """What its images may be."""
         self._turn = lock()
-        self._repeats: Kept = {}
+        self._calls: Calls = {}
         """Calls with arrays where the plan is, that were made before."""
         # A network works its shapes out of its layers at each question.
         self._shapes, self._scores_shape = _shapes(network), network.output_shape
@@ -127,12 +127,13 @@ class Plan(ABC):
         """
         try:
             like: Any = images
-            repeat = self._repeats[type(like), like.shape, like.dtype]
+            _, repeat = self._calls[type(like), like.dtype, like.shape]
         except (AttributeError, KeyError, TypeError):
-            repeat = None
-        if repeat is not None and (made := repeat((images,), out)) is not None:
-            repeated: AnyKind = made
-            return repeated
+            pass
+        else:
+            if (made := repeat((images,), out)) is not None:
+                repeated: AnyKind = made
+                return repeated
         given = Arguments(images, "images")
         if given.gpu is not None:
             in_place: AnyKind = self._in_place(given, images, out)

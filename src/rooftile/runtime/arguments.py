@@ -54,8 +54,8 @@ class Arguments(Generic[Array]):
         """Those of x, as its result has them too."""
         self.plain = True
         """Whether all arrays on a GPU are row-major float32."""
-        self.row_major = True
-        """Whether they are row-major."""
+        self.kept = True
+        """Whether the call may be kept for the next one like it: its arrays are row-major."""
 
     def device(self, asked: str | None) -> str:
         """Where the call runs: where the caller asks, else where x is.  Raises `InputError`."""
@@ -152,7 +152,7 @@ class Arguments(Generic[Array]):
             self._note(name, array.dtype)
         if self._forms and not array.plain:
             self.plain = False
-            self.row_major = self.row_major and not array.channels_last
+            self.kept = self.kept and not array.channels_last
             if name == self.first:
                 self.channels_last = array.channels_last
         return array
@@ -226,7 +226,7 @@ class Arguments(Generic[Array]):
             raise InputError("out", "an array that overlaps an argument", "memory of its own")
         if isinstance(out, CudaArray) and not out.plain:
             self.plain = False
-            self.row_major = self.row_major and not out.channels_last
+            self.kept = self.kept and not out.channels_last
         return out
 
     def take_shaped_out(

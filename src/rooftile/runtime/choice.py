@@ -17,7 +17,7 @@ from typing import Any
 from rooftile.devices.select import describe_gpu, lent_gpu, parse_device
 from rooftile.errors import DeviceMissing, InputError, UnsupportedProblem
 from rooftile.ops import FORMATS, Chain, Problem, admits, check_precision
-from rooftile.runtime.winners import Stamp, stamp, tuned_choice, tuned_config
+from rooftile.runtime.winners import Stamp, Tunings, stamp, tunings
 from rooftile.strategies import Strategy, ladder, preference
 from rooftile.strategies import strategy as by_name
 
@@ -39,6 +39,8 @@ class Choice:
     strategy: Strategy
     problem: Problem
     device: str
+    tunings: Tunings
+    """Those of the problem on the device's kind."""
 
     @cached_property
     def config(self) -> dict[str, int] | None:
@@ -49,7 +51,7 @@ class Choice:
         kind, index = parse_device(self.device)
         if kind == "cpu":
             return None  # The CPU's strategies have no tunables.
-        return tuned_config(self.strategy, self.problem, describe_gpu(kind, index))
+        return self.tunings.config(self.strategy, describe_gpu(kind, index).name)
 
     @cached_property
     def compiled(self) -> dict[Any, Any]:
@@ -97,7 +99,7 @@ def decide(
             return choice
     except (KeyError, TypeError):
         pass
-    choice = Choice(_decided(problem, precision, device, strategy, once), problem, device)
+    choice = _decided(problem, precision, device, strategy, once)
     if len(_kept) >= _MOST_KEPT:
         _kept.clear()
     _kept[problem, precision, device, strategy, once] = now, choice
@@ -126,7 +128,7 @@ def choose(
     return decide(problem, precision, device, strategy).strategy
 
 
-def choose_together(problem: Chain, precision: str, device: str) -> Strategy | None:
+def decide_together(problem: Chain, precision: str, device: str) -> Choice | None:
     """The strategy that computes several layers as one, where that is faster; None where not.
 
     Raises `InputError` for an unknown device.
@@ -134,7 +136,7 @@ def choose_together(problem: Chain, precision: str, device: str) -> Strategy | N
     kind, _ = parse_device(device)
     for rung in preference(problem.operation, kind):
         if rung.precision == precision and _against(rung, problem, precision, device) is None:
-            return rung
+            return Choice(rung, problem, device, tunings(problem, kind))
     return None
 
 
@@ -162,10 +164,10 @@ def explain_choice(
 
     Raises the errors of `choose`.
     """
-    chosen = choose(problem, precision, device)
-    kind, _ = parse_device(device)
+    choice = decide(problem, precision, device)
+    chosen, (kind, index) = choice.strategy, parse_device(device)
     later = "measured slower than" if kind == "cpu" else "preferred to it is"
-    tuned = tuned_choice(problem, precision, device)
+    tuned = choice.tunings.strategy(precision, index)
 
     def of(rung: Strategy, against: str | None) -> Consideration:
         if rung is chosen:
@@ -181,19 +183,20 @@ def explain_choice(
 
 def _decided(
     problem: Problem, precision: str, device: str, strategy: str | None, once: bool
-) -> Strategy:
+) -> Choice:
     check_precision(precision)
-    kind, _ = parse_device(device)
+    kind, index = parse_device(device)
     _check_rounding(precision, kind)
     _check_operation(problem, kind)
+    found = tunings(problem, kind)
     if strategy is not None:
-        return _named(problem, precision, strategy, kind)
-    tuned = tuned_choice(problem, precision, device)
+        return Choice(_named(problem, precision, strategy, kind), problem, device, found)
+    tuned = found.strategy(precision, index)
     if tuned is not None:
-        return tuned
+        return Choice(tuned, problem, device, found)
     for rung, reason in _considered(problem, precision, device):
         if reason is None and not (once and rung.why_slow_once(problem)):
-            return rung
+            return Choice(rung, problem, device, found)
     if problem.double and kind != "cpu":
         raise UnsupportedProblem(
             "any", f"no strategy of {problem.operation} on {kind} takes float64",

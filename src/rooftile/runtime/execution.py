@@ -7,7 +7,6 @@ the memory that it needs lasts as long as the call.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,16 +20,18 @@ from rooftile.ops import FORMATS, Array, Problem
 from rooftile.runtime.arguments import Arguments
 from rooftile.runtime.arrays import Library
 from rooftile.runtime.choice import Choice, recent_stamp
+from rooftile.runtime.gpu_repeat import GpuRepeat, Signature
 from rooftile.runtime.repeats import Repeat, note
+from rooftile.runtime.rooms import memory_for
 from rooftile.strategies import Config
 from rooftile.strategies.conversion import Form
+from rooftile.strategies.executable import Executable
 from rooftile.strategies.gpu import LAST, NARROW, of_launches
 from rooftile.strategies.machine import Machine
-from rooftile.strategies.resident import Resident
 
 Forms = tuple[tuple[str, Form], ...]
 """How those of a call's arrays lie, by name, that are not row-major float32."""
-_residents: dict[Any, Resident] = {}
+_executables: dict[Any, Executable] = {}
 _captured: list[Any] = []
 """Constant memory and temporaries that graphs hold; nobody says when a graph goes."""
 _making = lock()
@@ -47,30 +48,26 @@ def run_copied(
     # `_copied` is a function of its own, so that what it allocates is freed while the GPU is still
     # the thread's.
     with device.on():
-        _copied(_resident(choice, device), choice.problem, inputs, parameters, outputs)
+        _copied(executable(choice, device), choice.problem, inputs, parameters, outputs)
 
 
 def _copied(
-    resident: Resident,
+    executable: Executable,
     problem: Problem,
     inputs: Sequence[Any],
     parameters: Sequence[Any],
     outputs: Sequence[Any],
 ) -> None:
-    device = resident.device
+    device, batch = executable.device, problem.batch_size
     there = [device.upload(array) for array in inputs]
     made = [device.empty(array.shape, array.dtype) for array in outputs]
-    packed = [
+    given = [
         None if array is None else device.upload(np.ascontiguousarray(array))
         for array in parameters
     ]
-    held: list[Any] = []
-
-    def allocate(counts: Sequence[int]) -> list[Any]:
-        held.extend(device.allocate(4 * count) for count in counts)
-        return held
-
-    resident.run([*there, *made], packed, problem.batch_size, allocate)
+    sizes = executable.execution(batch).workspace.sizes
+    workspace = [device.allocate(nbytes) for nbytes in sizes.values()]
+    executable.start([*there, *made], batch, workspace, given)
     for memory, array in zip(made, outputs, strict=True):
         device.copy_out(memory, array)
 
@@ -95,84 +92,54 @@ def run_in_place(
                 device.after_stream(array.stream)
         results = [result_form(given, array) for array in problem.output_arrays]
         forms = () if given.plain else forms_of(problem, inputs, parameters, outputs, results)
-        resident: Resident | None = choice.compiled.get((device, forms))
-        if resident is None or resident.shares or not library.capturable:
-            resident = _compiled(library, choice, device, forms)
+        ready: Executable | None = choice.compiled.get((device, forms))
+        if ready is None or ready.shares or not library.capturable:
+            ready = _capturable(library, choice, device, forms)
         made = [
             out or library.result(array.shape, device, *form)
             for out, array, form in zip(outputs, problem.output_arrays, results, strict=True)
         ]
         ends = [array.address for array in (*inputs, *made)]
         packed = [None if array is None else array.address for array in parameters]
+        execution = ready.execution(problem.batch_size)
+        held = memory_for(library, device, execution.workspace.nbytes, _captured)
+        workspace = execution.workspace.at(held.address if held else 0)
+        ready.start(ends, problem.batch_size, workspace, packed)
         # What a graph has to itself serves no other call.
-        if given.row_major and library.quick and len(made) == 1 and not resident.alone:
+        if given.kept and library.quick and len(made) == 1 and not ready.alone:
             dtypes = [a.dtype if a is not None else "" for a in (*inputs, *parameters, *made)]
-            recipe = partial(_repeat, library, choice, resident, device, dtypes)
-            note(type(first.owner), recipe)
-        held: list[CudaArray] = []
-
-        def allocate(counts: Sequence[int]) -> list[int]:
-            held.append(library.empty((whole_of(counts),), device))
-            if not library.graph_pool and device.capturing():
-                _captured.append(held[0])
-            return addresses_in(held[0].address, counts)
-
-        resident.run(ends, packed, problem.batch_size, allocate)
+            _note(library, device, choice, ready, dtypes)
         return tuple(library.finish(out, device) for out in made)
 
 
-def _repeat(
-    library: Library,
-    choice: Choice,
-    resident: Resident,
-    device: CudaDevice,
-    dtypes: Sequence[str],
-) -> Repeat:
-    """What the next call like this launches; ``dtypes`` are those of its arrays, outputs last."""
-    *given, made = [library.own_dtype(name) if name else None for name in dtypes]
-    problem = choice.problem
-    (result,) = problem.output_arrays
-    launches, counts = resident.launches(problem.batch_size)
-    inputs = len(problem.input_arrays)
-    return Repeat(
-        library,
-        device,
-        device.description.index,
-        inputs,
-        result.shape,
-        given,
-        made,
-        launches,
-        zeros=[None] * inputs + resident.zeros,
-        stays=(),
-        offsets=addresses_in(0, counts),
-        floats=whole_of(counts),
-        turns=resident.turns,
-        stamp=recent_stamp(),
-        # With parameters, calls of small problems are many, and wait for their host.
-        overlaps=launches.overlaps and not resident.zeros,
-    )
+def _note(
+    library: Library, device: CudaDevice, choice: Choice, ready: Executable, dtypes: Sequence[str]
+) -> None:
+    """Keep what the next call like this launches; ``dtypes`` are those of its arrays, the output's
+    last."""
+
+    def recipe(arrays: Sequence[Any]) -> Repeat | None:
+        *given, made = [library.own_dtype(name) if name else None for name in dtypes]
+        problem = choice.problem
+        (result,) = problem.output_arrays
+        execution = ready.execution(problem.batch_size)
+        repeat = GpuRepeat(
+            library,
+            device,
+            execution,
+            Signature(len(problem.input_arrays), given, result.shape, made),
+            zeros=ready.zeros,
+            turns=ready.turns,
+            stamp=recent_stamp(),
+            # With parameters, calls of small problems are many, and wait for their host.
+            overlaps=execution.launches.overlaps and not ready.zeros,
+        )
+        return repeat.repeat() if repeat.takes(arrays) else None
+
+    note(recipe)
 
 
-_APART = 64
-"""float32 elements between the beginnings of two arrays in one allocation: 256 bytes."""
-
-
-def whole_of(counts: Sequence[int]) -> int:
-    """float32 elements of one allocation that holds arrays of so many each."""
-    return sum(-(-count // _APART) * _APART for count in counts)
-
-
-def addresses_in(start: int, counts: Sequence[int]) -> list[int]:
-    """Where each of the arrays begins in the allocation."""
-    addresses = []
-    for count in counts:
-        addresses.append(start)
-        start += -(-count // _APART) * _APART * 4
-    return addresses
-
-
-def _compiled(library: Library, choice: Choice, device: CudaDevice, forms: Forms) -> Resident:
+def _capturable(library: Library, choice: Choice, device: CudaDevice, forms: Forms) -> Executable:
     """The compiled kernels.
 
     Raises `UnsupportedProblem` where the stream is being captured and the graph may not hold the
@@ -180,46 +147,43 @@ def _compiled(library: Library, choice: Choice, device: CudaDevice, forms: Forms
     """
     if not device.capturing():
         with device.on():
-            return _resident(choice, device, forms)
-    resident: Resident | None = choice.compiled.get((device, forms))
+            return executable(choice, device, forms)
+    ready: Executable | None = choice.compiled.get((device, forms))
     reason: str | None = None
     instead = "another strategy"
     if not library.capturable:
         reason, instead = f"{library.title} brings no memory for it", "PyTorch or CuPy"
-    elif resident is None:
+    elif ready is None:
         reason, instead = "it is not compiled yet", "the same call once before the capture"
-    if resident is None or reason is not None:
+    if ready is None or reason is not None:
         name = choice.strategy.name
         raise UnsupportedProblem(name, f"a graph is being captured, and {reason}", instead)
-    if not resident.shares:
-        return resident
+    if not ready.shares:
+        return ready
     # Replays must not share constant memory with other calls.
     with device.while_capturing(), device.on():
-        own = resident.again()
+        own = ready.again()
     _captured.append(own)
     return own
 
 
-def resident_of(choice: Choice, device: Any) -> Resident:
-    """A choice's kernels on a device, for row-major arrays of the problem's dtypes.
+def executable(choice: Choice, device: Any, forms: Forms = ()) -> Executable:
+    """A choice's kernels on a device, whose parameters come with each call.
 
-    Raises `CompileFailure`.
+    ``forms`` are those of arrays that are not row-major in the problem's dtypes.  Raises
+    `CompileFailure`.
     """
-    return _resident(choice, device)
-
-
-def _resident(choice: Choice, device: Any, forms: Forms = ()) -> Resident:
-    found: Resident | None = choice.compiled.get((device, forms))
+    found: Executable | None = choice.compiled.get((device, forms))
     if found is not None:
         return found
     rung = of_launches(choice.strategy)
     key = rung, padded(choice.problem), device, tuple((choice.config or {}).items()), forms
     with _making:
-        if key not in _residents:
+        if key not in _executables:
             config = config_for(choice, device, dict(forms))
-            _residents[key] = Resident(rung.compile(key[1], device, config), dict(forms))
-    choice.compiled[device, forms] = _residents[key]
-    return _residents[key]
+            _executables[key] = Executable(rung.compile(key[1], device, config), dict(forms))
+    choice.compiled[device, forms] = _executables[key]
+    return _executables[key]
 
 
 def result_form(given: Arguments[Any], result: Array) -> tuple[str, bool]:

@@ -6,7 +6,6 @@ before only looks whether its arrays are plain: NumPy's own, float32, row-major,
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -22,7 +21,7 @@ from rooftile.ops.problem import Array, numpy_dtype
 from rooftile.runtime.arguments import Arguments
 from rooftile.runtime.choice import Choice
 from rooftile.runtime.library import Library
-from rooftile.runtime.repeats import Repeated, note
+from rooftile.runtime.repeats import Repeat, note
 from rooftile.runtime.results import new_result
 from rooftile.strategies.cpu import HostBound
 
@@ -59,70 +58,10 @@ def result_for(out: Any, result: Array, others: Sequence[Any]) -> NDArray[np.flo
     return out  # type: ignore[no-any-return]
 
 
-class HostRepeat:
-    """What a call on plain arrays runs: of its arrays the first are inputs, then parameters.
+def checked(result: Array, run: Callable[[Sequence[Any], Any], None]) -> Repeat:
+    """A call that looks at its arrays, and then computes by ``run(arrays, out)``."""
 
-    A small problem, or one without parameters, keeps what is bound for itself, since to take it
-    from those that wait, and to put it back, takes longer than some kernels.
-    """
-
-    def __init__(self, choice: Choice, result: Array, inputs: int, arrays: int) -> None:
-        """``arrays`` counts inputs and parameters."""
-        self._choice, self._result, self._inputs, self._arrays = choice, result, inputs, arrays
-        self._given: int | None = arrays
-        """How many come, the others being left out; None where one is None."""
-        self._own: HostBound | None = None
-        self._turn = lock()
-
-    def takes(self, arrays: Sequence[Any]) -> bool:
-        """See `rooftile.runtime.repeats.Repeated`."""
-        self._given = None if any(array is None for array in arrays) else len(arrays)
-        return all(array is None or is_plain(array) for array in arrays)
-
-    def quickest(self) -> Callable[[Any, Any], Any]:
-        """See `rooftile.runtime.repeats.Repeated`."""
-        problem = self._choice.problem
-        if _bytes(problem.arrays) > cpu.MOST_HELD:
-            return self._quickest_of_large() or self.__call__
-        # To pack many parameters takes much longer than to find what packs them.
-        small = _bytes(problem.parameter_arrays) <= _MOST_OWN
-        self._own = self._kept() if small else None
-        if self._own is None:
-            return self.__call__
-        long, quick = problem.flops > MOST_FLOPS, None
-        if self._given is not None:
-            quick = self._own.quick(self._given - self._inputs, long=long)
-        _count(self._own if quick is None else quick, self._own.nbytes)
-        if quick is None:
-            return self.__call__
-        if not long:
-            return quick
-        self._own = None
-        return self._beside_others(quick)
-
-    def _quickest_of_large(self) -> Callable[[Any, Any], Any] | None:
-        """The same where memory for results is kept."""
-        own = self._kept()
-        if own is None:
-            return None
-        quick = own.quick()
-        if quick is None:
-            _waiting.keep(self._choice, own)
-            return None
-        _count(quick, own.nbytes)
-        return self._beside_others(quick)
-
-    def _beside_others(self, quick: cpu.Quick) -> Callable[[Any, Any], Any]:
-        """A call where another thread may be in ``quick``, which then gives None."""
-
-        def call(arrays: Any, out: Any) -> Any:
-            made = quick(arrays, new_result(self._result) if out is None else out)
-            return self(arrays, out) if made is None else made
-
-        return call
-
-    def __call__(self, arrays: Sequence[Any], out: Any) -> Any:
-        """See `rooftile.runtime.repeats.Repeated`."""
+    def call(arrays: Sequence[Any], out: Any) -> Any:
         for array in arrays:
             # As `is_plain`, without the call.
             if array is not None and (
@@ -131,88 +70,113 @@ class HostRepeat:
                 or array.flags.num & _READABLE != _READABLE
             ):
                 return None
-        made = result_for(out, self._result, arrays)
+        made = result_for(out, result, arrays)
+        if made is not None:
+            run(arrays, made)
+        return made
+
+    return call
+
+
+def through(library: Library, repeat: Repeat) -> Repeat:
+    """The same call on a library's arrays, as on NumPy's over the same memory."""
+    see, give = library.seen_by_numpy, library.from_host
+
+    def call(arrays: Sequence[Any], out: Any) -> Any:
+        seen = tuple([None if array is None else see(array) for array in arrays])
+        made = repeat(seen, None if out is None else see(out))
         if made is None:
             return None
-        own, inputs, count = self._own, self._inputs, self._arrays
-        if len(arrays) < count:
-            # An array that was not given last stands for zeros.
-            arrays = (*arrays, *[None] * (count - len(arrays)))
-        if own is None:
-            run_on_host(self._choice, arrays[:inputs], arrays[inputs:], (made,))
-            return made
-        with self._turn:
-            if inputs < count:
-                own.renew(given_or_zeros(self._choice, arrays[inputs:]))
-            own.call(*arrays[:inputs], made)
-        return made
+        return give(made) if out is None else out
 
-    def _kept(self) -> HostBound | None:
-        """What is bound, where it is small; it waits since the call that is repeated."""
-        bound = _waiting.take(self._choice)
-        if bound is None:
-            return None
-        if bound.nbytes > _MOST_OWN or _own_bytes[0] + bound.nbytes > _MOST_OWN_IN_ALL:
-            _waiting.keep(self._choice, bound)
-            return None
-        return bound
+    return call
 
 
-class LibraryRepeat:
-    """The same on another library's arrays, as NumPy's over the same memory."""
+def note_call(choice: Choice, given: Arguments[Any]) -> None:
+    """Keep what the present call of a public function runs, if its arrays are plain."""
 
-    def __init__(self, library: Library, repeat: Repeated) -> None:
-        self._see, self._give, self._repeat = library.seen_by_numpy, library.from_host, repeat
-        self._call: Callable[[Any, Any], Any] = repeat
+    def recipe(arrays: Sequence[Any]) -> Repeat | None:
+        if given.kind is np.ndarray:
+            return repeat_of(choice, arrays)
+        see = given.library.seen_by_numpy
+        repeat = repeat_of(choice, [None if array is None else see(array) for array in arrays])
+        return None if repeat is None else through(given.library, repeat)
 
-    def takes(self, arrays: Sequence[Any]) -> bool:
-        """See `rooftile.runtime.repeats.Repeated`."""
-        return self._repeat.takes(self._seen(arrays))
-
-    def quickest(self) -> Callable[[Any, Any], Any]:
-        """See `rooftile.runtime.repeats.Repeated`."""
-        self._call = self._repeat.quickest()
-        return self.__call__
-
-    def __call__(self, arrays: Sequence[Any], out: Any) -> Any:
-        """See `rooftile.runtime.repeats.Repeated`."""
-        if out is None:
-            made = self._call(self._seen(arrays), None)
-            return None if made is None else self._give(made)
-        made = self._call(self._seen(arrays), self._see(out))
-        return None if made is None else out
-
-    def _seen(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
-        return tuple([None if array is None else self._see(array) for array in arrays])
+    note(recipe)
 
 
-class SettledRepeat:
-    """What a call of one plain array runs where parameters stay.
+def repeat_of(choice: Choice, arrays: Sequence[Any]) -> Repeat | None:
+    """What repeats a call whose parameters come with it; None where its arrays are not plain.
 
-    ``quick`` does all of it where it is given.
+    Of the arrays the first are inputs, then come parameters, of which the last may be left out.  A
+    small problem, or one without parameters, keeps what is bound for itself, since to take it from
+    those that wait, and to put it back, takes longer than some kernels.
     """
+    if not all(array is None or is_plain(array) for array in arrays):
+        return None
+    problem = choice.problem
+    (result,) = problem.output_arrays
+    inputs = len(problem.input_arrays)
+    count = inputs + len(problem.parameter_arrays)
+    own, turn = _own(choice), lock()
 
-    def __init__(
-        self, bound: HostBound, result: Array, turn: threading.Lock, quick: cpu.Quick | None
-    ) -> None:
-        self._bound, self._result, self._turn, self._quick = bound, result, turn, quick
+    def run(arrays: Sequence[Any], made: Any) -> None:
+        # An array that was not given last stands for zeros.
+        arrays = [*arrays, *[None] * (count - len(arrays))]
+        if own is None:
+            run_on_host(choice, arrays[:inputs], arrays[inputs:], (made,))
+            return
+        with turn:
+            if inputs < count:
+                own.renew(given_or_zeros(choice, arrays[inputs:]))
+            own.call(*arrays[:inputs], made)
 
-    def takes(self, arrays: Sequence[Any]) -> bool:
-        """See `rooftile.runtime.repeats.Repeated`."""
-        return all(map(is_plain, arrays))
+    if own is None:
+        return checked(result, run)
+    large, long = _bytes(problem.arrays) > cpu.MOST_HELD, problem.flops > MOST_FLOPS
+    quick = None
+    if large:
+        quick = own.quick()
+    elif not any(array is None for array in arrays):
+        quick = own.quick(len(arrays) - inputs, long=long)
+    if quick is None and large:
+        # Other calls of the problem may use it.
+        _waiting.keep(choice, own)
+    else:
+        _count(own if quick is None else quick, own.nbytes)
+    if quick is not None and not (large or long):
+        return quick
+    if large or quick is not None:
+        own = None
+    call = checked(result, run)
+    return call if quick is None else _beside(quick, result, call)
 
-    def quickest(self) -> Callable[[Any, Any], Any]:
-        """See `rooftile.runtime.repeats.Repeated`."""
-        return self._quick or self.__call__
 
-    def __call__(self, arrays: Sequence[Any], out: Any) -> Any:
-        """See `rooftile.runtime.repeats.Repeated`."""
-        (x,) = arrays
-        made = result_for(out, self._result, arrays) if is_plain(x) else None
-        if made is not None:
-            with self._turn:
-                self._bound(x, made)
-        return made
+def _own(choice: Choice) -> HostBound | None:
+    """What is bound for a choice, where a call may keep it: it waits since the call that is
+    repeated."""
+    problem = choice.problem
+    # To pack many parameters takes much longer than to find what packs them.
+    large = _bytes(problem.arrays) > cpu.MOST_HELD
+    if not large and _bytes(problem.parameter_arrays) > _MOST_OWN:
+        return None
+    bound = _waiting.take(choice)
+    if bound is None:
+        return None
+    if bound.nbytes > _MOST_OWN or _own_bytes[0] + bound.nbytes > _MOST_OWN_IN_ALL:
+        _waiting.keep(choice, bound)
+        return None
+    return bound
+
+
+def _beside(quick: cpu.Quick, result: Array, otherwise: Repeat) -> Repeat:
+    """A call where another thread may be in ``quick``, which then gives None."""
+
+    def call(arrays: Any, out: Any) -> Any:
+        made = quick(arrays, new_result(result) if out is None else out)
+        return otherwise(arrays, out) if made is None else made
+
+    return call
 
 
 def run_on_host(
@@ -246,18 +210,6 @@ def given_or_zeros(choice: Choice, parameters: Sequence[Any]) -> Sequence[Any]:
             places = zip(parameters, choice.problem.parameter_arrays, strict=True)
             return [_zeros(a.shape, a.dtype) if p is None else p for p, a in places]
     return parameters
-
-
-def note_call(choice: Choice, given: Arguments[Any]) -> None:
-    """Keep what the present call of a public function runs, if its arrays are plain."""
-    problem = choice.problem
-    (result,) = problem.output_arrays
-    inputs = len(problem.input_arrays)
-    repeat = HostRepeat(choice, result, inputs, inputs + len(problem.parameter_arrays))
-    if given.kind is np.ndarray:
-        note(np.ndarray, lambda: repeat)
-    else:
-        note(given.kind, lambda: LibraryRepeat(given.library, repeat))
 
 
 def _bytes(arrays: Sequence[Array]) -> int:

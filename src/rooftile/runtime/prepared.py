@@ -54,7 +54,7 @@ class Prepared(ABC):
         self._settled: Settled = (
             OnHost(taken, shapes) if given.gpu is None else OnGpu(given.library, taken, shapes)
         )
-        self._repeats = self._settled.repeats
+        self._calls = self._settled.calls
         self._choices: dict[Any, Choice] = {}
 
     @abstractmethod
@@ -80,7 +80,7 @@ class Prepared(ABC):
 
     def __getstate__(self) -> dict[str, Any]:
         """What a copy begins with: options, and the parameters in the CPU's memory."""
-        made_by_calls = ("_settled", "_repeats", "_choices")
+        made_by_calls = ("_settled", "_calls", "_choices")
         kept = {name: value for name, value in vars(self).items() if name not in made_by_calls}
         return {**kept, "_parameters": self._settled.parameters()}
 
@@ -89,7 +89,7 @@ class Prepared(ABC):
         parameters = state.pop("_parameters")
         vars(self).update(state)
         self._settled = settled(self._gpu, parameters)
-        self._repeats, self._choices = self._settled.repeats, {}
+        self._calls, self._choices = self._settled.calls, {}
 
     def __call__(self, x: AnyKind, *, out: AnyKind | None = None) -> AnyKind:
         """The result of an input, as an array of its kind; ``out`` takes it where it is given.
@@ -98,12 +98,13 @@ class Prepared(ABC):
         """
         try:
             like: Any = x
-            repeat = self._repeats[type(like), like.shape, like.dtype]
+            _, repeat = self._calls[type(like), like.dtype, like.shape]
         except (AttributeError, KeyError, TypeError):
-            repeat = None
-        if repeat is not None and (made := repeat((x,), out)) is not None:
-            repeated: AnyKind = made
-            return repeated
+            pass
+        else:
+            if (made := repeat((x,), out)) is not None:
+                repeated: AnyKind = made
+                return repeated
         given = Arguments(x, forms=True, double=self._dtype == "float64")
         self._check_place("x", given)
         array, shape = self._input(given, x)

@@ -21,28 +21,28 @@ from rooftile.runtime.arrays import Library
 from rooftile.runtime.choice import Choice
 from rooftile.runtime.execution import (
     Forms,
-    addresses_in,
     config_for,
     forms_of,
     padded,
     result_form,
-    whole_of,
 )
-from rooftile.runtime.host_calls import MOST_FLOPS, LibraryRepeat, SettledRepeat, is_plain
-from rooftile.runtime.repeats import Kept, Repeat, keep
+from rooftile.runtime.gpu_repeat import GpuRepeat, Signature
+from rooftile.runtime.host_calls import MOST_FLOPS, checked, is_plain, through
+from rooftile.runtime.repeats import Calls, keep
 from rooftile.runtime.results import new_result
+from rooftile.runtime.rooms import memory_for
 from rooftile.strategies import Strategy
 from rooftile.strategies.conversion import Form, conversion
+from rooftile.strategies.executable import Executable
 from rooftile.strategies.gpu import of_launches
-from rooftile.strategies.packing import Packed
 
 
 class Settled(ABC):
     """Parameters on one device, for strategies that are chosen call by call."""
 
     def __init__(self) -> None:
-        self.repeats: Kept = {}
-        """What runs the next calls."""
+        self.calls: Calls = {}
+        """Calls that were made before."""
 
     @abstractmethod
     def run(
@@ -109,7 +109,7 @@ class OnHost(Settled):
         taken = self._copies(parameters)
         with self._turn:
             self._parameters = taken
-            self.repeats.clear()
+            self.calls.clear()
             self._bound = {
                 key: bound
                 for key, bound in self._bound.items()
@@ -131,9 +131,14 @@ class OnHost(Settled):
         quick = bound.quick_beside((x.shape, result.shape), long=long)
         if quick is not None:
             self._read.add(bound)
-        library, repeat = given.library, SettledRepeat(bound, result, self._turn, quick)
-        own = repeat if given.kind is np.ndarray else LibraryRepeat(library, repeat)
-        keep(self.repeats, (given.kind, x.shape, library.own_dtype("float32")), own)
+
+        def run(arrays: Sequence[Any], made: Any) -> None:
+            with self._turn:
+                bound(*arrays, made)
+
+        library, repeat = given.library, quick or checked(result, run)
+        own = repeat if given.kind is np.ndarray else through(library, repeat)
+        keep(self.calls, (given.kind, library.own_dtype("float32"), x.shape), own)
 
     def _copies(self, parameters: Sequence[AnyArray | None]) -> list[AnyArray]:
         """Nobody else writes to them."""
@@ -182,8 +187,8 @@ class OnGpu(Settled):
             device.synchronise()
         # These stay, because graphs may hold them.
         self._captured: list[CudaArray] = []
-        self._packed: dict[Any, Packed] = {}
-        self._ready: dict[tuple[tuple[int, ...], Forms], Packed] = {}
+        self._executables: dict[Any, Executable] = {}
+        self._ready: dict[tuple[tuple[int, ...], Forms], Executable] = {}
         self._turn = lock()
 
     def run(
@@ -205,48 +210,21 @@ class OnGpu(Settled):
                     device.after_stream(array.stream)
             form = result_form(given, result)
             forms = () if given.plain else forms_of(problem, (x,), (None, None), (to,), (form,))
-            packed = self._ready.get((x.shape, forms)) or self._pack(choice, x.shape, forms)
+            ready = self._ready.get((x.shape, forms)) or self._pack(choice, x.shape, forms)
             made = to or library.result(result.shape, device, *form)
-            counts = packed.workspace(problem.batch_size)
-            held = library.empty((whole_of(counts),), device) if counts else None
-            if held and not library.graph_pool and device.capturing():
-                self._captured.append(held)
-            workspace = addresses_in(held.address, counts) if held else ()
-            packed.start((x.address, made.address), problem.batch_size, workspace)
-            if given.row_major and library.quick:
-                self._note(given, packed, x, made, problem.batch_size)
+            execution = ready.execution(problem.batch_size)
+            held = memory_for(library, device, execution.workspace.nbytes, self._captured)
+            workspace = execution.workspace.at(held.address if held else 0)
+            execution.start((x.address, made.address), workspace)
+            if given.kept and library.quick:
+                dtypes = [library.own_dtype(array.dtype) for array in (x, made)]
+                call = Signature(1, dtypes[:1], tuple(made.shape), dtypes[1])
+                repeat = GpuRepeat(library, device, execution, call).repeat()
+                keep(self.calls, (given.kind, dtypes[0], x.shape), repeat)
             if out is not None:
                 return out
             done = library.finish(made, device)
             return done if shape is None else done.reshape(shape)
-
-    def _note(
-        self,
-        given: Arguments[Any],
-        packed: Packed,
-        x: CudaArray,
-        made: CudaArray,
-        batch: int | None,
-    ) -> None:
-        """Keep what the next call like this launches."""
-        library = given.library
-        launches, counts = packed.launches(batch)
-        dtype = library.own_dtype(x.dtype)
-        repeat = Repeat(
-            library,
-            self._device,
-            self._device.description.index,
-            inputs=1,
-            shape=tuple(made.shape),
-            dtypes=(dtype,),
-            made=library.own_dtype(made.dtype),
-            launches=launches,
-            zeros=(None,),
-            stays=packed.stays,
-            offsets=addresses_in(0, counts),
-            floats=whole_of(counts),
-        )
-        keep(self.repeats, (given.kind, x.shape, dtype), repeat)
 
     def update(self, given: Arguments[Any], parameters: Sequence[CudaArray | None]) -> None:
         """See `Settled.update`.
@@ -262,8 +240,8 @@ class OnGpu(Settled):
             if not captured:
                 device.synchronise()
             self._copy(parameters)
-            for packed in self._packed.values():
-                packed.take([array.address for array in self._own])
+            for executable in self._executables.values():
+                executable.take([array.address for array in self._own])
             if not captured:
                 device.synchronise()
 
@@ -290,25 +268,25 @@ class OnGpu(Settled):
                 launches = device.launches([call], ("given", "own"))
                 launches.start((array.address, own.address))
 
-    def _pack(self, choice: Choice, shape: tuple[int, ...], forms: Forms) -> Packed:
+    def _pack(self, choice: Choice, shape: tuple[int, ...], forms: Forms) -> Executable:
         """The kernels for x of a shape, with the parameters packed for them."""
         device, rung = self._device, of_launches(choice.strategy)
         if device.capturing():
             raise UnsupportedProblem(rung.name, _CAPTURED, "the same call once before the capture")
         key = rung, padded(choice.problem), forms
         with self._turn:
-            if key not in self._packed:
+            if key not in self._executables:
                 config = config_for(choice, device, dict(forms))
                 compiled = rung.compile(key[1], device, config)
-                packed = Packed(compiled, self._memory, dict(forms))
-                packed.take([array.address for array in self._own])
+                made = Executable(compiled, dict(forms), memory=self._memory)
+                made.take([array.address for array in self._own])
                 # Whatever stream comes next finds them packed.
                 device.synchronise()
-                self._packed[key] = packed
+                self._executables[key] = made
             if len(self._ready) >= _MOST_SHAPES:
                 self._ready.clear()
-            self._ready[shape, forms] = self._packed[key]
-            return self._packed[key]
+            self._ready[shape, forms] = self._executables[key]
+            return self._executables[key]
 
     def _memory(self, count: int) -> Any:
         return allocate_for_export(self._device, (count,)).owner

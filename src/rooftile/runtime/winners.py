@@ -14,16 +14,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rooftile.devices.cache import history_file
-from rooftile.devices.select import describe_gpu, parse_device
+from rooftile.devices.select import describe_gpu
 from rooftile.errors import DeviceMissing
 from rooftile.ops import Problem
 from rooftile.strategies import Config, Strategy, ladder
-
-if TYPE_CHECKING:
-    from rooftile.devices.gpu import Description
 
 _NEAR = 4.0
 """A winner stands for batches within this factor of its own."""
@@ -48,68 +44,62 @@ Stamp = tuple[tuple[int, int, int], ...]
 """Changes whenever the database does."""
 
 
-def tuned_config(
-    strategy: Strategy, problem: Problem, device: Description
-) -> dict[str, int] | None:
-    """The recorded config of a strategy for a problem on a device; None without one.
+@dataclass(frozen=True)
+class Tunings:
+    """What tunings found best for a problem on a kind of device."""
 
-    Of the nearest batch the newest counts, and only one with which the strategy still launches
-    what was timed then.  Raises `InputError` for a database that cannot be read.
-    """
-    found = stamp()
-    if not found:
+    problem: Problem
+    kind: str
+    winners: Mapping[str, tuple[Winner, ...]]
+    """By hardware, those of near batches: the nearest first, and of one batch the newest first."""
+
+    def config(self, strategy: Strategy, hardware: str) -> dict[str, int] | None:
+        """The recorded config of a strategy on this hardware; None without one.
+
+        Of the nearest batch the newest counts, and only one with which the strategy still launches
+        what was timed then.
+        """
+        for winner in self.winners.get(hardware, ()):
+            if winner.strategy == strategy.name and self._still(strategy, winner):
+                return dict(winner.config)
         return None
-    for winner in _near(problem, device.kind, device.name, history_file(), found):
-        if winner.strategy == strategy.name and _still(strategy, problem, winner):
-            return dict(winner.config)
-    return None
 
-
-def tuned_choice(problem: Problem, precision: str, device: str) -> Strategy | None:
-    """The strategy that a tuning found faster than what was picked before; None without one.
-
-    ``device`` is ``cpu``, ``cuda[:N]`` or ``opencl[:N]``.  Raises `InputError` for a database that
-    cannot be read.
-    """
-    kind, index = parse_device(device)
-    if kind == "cpu":
-        return None  # The CPU's strategies have no tunables.
-    path, found = history_file(), stamp()
-    if not found or not _any_preferred(problem, kind, path, found):
+    def strategy(self, precision: str, index: int) -> Strategy | None:
+        """The strategy that a tuning on a device, ``kind:index``, found faster than what was picked
+        before; None without one.  No device is opened where no tuning of the problem found one."""
+        if not any(winner.preferred for found in self.winners.values() for winner in found):
+            return None
+        try:
+            hardware = describe_gpu(self.kind, index).name
+        except DeviceMissing:
+            return None  # Whoever runs the strategy will say so.
+        rungs = {rung.name: rung for rung in ladder(self.problem.operation, self.kind)}
+        for winner in self.winners.get(hardware, ()):
+            rung = rungs.get(winner.strategy)
+            if rung is None or not winner.preferred or winner.precision != precision:
+                continue
+            if rung.why_not(self.problem) is None and self._still(rung, winner):
+                return rung
         return None
-    try:
-        gpu = describe_gpu(kind, index)
-    except DeviceMissing:
-        return None  # Whoever runs the strategy will say so.
-    return _choice(problem, precision, kind, gpu.name, path, found)
+
+    def _still(self, strategy: Strategy, winner: Winner) -> bool:
+        """Whether the strategy can run the problem so, and launches what it did when it won."""
+        if set(winner.config) != {tunable.name for tunable in strategy.tunables}:
+            return False
+        problem = self.problem
+        then = problem if problem.batch_size is None else problem.with_batch(winner.batch)
+        same = fingerprint(strategy, then, items(winner.config)) == winner.fingerprint
+        return same and strategy.invalid(problem, strategy.config(problem, winner.config)) is None
 
 
-@lru_cache(maxsize=1024)
-def _any_preferred(problem: Problem, kind: str, path: Path, stamp: Stamp) -> bool:
-    """Whether a tuning on some device of a kind found a faster strategy; no device is opened."""
-    from rooftile.runtime.database import problem_text
+def tunings(problem: Problem, kind: str) -> Tunings:
+    """The tunings of a problem on a kind of device.
 
-    return any(
-        winner.preferred
-        for (text, of, _), winners in _table(path, stamp).items()
-        if of == kind and text == problem_text(problem)
-        for winner in winners
-    )
-
-
-@lru_cache(maxsize=1024)
-def _choice(
-    problem: Problem, precision: str, kind: str, hardware: str, path: Path, stamp: Stamp
-) -> Strategy | None:
-    rungs = {rung.name: rung for rung in ladder(problem.operation, kind)}
-    for winner in _near(problem, kind, hardware, path, stamp):
-        rung = rungs.get(winner.strategy)
-        if rung is None or not winner.preferred:
-            continue
-        takes = winner.precision == precision and rung.why_not(problem) is None
-        if takes and _still(rung, problem, winner):
-            return rung
-    return None
+    Raises `InputError` for a database that cannot be read.
+    """
+    # The CPU's strategies have no tunables.
+    found = () if kind == "cpu" else stamp()
+    return _near(problem, kind, history_file(), found) if found else Tunings(problem, kind, {})
 
 
 @lru_cache(maxsize=4096)
@@ -129,50 +119,39 @@ def items(config: Config) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(config.items()))
 
 
-def _still(strategy: Strategy, problem: Problem, winner: Winner) -> bool:
-    """Whether the strategy can run the problem so, and launches what it did when it won."""
-    if set(winner.config) != {tunable.name for tunable in strategy.tunables}:
-        return False
-    then = problem if problem.batch_size is None else problem.with_batch(winner.batch)
-    same = fingerprint(strategy, then, items(winner.config)) == winner.fingerprint
-    return same and strategy.invalid(problem, strategy.config(problem, winner.config)) is None
-
-
 @lru_cache(maxsize=1024)
-def _near(
-    problem: Problem, kind: str, hardware: str, path: Path, stamp: Stamp
-) -> tuple[Winner, ...]:
-    """The winners of near batches: the nearest first, and of one batch the newest first."""
+def _near(problem: Problem, kind: str, path: Path, stamp: Stamp) -> Tunings:
     from rooftile.runtime.database import problem_text
-
-    found = _table(path, stamp).get((problem_text(problem), kind, hardware), ())
 
     def distance(winner: Winner) -> float:
         return abs(math.log(winner.batch / (problem.batch_size or 1)))
 
-    near = [winner for winner in found if distance(winner) <= math.log(_NEAR)]
-    return tuple(sorted(near, key=distance))
+    near = {
+        hardware: tuple(sorted((w for w in found if distance(w) <= math.log(_NEAR)), key=distance))
+        for hardware, found in _table(path, stamp).get((problem_text(problem), kind), {}).items()
+    }
+    return Tunings(problem, kind, near)
 
 
 @lru_cache(maxsize=1)
-def _table(path: Path, stamp: Stamp) -> Mapping[tuple[str, str, str], tuple[Winner, ...]]:
-    """All winners, newest first, by problem, kind and hardware."""
+def _table(path: Path, stamp: Stamp) -> Mapping[tuple[str, str], Mapping[str, tuple[Winner, ...]]]:
+    """All winners, newest first, by problem and kind, and by hardware."""
     # Where nothing was tuned, nobody needs SQLite.
     import json
 
     from rooftile.runtime.database import clear, connect
 
-    found: dict[tuple[str, str, str], tuple[Winner, ...]] = {}
+    found: dict[tuple[str, str], dict[str, tuple[Winner, ...]]] = {}
     with clear(path), contextlib.closing(connect(path)) as database:
         rows = database.execute(
             "SELECT problem, kind, hardware, batch, precision, strategy, config, fingerprint, "
             "preferred FROM winners ORDER BY id DESC"
         ).fetchall()
-    for *key, batch, precision, strategy, config, print_, preferred_ in rows:
+    for text, kind, hardware, batch, precision, strategy, config, print_, preferred in rows:
         values = json.loads(config)
-        winner = Winner(batch, precision, strategy, values, print_, bool(preferred_))
-        place = (key[0], key[1], key[2])
-        found[place] = (*found.get(place, ()), winner)
+        winner = Winner(batch, precision, strategy, values, print_, bool(preferred))
+        place = found.setdefault((text, kind), {})
+        place[hardware] = (*place.get(hardware, ()), winner)
     return found
 
 

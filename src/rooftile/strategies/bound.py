@@ -1,58 +1,101 @@
-"""GPU strategies bound to parameters that stay on the device."""
+"""A strategy that is compiled for a problem on a device, with its parameters."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rooftile.devices.gpu import GpuDevice, Resources
-from rooftile.devices.launches import Call
-from rooftile.ops import AnyArray
-from rooftile.strategies.base import Bound
-from rooftile.strategies.compiled import Compiled
-from rooftile.strategies.packing import Packed
-from rooftile.strategies.room import Room
+from rooftile._locks import lock
+from rooftile.devices.device import Device, Memory
+from rooftile.ops import AnyArray, Array, ErrorModel, Problem
+
+if TYPE_CHECKING:
+    from rooftile.devices.gpu import Resources
+
+Config = Mapping[str, int]
+"""A value for every tunable."""
 
 
-class GpuBound(Bound):
-    """A strategy on a device with its parameters and its workspace."""
+class Bound(ABC):
+    """A strategy on a device with its parameters, for up to the problem's batch."""
 
-    device: GpuDevice
+    def __init__(self, strategy: Any, problem: Problem, device: Device, config: Config):
+        self.strategy, self.problem = strategy, problem
+        self.device, self.config = device, config
+        self._memory: tuple[Memory, ...] = ()
+        self._turn = lock()
 
-    def __init__(self, compiled: Compiled, parameters: Sequence[AnyArray]) -> None:
-        super().__init__(compiled.strategy, compiled.problem, compiled.device, compiled.config)
-        self._compiled, device = compiled, compiled.device
-        self._packed = Packed(compiled, lambda count: device.allocate(4 * count))
-        self._packed.take([device.upload(np.ascontiguousarray(array)) for array in parameters])
-        self._room = Room(device)
-        self._workspaces: dict[int | None, list[Any]] = {}
+    @abstractmethod
+    def launch(self, arrays: Sequence[Memory], batch: int | None = None) -> None:
+        """Start it on the device's memory: inputs, then outputs, each as `held` says.
 
-    def launch(self, arrays: Sequence[Any], batch: int | None = None) -> None:
-        """See `Bound.launch`: returns before they are done."""
-        held = self._workspaces.get(batch)
-        if held is None:
-            held = self._workspaces[batch] = self._room.of(self._temporaries(batch))
-        self._packed.start(arrays, batch, held)
-
-    def temporaries(self, batch: int) -> dict[str, int]:
-        """Bytes of each array that a launch for so many items writes before it reads it."""
-        return self._temporaries(batch)
-
-    def _temporaries(self, batch: int | None) -> dict[str, int]:
-        return {name: 4 * count for name, count in self._packed.temporaries(batch).items()}
-
-    def calls(
-        self, batch: int, ends: Sequence[str], temporaries: Mapping[str, str], prefix: str
-    ) -> tuple[list[Call], dict[str, Any]]:
-        """What `launch` starts, and the memory that stays by names with this prefix.
-
-        ``ends`` are names for inputs and outputs, and ``temporaries`` for those.
+        ``batch`` items are computed; None stands for all.  May return before they are done.
         """
-        names = dict(zip((array.name for array in self.held), ends, strict=True))
-        return self._packed.calls(batch, {**names, **temporaries}, prefix)
+
+    @property
+    def renewable(self) -> bool:
+        """Whether `renew` can give it other parameters."""
+        return False
+
+    def renew(self, parameters: Sequence[AnyArray]) -> None:
+        """Take other parameters of the same shapes; no call runs meanwhile."""
+        raise NotImplementedError(f"{self.strategy.name} is bound anew")
+
+    def __call__(self, *arrays: AnyArray) -> None:
+        """Compute on NumPy arrays, inputs and then outputs, of the problem's batch or fewer items.
+
+        Copies to the device and back, and waits.  Calls take turns.
+        """
+        inputs = len(self.problem.input_arrays)
+        batch = self.problem.items_in(arrays)
+        with self._turn, self.device.on():
+            memory = self.memory()
+            for array, place, to in zip(arrays[:inputs], self.held, memory, strict=False):
+                self.load(array, place, to)
+            self.launch(memory, batch)
+            for array, place, source in zip(
+                arrays[inputs:], self.held[inputs:], memory[inputs:], strict=True
+            ):
+                self.fetch(source, place, array)
+
+    @cached_property
+    def held(self) -> tuple[Array, ...]:
+        """See `Strategy.held`."""
+        arrays: tuple[Array, ...] = self.strategy.held(self.problem, self.config)
+        return arrays
+
+    @property
+    def errors(self) -> ErrorModel:
+        """See `Strategy.errors`."""
+        model: ErrorModel = self.strategy.errors(self.config)
+        return model
+
+    def memory(self) -> tuple[Memory, ...]:
+        """Memory of its own for a whole batch's inputs and outputs, allocated once."""
+        if not self._memory:
+            self._memory = tuple(self.device.empty(a.shape, a.numpy) for a in self.held)
+        return self._memory
+
+    def load(self, array: AnyArray, place: Array, memory: Memory) -> None:
+        """Copy an array to the device, in the dtype and the order of axes that it has there."""
+        if place.channels_last:
+            array = np.ascontiguousarray(np.moveaxis(array, 1, -1))
+        self.device.copy_in(array.astype(place.numpy, copy=False), memory)
+
+    def fetch(self, memory: Memory, place: Array, array: AnyArray) -> None:
+        """Copy an array from the device, from the dtype and the order of axes that it has there."""
+        if array.dtype == place.numpy and not place.channels_last:
+            return self.device.copy_out(memory, array)
+        turned = np.moveaxis(array, 1, -1) if place.channels_last else array
+        there = np.empty(turned.shape, place.numpy)
+        self.device.copy_out(memory, there)
+        turned[...] = there
+        return None
 
     def resources(self) -> list[Resources]:
-        """See `Bound.resources`."""
-        return self._compiled.resources()
+        """What each of its launches takes; nothing where no compiler tells."""
+        return []

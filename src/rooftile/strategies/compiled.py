@@ -12,7 +12,7 @@ import numpy as np
 from rooftile.devices.gpu import GpuDevice, Launch, Resources, TensorMap
 from rooftile.devices.launches import Call, FillConstant
 from rooftile.ops import Array, Problem
-from rooftile.strategies.base import Config
+from rooftile.strategies.bound import Config
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,8 @@ from rooftile.devices import cpu
 from rooftile.devices.cpu import CpuDevice
 from rooftile.devices.cpu.native import Native, values_of
 from rooftile.ops import AnyArray
-from rooftile.strategies.base import Bound, Config, Strategy
+from rooftile.strategies.base import Strategy
+from rooftile.strategies.bound import Bound, Config
 from rooftile.strategies.cpu_kernel import BoundKernel, CpuKernel, packed, weights_and_bias
 from rooftile.strategies.held import bytes_held
 

@@ -23,9 +23,10 @@ from rooftile.devices.gpu import GpuDevice
 from rooftile.devices.text import whole
 from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.ops import FORMATS, AnyArray, Array, ErrorModel, Float32, Precision
-from rooftile.strategies.base import Config, Strategy, Tunable
-from rooftile.strategies.bound import GpuBound
+from rooftile.strategies.base import Strategy, Tunable
+from rooftile.strategies.bound import Config
 from rooftile.strategies.compiled import Compiled, Fill, Step
+from rooftile.strategies.executable import Executable, bind
 from rooftile.strategies.machine import Machine, preset
 
 HEADERS = Path(__file__).parent
@@ -260,9 +261,9 @@ class GpuStrategy(Strategy):
         parameters: Sequence[AnyArray],
         device: GpuDevice,
         config: Config | None = None,
-    ) -> GpuBound:
+    ) -> Executable:
         """See `Strategy.bind`."""
-        return GpuBound(self.compile(problem, device, config), parameters)
+        return bind(self.compile(problem, device, config), parameters)
 
 
 def family(rung: G, *precisions: Precision) -> tuple[G, ...]:
@@ -280,8 +281,8 @@ def of_launches(strategy: Strategy) -> GpuStrategy:
 __all__ = [
     "Compiled",
     "Config",
+    "Executable",
     "Fill",
-    "GpuBound",
     "GpuStrategy",
     "Step",
     "Tunable",

@@ -8,27 +8,76 @@ strategy's own preparation, and constant memory is filled from the device.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rooftile.devices.gpu import Launch, Launches, TensorMap
+from rooftile.devices.gpu import Launch, TensorMap
 from rooftile.devices.launches import Call, FillConstant
-from rooftile.strategies.arrangement import Places, places_of
+from rooftile.errors import UnsupportedProblem
+from rooftile.ops import AnyArray, Array
 from rooftile.strategies.compiled import Compiled
-from rooftile.strategies.conversion import FORMATS, Adapter, Form
+from rooftile.strategies.conversion import FORMATS, Form
 
 _THREADS = 256
-_MOST_BATCHES = 16
-"""Numbers of items for which launches are kept."""
 GIVEN = "given "
 """What stands before the name of a parameter as the caller has it; kernels may read it packed by
 the same name."""
+
+
+_MOST_PLACES = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Places:
+    """For an array that kernels read, the element of one parameter behind each, -1 for zero."""
+
+    parameter: str
+    places: NDArray[np.int32] | None
+    """None where the array is the parameter as it lies."""
+
+
+def places_of(strategy: Any, problem: Any, config: Any) -> dict[str, Places]:
+    """For each packed array where its elements come from, found by packing numbers.
+
+    Raises `UnsupportedProblem` for too many, and `ValueError` for an array that mixes parameters.
+    """
+    arrays: Sequence[Array] = problem.parameter_arrays
+    # Most strategies pass parameters on, which takes no numbers to see.
+    blank = {a.name: np.broadcast_to(np.int32(0), a.shape) for a in arrays}
+    passed = strategy.packed(problem, blank, config)
+    if all(values is blank.get(name) for name, values in passed.items()):
+        return {name: Places(name, None) for name in passed}
+    count = sum(array.size for array in arrays)
+    if count > _MOST_PLACES:
+        raise UnsupportedProblem(strategy.name, f"{count} weights: indices are 32-bit")
+    first, numbers = {}, {}
+    start = 1  # Zero is left for what is filled in.
+    for array in arrays:
+        own: Any = np.arange(start, start + array.size, dtype=np.int32)
+        numbers[array.name], first[array.name] = own.reshape(array.shape), start
+        start += array.size
+    packed = strategy.packed(problem, numbers, config)
+    return {name: _places(name, values, arrays, first) for name, values in packed.items()}
+
+
+def _places(
+    name: str, values: AnyArray, parameters: Sequence[Array], first: Mapping[str, int]
+) -> Places:
+    flat = values.ravel()
+    used = flat[flat > 0]
+    for array in parameters:
+        start = first[array.name]
+        if used.size == 0 or (used.min() >= start and used.max() < start + array.size):
+            places = np.where(flat > 0, flat - start, -1).astype(np.int32, copy=False)
+            same = np.array_equal(places, np.arange(array.size, dtype=np.int32))
+            return Places(array.name, None if same else places)
+    raise ValueError(f"{name} is packed from several parameters")
 
 
 class Packing:
@@ -77,7 +126,7 @@ class Packing:
 
     def steps(self, batch: int | None) -> list[Call]:
         """What is launched for so many items."""
-        return [self._renamed(call) for call in self._compiled.steps(batch)]
+        return [renamed(call, self._same) for call in self._compiled.steps(batch)]
 
     def _rearrange(self, found: Mapping[str, Places]) -> None:
         device, forms, programs = self._compiled.device, dict(self.forms), dict[str, Any]()
@@ -127,98 +176,13 @@ class Packing:
         used |= {fill.source for fill in self._compiled.constants()}
         counts = self._compiled.workspace(self._compiled.problem.batch_size)
         self.arrays |= {name: count for name, count in counts.items() if name in used}
-        self.work += map(self._renamed, calls)
+        self.work += (renamed(call, self._same) for call in calls)
         for fill in self._compiled.constants():
             source = self._same.get(fill.source, fill.source)
             self.work.append(replace(fill, source=source))
 
-    def _renamed(self, call: Call) -> Call:
-        """A call that reads a parameter which is not packed where the caller has it."""
-        return _renamed(call, self._same)
 
-
-class Packed:
-    """A strategy with parameters that stay on the device, packed."""
-
-    def __init__(
-        self,
-        compiled: Compiled,
-        allocate: Callable[[int], Any],
-        forms: Mapping[str, Form] = MappingProxyType({}),
-    ) -> None:
-        """``allocate`` gives memory for so many float32, which stays as long as this; ``forms`` are
-        those of inputs and outputs that the kernels do not take as they come."""
-        self._packing = packing = Packing(compiled)
-        self.compiled, self._forms = compiled, forms
-        self._owned = [allocate(count) for count in packing.arrays.values()]
-        self._memory = [compiled.device.address(memory) for memory in self._owned]
-        self._batches: dict[int | None, tuple[Launches, tuple[int, ...]]] = {}
-        self._device = compiled.device
-        self._parameters: list[Any] = []
-
-    def take(self, parameters: Sequence[Any]) -> None:
-        """Pack parameters on the present stream: buffers, which stay too, or None for zeros."""
-        if (pack := self.packing(parameters)) is not None:
-            pack()
-
-    def packing(self, parameters: Sequence[Any]) -> Callable[[], None] | None:
-        """The same as what starts it, again and again where the parameters change; None where the
-        kernels take them as they are."""
-        packing = self._packing
-        self._parameters = packing.given(parameters)
-        names = (*(array.name for array in packing.parameters), *packing.arrays)
-        if not packing.work:
-            return None
-        return partial(self._device.launches(packing.work, names).start, self.stays)
-
-    def workspace(self, batch: int | None) -> tuple[int, ...]:
-        """float32 elements of each array that a start for so many items needs."""
-        return self.launches(batch)[1]
-
-    def start(self, ends: Sequence[Any], batch: int | None, workspace: Sequence[Any]) -> None:
-        """Start the steps on the present stream: inputs and outputs, and memory to work in."""
-        launches, _ = self.launches(batch)
-        launches.start([*ends, *self.stays, *workspace])
-
-    def temporaries(self, batch: int | None) -> dict[str, int]:
-        """float32 elements of the arrays between the steps for so many items."""
-        return self._packing.workspace(batch)
-
-    def calls(
-        self, batch: int | None, names: Mapping[str, str], prefix: str
-    ) -> tuple[list[Call], dict[str, Any]]:
-        """The steps, whose arrays have these names, and the memory of the others, which stay:
-        their names get the prefix."""
-        kept = [*(array.name for array in self._packing.parameters), *self._packing.arrays]
-        memory = zip(kept, self.stays, strict=True)
-        others = {name: prefix + name for name in kept}
-        calls = [_renamed(call, {**others, **names}) for call in self._packing.steps(batch)]
-        return calls, {prefix + name: there for name, there in memory}
-
-    @property
-    def stays(self) -> list[Any]:
-        """What launches are given after inputs and outputs, and before the workspace."""
-        return [*self._parameters, *self._memory]
-
-    def launches(self, batch: int | None) -> tuple[Launches, tuple[int, ...]]:
-        """The launches for so many items, and float32 elements of each array of the workspace."""
-        found = self._batches.get(batch)
-        if found is None:
-            packing = self._packing
-            ends = Adapter(self._device, self.compiled.held(batch), self._forms)
-            workspace = {**packing.workspace(batch), **ends.temporaries}
-            parameters = [array.name for array in packing.parameters]
-            names = (*ends.names, *parameters, *packing.arrays, *workspace)
-            work = [*ends.before, *packing.steps(batch), *ends.after]
-            made = self._device.launches(work, names)
-            found = made, tuple(workspace.values())
-            if len(self._batches) >= _MOST_BATCHES:
-                self._batches.clear()
-            self._batches[batch] = found
-        return found
-
-
-def _renamed(call: Call, names: Mapping[str, str]) -> Call:
+def renamed(call: Call, names: Mapping[str, str]) -> Call:
     """A call of other arrays, where their names are among these."""
 
     def of(argument: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Memory to work in, which lasts as long as its owner."""
+"""Workspace that lasts as long as its owner."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from rooftile.devices.gpu import GpuDevice
 
 
-class Room:
+class Scratch:
     """Arrays on a device by name.  Each grows to the most bytes that were ever asked of it."""
 
     def __init__(self, device: GpuDevice) -> None:

@@ -25,7 +25,7 @@ from rooftile.lab.judge.held import Held
 from rooftile.ops import Linear
 from rooftile.runtime.timing import device as measure_gpu
 from rooftile.strategies import ladder, strategy
-from rooftile.strategies.bound import GpuBound
+from rooftile.strategies.executable import Executable
 from tests.support.climbed import SHAPE, FromNaive
 
 pytestmark = [pytest.mark.alone, pytest.mark.usefixtures("quick", "plainly_compiled")]
@@ -171,14 +171,14 @@ def test_skipped_rungs_say_why(climb):
 
 
 def test_images_with_much_work_are_estimated_from_a_shrunk_problem(climb, monkeypatch):
-    launched, real = [], GpuBound.launch
+    launched, real = [], Executable.launch
 
     def watched(bound, arrays, batch=None):
         launched.append((bound.problem, batch))
         return real(bound, arrays, batch)
 
     monkeypatch.setattr(judge, "_ITEM_FLOPS", 0)
-    monkeypatch.setattr(GpuBound, "launch", watched)
+    monkeypatch.setattr(Executable, "launch", watched)
     found = climb(strategy("conv2d", "naive", "opencl"), limit_s=1e-9)
     assert found.rows[0].cause == "time limit"
     # One image of the problem, to have the first call's time.

@@ -17,7 +17,7 @@ from rooftile.lab.tune import search as lab
 from rooftile.lab.tune.search import Search
 from rooftile.ops import parse
 from rooftile.runtime.timing.host import timing_of
-from rooftile.runtime.winners import tuned_config
+from rooftile.runtime.winners import tunings
 from rooftile.strategies import strategy
 from rooftile.strategies.conv2d.gpu.row_local import RowLocal
 
@@ -29,6 +29,11 @@ pytestmark = [
 ]
 
 DIRECT = strategy("conv2d", "direct_tile", "opencl")
+
+
+def tuned_config(device):
+    where = device.description
+    return tunings(PROBLEM, where.kind).config(STRATEGY, where.name)
 
 
 @pytest.fixture
@@ -286,7 +291,7 @@ def test_a_winner_on_real_launches(search, history, opencl_device):
     # Three samples are too few for any verdict: the default stays.
     assert crowned.winner is crowned.default
     assert not crowned.preferred
-    assert tuned_config(STRATEGY, PROBLEM, opencl_device.description) == one.default
+    assert tuned_config(opencl_device) == one.default
 
 
 def test_the_finals_are_on_fresh_inputs(search, monkeypatch):
@@ -309,7 +314,7 @@ def test_a_config_beyond_doubt_faster_wins_and_is_used(search, monkeypatch, open
     assert crowned.winner.config["ITEMS"] == 128
     assert crowned.against_default.outcome == "faster"
     assert (crowned.against_pick, crowned.preferred) == (None, False)
-    found = tuned_config(STRATEGY, PROBLEM, opencl_device.description)
+    found = tuned_config(opencl_device)
     assert found == crowned.winner.config
 
 

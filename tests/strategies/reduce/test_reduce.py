@@ -18,7 +18,7 @@ from rooftile.ops import parse
 from rooftile.ops.operator import MAX, PRODUCT, Operator
 from rooftile.ops.reduce import Reduce
 from rooftile.strategies import ladder
-from rooftile.strategies.bound import GpuBound
+from rooftile.strategies.executable import Executable
 from tests.support.caught import check_caught
 from tests.support.labs import cases_of
 
@@ -123,7 +123,7 @@ def test_any_config(opencl_device):
         {"GROUP": 64, "ROWS": 4, "LOADS": 2, "BLOCKS": 2},
     ):
         bound = rung.bind(problem, (), opencl_device, config)
-        assert isinstance(bound, GpuBound)
+        assert isinstance(bound, Executable)
         exam.examine(computing(bound), bound.errors).raise_if_wrong()
     with pytest.raises(InputError, match="threads a block"):
         rung.bind(problem, (), opencl_device, {"GROUP": 512, "ROWS": 32})

@@ -13,7 +13,7 @@ from rooftile.lab.judge.verify import verify
 from rooftile.ops import named
 from rooftile.ops.stencil import Stencil, offsets_of
 from rooftile.strategies import ladder, strategy
-from rooftile.strategies.arrangement import places_of
+from rooftile.strategies.packing import places_of
 from tests.support.every_rung import EveryRung, Wrong
 from tests.support.unwritten import assert_same_bits, computes_on_new_memory
 

@@ -9,7 +9,7 @@ from rooftile import nn
 from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.lab.networks.layers import profile
 from rooftile.ops import Chain, Conv2d, Linear, Pool
-from rooftile.runtime.choice import choose_together
+from rooftile.runtime.choice import decide_together
 from rooftile.strategies import ladder, strategy
 from rooftile.strategies.network.gpu.front.front import LEAST_IMAGES
 from tests.support.compiling import MEASURED, check_no_spills
@@ -177,9 +177,9 @@ def test_what_it_does_not_take(rung):
 
 
 def test_many_images_take_it_where_the_gpu_can(hopper):
-    assert choose_together(lenet(LEAST_IMAGES), "fp16", "cuda").name == "front_fp16"
-    assert choose_together(lenet(LEAST_IMAGES - 1), "fp16", "cuda") is None
-    assert choose_together(lenet(LEAST_IMAGES), "ieee", "cuda") is None
+    assert decide_together(lenet(LEAST_IMAGES), "fp16", "cuda").strategy.name == "front_fp16"
+    assert decide_together(lenet(LEAST_IMAGES - 1), "fp16", "cuda") is None
+    assert decide_together(lenet(LEAST_IMAGES), "ieee", "cuda") is None
 
 
 def test_a_plan_says_that_it_takes_it_and_classifies_alike(hopper):

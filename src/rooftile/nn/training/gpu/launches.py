@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache, partial
 from types import MappingProxyType
@@ -17,9 +17,9 @@ from rooftile.devices.gpu import GpuDevice
 from rooftile.devices.launches import Call
 from rooftile.ops import Precision, Problem
 from rooftile.runtime.choice import decide, first_of
+from rooftile.strategies.executable import Executable
 from rooftile.strategies.gpu import Config, GpuStrategy, of_launches
 from rooftile.strategies.machine import Machine
-from rooftile.strategies.packing import Packed
 
 T = TypeVar("T")
 Bound = tuple[str, Callable[[], None], Callable[[], None] | None, int]
@@ -67,7 +67,7 @@ class Work:
         self._aside, self._line, self._joins = False, 0, False
         self._branches = [gpu.branch() for _ in range(_LINES)]
         self._held: list[Any] = []
-        self._rooms = defaultdict[int, list[tuple[int, Any]]](list)
+        self._shared = defaultdict[int, list[tuple[int, Any]]](list)
         self._packings: list[Start] = []
         self._starts: list[Start] = []
         self._promised: list[Callable[[], None]] = []
@@ -162,18 +162,19 @@ class Work:
         if strategy is None:
             strategy, chosen = self.chosen(problem)
             config = {**chosen, **narrow}
-        rung, rooms = strategy, self._rooms[self._line + 1 if self._aside else 0]
+        rung, shared = strategy, self._shared[self._line + 1 if self._aside else 0]
 
-        def made() -> Packed:
-            return Packed(rung.compile(problem, self.gpu, config), self._allocate)
+        def made() -> Executable:
+            compiled = rung.compile(problem, self.gpu, config)
+            return Executable(compiled, memory=self._allocate)
 
-        def bound(packed: Packed) -> Bound:
-            packing = packed.packing(parameters)
-            launches, counts = packed.launches(None)
-            self._held.append(packed)
-            buffers = [*arrays, *packed.stays, *self._room(rooms, counts)]
+        def bound(made: Executable) -> Bound:
+            packing = made.packing(parameters)
+            execution = made.execution(None)
+            self._held.append(made)
+            workspace = [*self._workspace(shared, execution.workspace.sizes.values())]
             name = f"{problem.operation} {rung.name}"
-            return name, partial(launches.start, buffers), packing, packed.compiled.bytes
+            return name, partial(execution.start, arrays, workspace), packing, made.compiled.bytes
 
         self._append(made, bound, problem)
 
@@ -226,13 +227,12 @@ class Work:
 
         self._promised.append(kept)
 
-    def _room(self, rooms: list[tuple[int, Any]], counts: Sequence[int]) -> Iterator[Any]:
-        """Memory for temporaries, which operations that follow each other share."""
-        for number, count in enumerate(counts):
-            if number == len(rooms) or rooms[number][0] < count:
-                made = count, self.floats(count)
-                rooms[number : number + 1] = [made]
-            yield rooms[number][1]
+    def _workspace(self, shared: list[tuple[int, Any]], sizes: Iterable[int]) -> Iterator[Any]:
+        """Memory for arrays of these bytes, which operations that follow each other share."""
+        for number, nbytes in enumerate(sizes):
+            if number == len(shared) or shared[number][0] < nbytes:
+                shared[number : number + 1] = [(nbytes, self.floats(nbytes // 4))]
+            yield shared[number][1]
 
 
 def _later(starts: Sequence[Start]) -> list[Start]:

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from rooftile.ops import FORMATS
 
+MOST_SUMMED = 8192
+"""The longest sum in the cores, which cut off what does not fit instead of rounding."""
+
 
 @dataclass(frozen=True)
 class Cores:

@@ -12,7 +12,8 @@ from rooftile.devices import cpu
 from rooftile.devices.cpu.native import vector
 from rooftile.lab.judge.verify import Exam, assert_close, random_inputs
 from rooftile.ops import Linear
-from rooftile.strategies.linear.cpu.blocked import STRATEGY, linear_kernel
+from rooftile.strategies.gemm.cpu.kernels import linear_kernel
+from rooftile.strategies.linear.cpu.blocked import STRATEGY
 
 ACTIVATIONS = ("none", "relu", "sigmoid", "tanh")
 

@@ -6,7 +6,7 @@
 // x[images][INPUTS], weights[OUTPUTS][INPUTS], bias[OUTPUTS], out[images][OUTPUTS].
 // Grid: x over the results.
 
-#include "linear/gpu/linear.h"
+#include "gemm/gpu/epilogue.h"
 
 // So many products are added by themselves: a single sum of all would gather, in an adverse order,
 // more rounding errors than the square root of their number.

@@ -16,7 +16,7 @@
 // parts partial[PARTS][images][OUTPUTS] between the kernels.
 // Grid: x over tiles of outputs, then of images; y over parts.  Block: THREADS, warps of 4 x 8.
 
-#include "linear/gpu/linear.h"
+#include "gemm/gpu/epilogue.h"
 
 #define TILES_ACROSS ((OUTPUTS + TILE_O - 1) / TILE_O)
 #define THREADS_B (TILE_B / RESULTS_B)

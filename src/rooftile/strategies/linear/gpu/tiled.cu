@@ -8,7 +8,7 @@
 // x[images][INPUTS], weights[OUTPUTS][INPUTS], bias[OUTPUTS], out[images][OUTPUTS].
 // Grid: x over tiles of outputs, then of images.  Block: TILE x TILE threads, an output each.
 
-#include "linear/gpu/linear.h"
+#include "gemm/gpu/epilogue.h"
 
 #define TILES_ACROSS ((OUTPUTS + TILE - 1) / TILE)
 

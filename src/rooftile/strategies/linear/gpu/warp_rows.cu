@@ -12,7 +12,7 @@
 // Block: x over TEAM (a power of two, the tunable GROUP) threads of an output, y over ROWS outputs.
 
 #include "common/pipelines/pdl.h"
-#include "linear/gpu/linear.h"
+#include "gemm/gpu/epilogue.h"
 
 #define ROW_BLOCKS ((OUTPUTS + ROWS - 1) / ROWS)
 #define STRIDE (4 * TEAM)

@@ -33,7 +33,7 @@ from rooftile.strategies.cpu_kernel import (
     Packing,
     X,
 )
-from rooftile.strategies.linear.cpu.blocked import (
+from rooftile.strategies.gemm.cpu.kernels import (
     in_one_chunk,
     inputs_of_block,
     linear_kernel,

@@ -22,7 +22,7 @@ from rooftile.ops.matmul import Matmul
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.cpu import ArrayKernel, BoundArrays
 from rooftile.strategies.cpu_kernel import LentKernel
-from rooftile.strategies.linear.cpu.blocked import rows_kernel
+from rooftile.strategies.gemm.cpu.kernels import rows_kernel
 from rooftile.strategies.matmul.cpu._vectors_source import CHUNK, PANEL, generate
 from rooftile.strategies.matmul.cpu.loops import pitches
 

@@ -8,14 +8,12 @@ from __future__ import annotations
 from rooftile.analysis.accesses import Accesses, row_stores
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Linear
-from rooftile.strategies.common.cores import CORES, Cores
+from rooftile.strategies.common.cores import CORES, MOST_SUMMED, Cores
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.product_accesses import added_parts, brought, operands
 from rooftile.strategies.gpu import Config, Step, Tunable, family
 from rooftile.strategies.linear.gpu._base import GpuLinear, pays_for_many
 
-MOST_SUMMED = 8192
-"""The longest sum in the cores, which cut off what does not fit instead of rounding."""
 THREADS = 256
 """Threads of a block of the kernels beside the product."""
 

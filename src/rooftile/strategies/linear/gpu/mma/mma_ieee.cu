@@ -15,7 +15,7 @@
 
 #define FAMILY mma_ieee
 #include "linear/gpu/mma/tiles.h"
-#include "linear/gpu/scaled_rows.h"
+#include "gemm/gpu/scaled_rows.h"
 
 struct sums {
     float of[ROWS / 2][COLUMNS][4];

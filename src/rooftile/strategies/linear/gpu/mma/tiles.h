@@ -8,7 +8,7 @@
 
 #include "common/copies.h"
 #include "common/mma.h"
-#include "linear/gpu/tensor_cores.h"
+#include "gemm/gpu/tensor_cores.h"
 
 #define SLICE 32
 #define TILE_B (WARPS_B * WARP_B)

@@ -9,12 +9,11 @@ from rooftile.analysis.accesses import Accesses, row_stores
 from rooftile.analysis.traffic import matmul_tile
 from rooftile.devices.gpu import Launch
 from rooftile.ops.matmul import Matmul
-from rooftile.strategies.common.cores import CORES, Cores
+from rooftile.strategies.common.cores import CORES, MOST_SUMMED, Cores
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.product_accesses import added_parts, brought, operands
 from rooftile.strategies.common.warpgroups import too_short
 from rooftile.strategies.gpu import Config, Step, Tunable, family
-from rooftile.strategies.linear.gpu.mma.mma import MOST_SUMMED
 from rooftile.strategies.matmul.gpu._base import GpuMatmul, few_terms
 
 _THREADS = 256

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "matmul/gpu/turn.h"
-#include "linear/gpu/warpgroups/weights.h"
+#include "gemm/gpu/warpgroups/weights.h"
 
 // Brings a slice of a tile's outputs to shared memory, with zeros around b.
 __device__ __forceinline__ void hold(const float* b, float held[SLICE][TILE_O + 1], int slice,

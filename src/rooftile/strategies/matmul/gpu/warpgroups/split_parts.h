@@ -2,8 +2,8 @@
 
 #pragma once
 
-#include "linear/gpu/scaled_rows.h"
-#include "linear/gpu/warpgroups/copies.h"
+#include "gemm/gpu/scaled_rows.h"
+#include "gemm/gpu/warpgroups/copies.h"
 
 #define WARPS (PACK_THREADS / 32)
 // Pieces of eight numbers, of which a part of a row has so many.

@@ -8,13 +8,13 @@
 // They add up their sums in shared memory, and store lines.
 // What it removes: a launch, and turns in which cores or copies pause.
 //
-// See linear/gpu/warpgroups/warpgroups_ieee.h: x is b, as x[images][INPUTS] where it lies
+// See gemm/gpu/warpgroups/warpgroups_ieee.h: x is b, as x[images][INPUTS] where it lies
 // transposed, else X_ACROSS; weights are a; out[OUTPUTS][images].
 
 #define FAMILY streamed_ieee
-#include "linear/gpu/warpgroups/copies.h"
-#include "linear/gpu/warpgroups/results.h"
-#include "linear/gpu/warpgroups/split_slices.h"
+#include "gemm/gpu/warpgroups/copies.h"
+#include "gemm/gpu/warpgroups/results.h"
+#include "gemm/gpu/warpgroups/split_slices.h"
 #include "matmul/gpu/warpgroups/split_parts.h"
 
 // Sums of a warpgroup in shared memory, as lines of out.

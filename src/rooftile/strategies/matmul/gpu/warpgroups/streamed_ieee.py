@@ -14,12 +14,14 @@ from rooftile.devices.gpu import Launch, TensorMap
 from rooftile.ops import Linear
 from rooftile.ops.features import features
 from rooftile.ops.matmul import Matmul
+from rooftile.strategies.common.cores import CORES
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.product_accesses import brought, laid, operands
 from rooftile.strategies.common.warpgroups import too_short
+from rooftile.strategies.gemm.gpu.warpgroups.product import THREADS, macros_of
+from rooftile.strategies.gemm.gpu.warpgroups.split import split_products
+from rooftile.strategies.gemm.gpu.warpgroups.tiles import Shares, SplitTile
 from rooftile.strategies.gpu import Config, Step, Tunable
-from rooftile.strategies.linear.gpu.warpgroups.warpgroups import THREADS
-from rooftile.strategies.linear.gpu.warpgroups.warpgroups_ieee import WarpgroupsIeee
 from rooftile.strategies.machine import Machine
 from rooftile.strategies.matmul.gpu._base import GpuMatmul, few_terms
 
@@ -35,7 +37,6 @@ _MOST_STAGES, _MOST_REGISTERS = 16, 240
 _THREADS_BESIDE, _BYTES_BESIDE = 128, 4096
 """Threads of the product whose registers, and shared memory, are left for a block that splits: so
 the launches begin beside each other."""
-_LAYER = WarpgroupsIeee()
 _OF_LAYER = {"WARPGROUPS": 1, "CLUSTER": 1, "BLOCKS": 1, "SUM_O": 64}
 
 
@@ -144,10 +145,14 @@ class StreamedIeee(GpuMatmul):
         return None
 
     def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:
-        """Those of linear, without a bias, and how both matrices lie."""
-        shares = self._shares(problem, config)
+        """Without a bias, and how both matrices lie."""
+        shares, values = self._shares(problem, config), {**config, **_OF_LAYER}
+        tile = SplitTile(values, CORES["fp16"], self.machine)
+        # b turned is the layer's input, a its weights.
+        layer = Linear(problem.columns, problem.inner, problem.rows)
         return {
-            **_LAYER.on(self.machine).macros(_turned(problem), {**config, **_OF_LAYER}),
+            **macros_of(Shares(layer, tile), values),
+            **split_products(tile),
             "STAGES": shares.stages,
             "CONSUMER_REGISTERS": shares.registers,
             "THREADS_BESIDE": _THREADS_BESIDE,
@@ -195,11 +200,6 @@ class StreamedIeee(GpuMatmul):
 
     def _shares(self, problem: Matmul, config: Config) -> _Shares:
         return _Shares(problem, config, self.machine)
-
-
-def _turned(problem: Matmul) -> Linear:
-    """The layer that multiplies so: b turned is its input, a its weights."""
-    return Linear(problem.columns, problem.inner, problem.rows)
 
 
 STRATEGY = StreamedIeee()

@@ -6,11 +6,11 @@
 // is written.  a is measured, split and laid, in one pass by a block a row.
 // What it removes: the passes over b.
 //
-// See linear/gpu/warpgroups/warpgroups_ieee.h: x is b, as x[images][INPUTS] where it lies
+// See gemm/gpu/warpgroups/warpgroups_ieee.h: x is b, as x[images][INPUTS] where it lies
 // transposed, else X_ACROSS; weights are a; out[OUTPUTS][images].
 
 #define FAMILY turned_ieee
-#include "linear/gpu/warpgroups/warpgroups_ieee.h"
+#include "gemm/gpu/warpgroups/warpgroups_ieee.h"
 
 #define PIECES (4 * SLICES)
 

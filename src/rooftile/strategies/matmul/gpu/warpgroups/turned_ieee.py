@@ -6,7 +6,7 @@ Tensor Cores while surpassing the FP32 theoretical peak performance", IJHPCA 36 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -18,9 +18,10 @@ from rooftile.ops import Linear
 from rooftile.ops.matmul import Matmul
 from rooftile.strategies.common.product_accesses import laid
 from rooftile.strategies.common.warpgroups import too_short
+from rooftile.strategies.gemm.gpu.warpgroups.product import THREADS
+from rooftile.strategies.gemm.gpu.warpgroups.split import SplitProduct
+from rooftile.strategies.gemm.gpu.warpgroups.tiles import Shares
 from rooftile.strategies.gpu import Config, Step, Tunable
-from rooftile.strategies.linear.gpu.warpgroups.warpgroups import THREADS
-from rooftile.strategies.linear.gpu.warpgroups.warpgroups_ieee import WarpgroupsIeee
 from rooftile.strategies.matmul.gpu._base import GpuMatmul, few_terms
 
 _LEAST_ROWS, _FEW_ROWS, _MOST_PRODUCTS = 9, 256, 2**30
@@ -34,32 +35,15 @@ _BOX = 32
 """Terms, and columns, of a box of b whose lines are terms."""
 
 
-class _Layer(WarpgroupsIeee):
-    """The rung of linear whose kernels these are."""
-
-    family = "turned_ieee"
-    tunables = (
-        Tunable("WARPGROUPS", (1, _WARPGROUPS), _WARPGROUPS),
-        *(one for one in WarpgroupsIeee.tunables if one.name not in ("WARPGROUPS", "CLUSTER")),
-    )
-
-    def _candidates(self, problem: Linear) -> list[dict[str, int]]:
-        """Blocks on their own, of so few warpgroups that registers hold all."""
-        found = super()._candidates(problem)
-        return [one for one in found if one["CLUSTER"] == 1 and one["WARPGROUPS"] <= _WARPGROUPS]
-
-
-_LAYER = _Layer()
-
-
-class TurnedIeee(GpuMatmul):
-    """Takes a b whose lines are whole 16 bytes."""
+class TurnedIeee(SplitProduct, GpuMatmul):
+    """Takes a b whose lines are whole 16 bytes; blocks on their own, of few warpgroups, whose
+    registers hold all."""
 
     name = "turned_ieee"
-    devices = ("cuda",)
-    architectures = ("sm_90",)
-    tensor_cores = True
-    tunables = _LAYER.tunables
+    tunables = (
+        Tunable("WARPGROUPS", (1, _WARPGROUPS), _WARPGROUPS),
+        *(one for one in SplitProduct.tunables if one.name not in ("WARPGROUPS", "CLUSTER")),
+    )
     summary = "Hopper's warpgroups, b split on its way to the cores, for few rows"
 
     def limits(self, problem: Matmul) -> str | None:
@@ -68,7 +52,8 @@ class TurnedIeee(GpuMatmul):
         line = problem.arrays[1].shape[1]
         if line % _PIECE:
             return f"b has lines of {line}: it takes multiples of {_PIECE}"
-        return too_short(problem.inner) or super().limits(problem)
+        # Terms may lie across lines, so they need not be whole 16 bytes.
+        return too_short(problem.inner) or GpuMatmul.limits(self, problem)
 
     def why_slow(self, problem: Matmul) -> str | None:
         """Few products, or terms, very few rows; many rows and products; and an a that lies
@@ -82,19 +67,15 @@ class TurnedIeee(GpuMatmul):
             return f"it pays from {_LEAST_ROWS} rows on, up to {most}"
         return few_terms(problem)
 
-    def defaults(self, problem: Matmul) -> dict[str, int]:
-        """Those of linear for the turned product."""
-        found = self._layer.defaults(_turned(problem))
-        return {name: value for name, value in found.items() if name != "CLUSTER"}
-
-    def invalid(self, problem: Matmul, config: Config) -> str | None:
-        """See the rung of linear."""
-        return self._layer.invalid(_turned(problem), {**config, "CLUSTER": 1})
+    def _candidates(self, problem: Matmul) -> list[dict[str, int]]:
+        found = super()._candidates(problem)
+        chosen = (one for one in found if one.pop("CLUSTER") == 1)
+        return [one for one in chosen if one["WARPGROUPS"] <= _WARPGROUPS]
 
     def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:
-        """Those of linear, without a bias, and how both matrices lie."""
+        """Without a bias, and how both matrices lie."""
         return {
-            **self._layer.macros(_turned(problem), {**config, "CLUSTER": 1}),
+            **super().macros(problem, config),
             "UNBIASED": 1,
             "OVERLAPS": 1,
             "TURNED": 1,
@@ -103,56 +84,36 @@ class TurnedIeee(GpuMatmul):
             "WEIGHTS_BY_INPUT": int(problem.transpose_a),
         }
 
-    def workspace(self, problem: Matmul, config: Config) -> dict[str, int]:
-        """That of linear."""
-        return self._layer.workspace(_turned(problem), {**config, "CLUSTER": 1})
+    def layer(self, problem: Matmul) -> Linear:
+        """b turned is its input, a its weights."""
+        return Linear(problem.columns, problem.inner, problem.rows)
+
+    def names(self, problem: Matmul) -> Mapping[str, Any]:
+        """See `layer`; there is no bias, so none is read."""
+        return {"x": "b", "weights": "a", "bias": np.uint64(0)}
+
+    def rows(self, problem: Matmul, shares: Shares) -> TensorMap:
+        """Those of b turned, or the lines of b."""
+        rows = super().rows(problem, shares)
+        if problem.transpose_b:
+            return rows
+        return replace(rows, shape=problem.arrays[1].shape, box=(_BOX, _BOX))
 
     def steps(self, problem: Matmul, config: Config) -> tuple[Step, ...]:
-        """Split and lay a; then the kernels of linear.  Each launch overlaps the one before."""
-        layer, config = _turned(problem), {**config, "CLUSTER": 1}
-        rows: Any = self._layer.macros(layer, config)["PADDED_OUTPUTS"]
-        split = Step(
-            Launch(self.kernel("split_rows"), (rows, 1, 1), (THREADS, 1, 1)),
-            ("a", "row_scales", "numbers"),
-        )
-        steps = (split, *self._layer.steps(layer, config))
-        return tuple(
-            replace(
-                step,
-                launch=replace(step.launch, overlaps=True),
-                arguments=tuple(_of_product(problem, step.arguments)),
-            )
-            for step in steps
-        )
+        """Split and lay a; then the product.  Each launch overlaps the one before."""
+        shares = self.shares(problem, config)
+        grid = (shares.across * shares.tile.outputs, 1, 1)
+        split = Launch(self.kernel("split_rows"), grid, (THREADS, 1, 1))
+        steps = Step(split, ("a", "row_scales", "numbers")), *super().steps(problem, config)
+        return tuple(replace(step, launch=replace(step.launch, overlaps=True)) for step in steps)
 
     def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:
-        """Those of linear; a block reads its row of a twice, for its scale and to split it."""
-        layer, config = _turned(problem), {**config, "CLUSTER": 1}
-        sizes: Any = self._layer.macros(layer, config)
-        made = self._layer.tile.numbers * sizes["PADDED_OUTPUTS"] * sizes["PADDED_INPUTS"]
-        split = laid(2 * problem.arrays[0].size, made, self._layer.cores.bytes)
-        return {**self._layer.accesses(layer, config), self.kernel("split_rows"): split}
-
-    @property
-    def _layer(self) -> WarpgroupsIeee:
-        return _LAYER.on(self.machine)
-
-
-def _turned(problem: Matmul) -> Linear:
-    """The layer that multiplies so: b turned is its input, a its weights."""
-    return Linear(problem.columns, problem.inner, problem.rows)
-
-
-def _of_product(problem: Matmul, arguments: tuple[Any, ...]) -> Iterator[Any]:
-    """Arguments of linear's step as they are called here; there is no bias, so none is read."""
-    names: dict[Any, Any] = {"x": "b", "weights": "a", "bias": np.uint64(0)}
-    for argument in arguments:
-        if not isinstance(argument, TensorMap):
-            yield names.get(argument, argument) if isinstance(argument, str) else argument
-        elif problem.transpose_b:
-            yield replace(argument, array="b")
-        else:
-            yield replace(argument, array="b", shape=problem.arrays[1].shape, box=(_BOX, _BOX))
+        """And a block reads its row of a twice, for its scale and to split it."""
+        shares = self.shares(problem, config)
+        tile = shares.tile
+        made = tile.numbers * shares.across * tile.outputs * shares.slices * tile.slice
+        split = laid(2 * problem.arrays[0].size, made, tile.cores.bytes)
+        return {**super().accesses(problem, config), self.kernel("split_rows"): split}
 
 
 STRATEGY = TurnedIeee()

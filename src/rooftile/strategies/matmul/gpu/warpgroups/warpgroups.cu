@@ -6,11 +6,11 @@
 // then read it from shared memory without registers.
 // What it removes: most instructions beside the products.
 //
-// See linear/gpu/warpgroups/warpgroups.h, of which a is x[images][INPUTS], and b the weights: as
+// See gemm/gpu/warpgroups/warpgroups.h, of which a is x[images][INPUTS], and b the weights: as
 // they are where it lies transposed, else WEIGHTS_BY_INPUT.
 
 #define FAMILY warpgroups
-#include "linear/gpu/warpgroups/warpgroups.h"
+#include "gemm/gpu/warpgroups/warpgroups.h"
 #include "matmul/gpu/warpgroups/lay.h"
 
 // Grid: a block a plane.

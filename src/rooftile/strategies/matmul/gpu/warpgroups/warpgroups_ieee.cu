@@ -5,10 +5,10 @@
 // known of b's columns is found by another pass.
 // What it removes: half of the products.
 //
-// See linear/gpu/warpgroups/warpgroups_ieee.h, of which a is x[images][INPUTS], and b the weights.
+// See gemm/gpu/warpgroups/warpgroups_ieee.h, of which a is x[images][INPUTS], and b the weights.
 
 #define FAMILY warpgroups_ieee
-#include "linear/gpu/warpgroups/warpgroups_ieee.h"
+#include "gemm/gpu/warpgroups/warpgroups_ieee.h"
 #include "matmul/gpu/warpgroups/lay.h"
 
 // Finds the scale of each column of b[INPUTS][OUTPUTS].  Grid: x over runs of 32 columns.

@@ -11,19 +11,17 @@ from rooftile.devices.gpu import Launch
 from rooftile.ops.matmul import Matmul
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.product_accesses import laid
+from rooftile.strategies.gemm.gpu.warpgroups.product import THREADS
+from rooftile.strategies.gemm.gpu.warpgroups.split import SplitProduct
 from rooftile.strategies.gpu import Config, Step
-from rooftile.strategies.linear.gpu.warpgroups.warpgroups import THREADS
-from rooftile.strategies.linear.gpu.warpgroups.warpgroups_ieee import STRATEGY as LAYER
 from rooftile.strategies.matmul.gpu._base import few_terms
 from rooftile.strategies.matmul.gpu.warpgroups.warpgroups import Warpgroups
 
 
-class WarpgroupsIeee(Warpgroups):
+class WarpgroupsIeee(SplitProduct, Warpgroups):
     """A number is split in two of scaled float16, and three products stand for one."""
 
     name = "warpgroups_ieee"
-    layer = LAYER
-    tunables = LAYER.tunables
     summary = "Hopper's warpgroups, float32 as two numbers of scaled float16, b laid before"
 
     def why_slow(self, problem: Matmul) -> str | None:

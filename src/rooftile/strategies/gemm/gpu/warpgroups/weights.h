@@ -2,7 +2,7 @@
 
 #pragma once
 
-#include "linear/gpu/tensor_cores.h"
+#include "gemm/gpu/tensor_cores.h"
 
 // Whether x lies as x[INPUTS][images], so that lines of a stage are terms.
 #ifndef X_ACROSS

@@ -1,4 +1,4 @@
-// warpgroups: the matrix product on Hopper's warpgroups and bulk copy engine.
+// The matrix product on Hopper's warpgroups and bulk copy engine.
 //
 // Each of WARPGROUPS warpgroups multiplies 64 images by a block's TILE_O outputs.  One thread more
 // keeps a ring of stages full.  A stage holds a slice of x as it lies in memory, 128 bytes of every
@@ -22,19 +22,8 @@
 
 #pragma once
 
-#include "linear/gpu/warpgroups/copies.h"
-#include "linear/gpu/warpgroups/results.h"
-
-// Lays the weights as stages hold them, with zeros around them.  Grid: a thread an element.
-__global__ __launch_bounds__(PACK_THREADS) void KERNEL(round_weights)(
-    const float* __restrict__ weights, element* __restrict__ rounded)
-{
-    size_t e = (size_t)blockIdx.x * PACK_THREADS + threadIdx.x;
-    if (e >= (size_t)PADDED_OUTPUTS * PADDED_INPUTS) return;
-    struct place place = place_of(e);
-    bool inside = place.output < OUTPUTS && place.input < INPUTS;
-    rounded[e] = ELEMENT(inside ? weights[(size_t)place.output * INPUTS + place.input] : 0.0f);
-}
+#include "gemm/gpu/warpgroups/copies.h"
+#include "gemm/gpu/warpgroups/results.h"
 
 // Reads a row's words of a piece from 16 bytes; two floats become one word of 16-bit elements.
 __device__ __forceinline__ void load_row(unsigned place, unsigned held[INSTRUCTIONS])

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "common/across.h"
-#include "linear/gpu/scaled_rows.h"
-#include "linear/gpu/warpgroups/weights.h"
+#include "gemm/gpu/scaled_rows.h"
+#include "gemm/gpu/warpgroups/weights.h"
 
 // Both numbers of a slice of a warpgroup's images, by instruction.
 struct fragments { pair high[INSTRUCTIONS][4], low[INSTRUCTIONS][4]; };

@@ -10,7 +10,7 @@
 #pragma once
 
 #include "common/scaled_numbers.h"
-#include "linear/gpu/linear.h"
+#include "gemm/gpu/epilogue.h"
 
 #ifndef WEIGHTS_BY_INPUT
 #define WEIGHTS_BY_INPUT 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rooftile.devices.cpu.emit import Writer
 from rooftile.strategies.common.panels import Lie
 from rooftile.strategies.common.weaving import emit_woven
-from rooftile.strategies.linear.cpu._shapes import PITCH, Shapes
+from rooftile.strategies.gemm.cpu.shapes import PITCH, Shapes
 
 _AHEAD = 64
 """Weights that do not stay are brought near so many inputs before they are wanted."""

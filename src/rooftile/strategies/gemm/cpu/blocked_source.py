@@ -8,8 +8,8 @@ from __future__ import annotations
 from rooftile.devices.cpu.emit import Writer
 from rooftile.strategies.common.panels import ROW, Lie, emit_fill
 from rooftile.strategies.common.weaving import STEPS, emit_weaving
-from rooftile.strategies.linear.cpu._block_source import emit_block
-from rooftile.strategies.linear.cpu._shapes import ENDS, FILLED, PITCH, Shapes, shapes
+from rooftile.strategies.gemm.cpu.block_source import emit_block
+from rooftile.strategies.gemm.cpu.shapes import ENDS, FILLED, PITCH, Shapes, shapes
 
 _TILE = 16
 """Panels whose blocks of weights stay in the second-level cache for all images of a chunk."""

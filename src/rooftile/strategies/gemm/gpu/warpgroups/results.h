@@ -3,7 +3,7 @@
 #pragma once
 
 #include "common/pipelines/wgmma.h"
-#include "linear/gpu/warpgroups/weights.h"
+#include "gemm/gpu/warpgroups/weights.h"
 
 // What makes results of sums is long.  It is written out for a strip of a tile's columns, of which a
 // lane has so many sums, and the next strip's then replace them: so it takes half the time to compile,

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from rooftile.ops import Linear
-from rooftile.strategies.common.cores import Cores
+from rooftile.strategies.common.cores import MOST_SUMMED, Cores
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.gpu import Config
-from rooftile.strategies.linear.gpu.mma.mma import MOST_SUMMED
 from rooftile.strategies.machine import Machine
 
 _MOST_STAGES = 8
@@ -40,6 +39,11 @@ class Tile:
     def rows(self) -> int:
         """Images."""
         return 64 * self.config["WARPGROUPS"]
+
+    @property
+    def cluster(self) -> int:
+        """Blocks that share images."""
+        return self.config.get("CLUSTER", 1)
 
     @property
     def outputs(self) -> int:
@@ -90,7 +94,7 @@ class Tile:
     @property
     def boxes(self) -> int:
         """Copies that bring a slice of the images."""
-        return max(self.config["CLUSTER"], blocks(self.rows, _MOST_BOX))
+        return max(self.cluster, blocks(self.rows, _MOST_BOX))
 
     @property
     def entry(self) -> int:
@@ -128,7 +132,7 @@ class Tile:
         return max(
             read / 64,
             (read + 2 * 128 * self.rows + self.weights) / _SHARED_RATE,
-            (128 * self.rows / self.config["CLUSTER"] + self.weights) / _CACHE_RATE,
+            (128 * self.rows / self.cluster + self.weights) / _CACHE_RATE,
             _COPY_CLOCKS / self.stages,
         )
 
@@ -157,25 +161,25 @@ class SplitTile(Tile):
 
 @dataclass(frozen=True)
 class Shares:
-    """How a problem's tiles are shared out to blocks."""
+    """How a layer's tiles are shared out to blocks."""
 
-    problem: Linear
+    layer: Linear
     tile: Tile
 
     @property
     def down(self) -> int:
         """Rows of tiles."""
-        return blocks(self.problem.batch, self.tile.rows)
+        return blocks(self.layer.batch, self.tile.rows)
 
     @property
     def across(self) -> int:
         """Tiles of a row."""
-        return blocks(self.problem.outputs, self.tile.outputs)
+        return blocks(self.layer.outputs, self.tile.outputs)
 
     @property
     def slices(self) -> int:
         """How many slices the inputs have."""
-        return blocks(self.problem.inputs, self.tile.slice)
+        return blocks(self.layer.inputs, self.tile.slice)
 
     @property
     def parts(self) -> int:
@@ -185,7 +189,7 @@ class Shares:
     @property
     def slots(self) -> int:
         """Blocks that are there at a time, in whole clusters."""
-        cluster, machine = self.tile.config["CLUSTER"], self.tile.machine
+        cluster, machine = self.tile.cluster, self.tile.machine
         return self.tile.config["BLOCKS"] * machine.multiprocessors // cluster * cluster
 
     @property
@@ -193,7 +197,7 @@ class Shares:
         """Rows of tiles that are not computed in parts: those that fill the device."""
         if self.parts == 1:
             return self.down
-        if self.tile.numbers == 1 and self.problem.inputs > MOST_SUMMED:
+        if self.tile.numbers == 1 and self.layer.inputs > MOST_SUMMED:
             return 0
         return self.down * self.across // self.slots * self.slots // self.across
 
@@ -202,12 +206,12 @@ class Shares:
         """How many tiles and parts clusters take one by one: tiles of whole rows come first, then
         parts."""
         rows = self.whole + (self.down - self.whole) * self.parts
-        return rows * (self.across // self.tile.config["CLUSTER"])
+        return rows * (self.across // self.tile.cluster)
 
     @property
     def apart(self) -> int:
         """Images that are computed in parts."""
-        return max(0, self.problem.batch - self.whole * self.tile.rows)
+        return max(0, self.layer.batch - self.whole * self.tile.rows)
 
     @property
     def most_apart(self) -> int:
@@ -215,18 +219,18 @@ class Shares:
         if self.parts == 1:
             return 0
         rows = (self.slots // self.across + 1) * self.tile.rows
-        return max(self.apart, min(self.problem.batch, rows))
+        return max(self.apart, min(self.layer.batch, rows))
 
     @property
     def clocks(self) -> float:
         """An estimate, to choose among tiles."""
-        cluster = self.tile.config["CLUSTER"]
+        cluster = self.tile.cluster
         whole = self.whole * self.across
         rounds = blocks(whole, self.slots) * self.slices
         rounds += blocks(self.works * cluster - whole, self.slots) * blocks(self.slices, self.parts)
         clocks = rounds * self.tile.clocks * self.tile.config["BLOCKS"]
         if not self.apart:
             return clocks
-        sums = self.parts * self.apart * self.problem.outputs
+        sums = self.parts * self.apart * self.layer.outputs
         machine = self.tile.machine
         return clocks + _FINISH_CLOCKS + 8 * sums / (_CACHE_RATE * machine.multiprocessors)

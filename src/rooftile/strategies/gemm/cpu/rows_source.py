@@ -2,7 +2,7 @@
 
 To put weights into panels takes longer than to multiply a few images with them.  Here squares of
 weights[outputs, inputs] are transposed in registers on their way to the sums, which are made in
-the order of `rooftile.strategies.linear.cpu._blocked_source`: the results have the same bits.
+the order of `rooftile.strategies.gemm.cpu.blocked_source`: the results have the same bits.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 #pragma once
 
 // The ring's stages have the size that these give them.
-#include "linear/gpu/warpgroups/weights.h"
+#include "gemm/gpu/warpgroups/weights.h"
 
 #include "common/pipelines/clusters.h"
 #include "common/pipelines/pdl.h"

@@ -1,11 +1,11 @@
-// What texts of linear on tensor cores share: the type of weights, and how a lane stores.
+// What products on tensor cores share: the type of weights, and how a lane stores.
 
 #pragma once
 
 #include "common/formats.h"
 #include "common/narrow.h"
 #include "common/tf32.h"
-#include "linear/gpu/linear.h"
+#include "gemm/gpu/epilogue.h"
 
 // A weight in the cores' type.
 #if CORES == TF32

@@ -1,12 +1,13 @@
-// What texts of linear share.  The problem's sizes are macros: INPUTS OUTPUTS; ACTIVATION is the
-// fused one.  x[images][INPUTS], weights[OUTPUTS][INPUTS], bias[OUTPUTS], out[images][OUTPUTS].
+// What makes results of sums: a bias and an activation, which products of matrices have not.
+//
+// The problem's sizes are macros: INPUTS OUTPUTS; ACTIVATION is the fused one.  x[images][INPUTS], weights[OUTPUTS][INPUTS], bias[OUTPUTS], out[images][OUTPUTS].
 // Offsets of rows are 64-bit, so that arrays may have more than 2^31 elements.
 
 #pragma once
 
 #include "common/fused.h"
 
-// What is read of a bias.  Products of matrices, which some texts of linear make too, have none.
+// What is read of a bias; with UNBIASED nothing.
 #if UNBIASED
 #define BIAS(value) 0.0f
 #else

@@ -1,4 +1,4 @@
-// warpgroups_ieee: float32 as two numbers of float16 on Hopper's warpgroups.
+// Float32 as two numbers of float16 on Hopper's warpgroups.
 //
 // As warpgroups, but each number is split in two, x = high + low, scaled as
 // `scaled_rows.h` says, and three products stand for one.  A warpgroup splits a slice of its images
@@ -17,9 +17,9 @@
 
 #pragma once
 
-#include "linear/gpu/warpgroups/copies.h"
-#include "linear/gpu/warpgroups/results.h"
-#include "linear/gpu/warpgroups/split_slices.h"
+#include "gemm/gpu/warpgroups/copies.h"
+#include "gemm/gpu/warpgroups/results.h"
+#include "gemm/gpu/warpgroups/split_slices.h"
 
 #define RUNS (TILE_O / SUM_O)
 // Launches may overlap the end of those before.
@@ -28,20 +28,6 @@
 #else
 #define WAIT_WHERE_OVERLAPPING()
 #endif
-
-// Grid: a thread an element.
-__global__ __launch_bounds__(PACK_THREADS) void KERNEL(split_weights)(
-    const float* __restrict__ weights, const struct row_scale* __restrict__ row_scales,
-    element* __restrict__ numbers)
-{
-    size_t e = (size_t)blockIdx.x * PACK_THREADS + threadIdx.x;
-    if (e >= (size_t)PADDED_OUTPUTS * PADDED_INPUTS) return;
-    struct place place = place_of(e);
-    bool inside = place.output < OUTPUTS && place.input < INPUTS;
-    size_t given = (size_t)place.output * INPUTS + place.input;
-    split_weight(inside ? weights[given] : 0.0f, row_scales[inside ? place.output : 0],
-                 numbers + e / PLANE * 2 * PLANE + e % PLANE, PLANE);
-}
 
 // A warpgroup sums up a tile over its slices.  The next slice is taken while the last products of
 // one are on their way.

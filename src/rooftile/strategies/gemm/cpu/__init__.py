@@ -1,0 +1,1 @@
+"""Kernels of the CPU that `linear` and `matmul` share."""

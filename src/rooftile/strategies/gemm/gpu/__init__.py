@@ -1,0 +1,1 @@
+"""Texts and rungs on GPUs that `linear` and `matmul` share."""

@@ -1,0 +1,1 @@
+"""The matrix product on Hopper's warpgroups."""

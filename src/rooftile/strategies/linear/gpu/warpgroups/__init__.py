@@ -1,1 +1,0 @@
-"""The matrix product on Hopper's warpgroups, in four precisions."""

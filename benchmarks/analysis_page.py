@@ -22,11 +22,11 @@ from pages import filled, markdown_table
 
 from rooftile.devices.select import open_device
 from rooftile.errors import DeviceMissing, RooftileError
-from rooftile.lab.climb import climb_problem
-from rooftile.lab.explain import Explanation, Measured, explain
-from rooftile.lab.explain.profile import CLOSE, compare, profile
-from rooftile.lab.explain.target import find_target
-from rooftile.lab.records import Row, plain
+from rooftile.lab.measure.climb import climb_problem
+from rooftile.lab.measure.records import Row, plain
+from rooftile.lab.show.explain import Explanation, Measured, explain
+from rooftile.lab.show.explain.profile import CLOSE, compare, profile
+from rooftile.lab.show.explain.target import find_target
 from rooftile.ops import Problem, named
 from rooftile.strategies import ladder, strategy
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 from rooftile.nn import architecture
 from rooftile.ops import Chain, Conv2d, Linear, Pool, Precision, Problem, named
-from rooftile.ops.matmul import Matmul
+from rooftile.ops.patterns.matmul import Matmul
 
 Dtype = Literal["float32", "float16", "bfloat16"]
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from calls_cases import Case
 
+from rooftile.lab.judge.arithmetic import errors_of, excuse, excuse_of_network
 from rooftile.lab.judge.expected import Expected
-from rooftile.lab.peers.arithmetic import errors_of, excuse, excuse_of_network
 from rooftile.ops import ERROR_MODELS, AnyArray, Chain, Conv2d, Problem, rounded
-from rooftile.ops.matmul import Matmul
+from rooftile.ops.patterns.matmul import Matmul
 
 _FLOPS = 10**9
 """About so many FLOPs of the reference are spent on a case."""

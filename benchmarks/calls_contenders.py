@@ -14,7 +14,7 @@ from calls_clock import Call, Contender
 import rooftile
 from rooftile.devices import cuda
 from rooftile.devices.cuda.streams import own_stream, pinned
-from rooftile.lab.peers.torch_module import torch_module
+from rooftile.lab.measure.peers.torch_module import torch_module
 from rooftile.nn import architecture
 from rooftile.ops import AnyArray, Conv2d, Linear
 

@@ -21,12 +21,12 @@ from pages import own_name
 
 import rooftile
 from rooftile.devices import cpu
-from rooftile.lab.environment import cpu_name, environment, versions
 from rooftile.lab.judge.exam import Exam
-from rooftile.lab.peers.cpu import PEERS, keeping_memory
+from rooftile.lab.measure.environment import cpu_name, environment, versions
+from rooftile.lab.measure.peers.cpu import PEERS, keeping_memory
 from rooftile.nn import architecture
 from rooftile.ops import Chain, Conv2d, Layer, Linear, Pool, named
-from rooftile.runtime.choice import decide
+from rooftile.runtime.selection.choice import decide
 from rooftile.runtime.timing.host import interleaved
 
 RESULTS = Path(__file__).parent / "results" / own_name("calls-cpu", cpu_name())

@@ -25,9 +25,9 @@ from calls_first import first_calls
 
 from rooftile.devices.gpu import GpuDevice
 from rooftile.devices.select import open_gpu
-from rooftile.lab.environment import environment, gpu_libraries, versions
-from rooftile.lab.peers.gpu import arithmetic
-from rooftile.lab.records import plain
+from rooftile.lab.measure.environment import environment, gpu_libraries, versions
+from rooftile.lab.measure.peers.gpu import arithmetic
+from rooftile.lab.measure.records import plain
 
 RESULTS = Path(__file__).parent / "results"
 PACKAGES = ("numpy", "torch", "triton", "cupy-cuda12x", "cupy-cuda13x", "nvidia-cudnn-cu13")

@@ -36,15 +36,15 @@ from table import LOWEST
 import rooftile
 from rooftile.devices.gpu import GpuDevice
 from rooftile.devices.select import open_gpu
-from rooftile.lab.environment import environment, gpu_libraries, versions
-from rooftile.lab.peers.gpu import arithmetic
-from rooftile.lab.peers.torch_module import torch_module
-from rooftile.lab.records import plain
+from rooftile.lab.measure.environment import environment, gpu_libraries, versions
+from rooftile.lab.measure.peers.gpu import arithmetic
+from rooftile.lab.measure.peers.torch_module import torch_module
+from rooftile.lab.measure.records import plain
 from rooftile.ops import Conv2d, admits
-from rooftile.runtime.choice import choose
+from rooftile.runtime.selection.choice import choose
 from rooftile.strategies import ladder, strategy
-from rooftile.strategies.gpu import GpuStrategy, of_launches
-from rooftile.strategies.machine import Machine
+from rooftile.strategies.contract.gpu import GpuStrategy, of_launches
+from rooftile.strategies.contract.machine import Machine
 
 RESULTS = Path(__file__).parent / "results"
 _PACKAGES = ("torch", "nvidia-cudnn-cu13", "nvidia-cudnn-cu12")

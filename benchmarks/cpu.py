@@ -5,7 +5,7 @@
 Everything of one row runs in one process, verified first, then timed in turns, with a
 pause before each so that nobody is slowed by another library's spinning threads (see
 `rooftile.runtime.timing.host`).  Peers keep the memory that they free, which helps them (see
-`rooftile.lab.peers.cpu.keeping_memory`).  Weights are packed before the timing on all
+`rooftile.lab.measure.peers.cpu.keeping_memory`).  Weights are packed before the timing on all
 sides, except by eager torch, which never packs.
 """
 
@@ -25,10 +25,10 @@ from pages import markdown_table
 
 import rooftile
 from rooftile.devices import cpu
-from rooftile.lab.ceilings.cpu import Rates, ceilings
-from rooftile.lab.environment import environment, versions
 from rooftile.lab.judge.exam import Compute, Exam
-from rooftile.lab.peers.cpu import PEERS, keeping_memory
+from rooftile.lab.measure.ceilings.cpu import Rates, ceilings
+from rooftile.lab.measure.environment import environment, versions
+from rooftile.lab.measure.peers.cpu import PEERS, keeping_memory
 from rooftile.nn import architecture
 from rooftile.ops import Chain, Layer, Precision, Softmax, named
 from rooftile.runtime.timing.host import Timing, interleaved

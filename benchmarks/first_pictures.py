@@ -21,9 +21,9 @@ from PIL import Image
 from rich.console import Console
 from rich.terminal_theme import MONOKAI
 
-from rooftile.cli._ladder import rows_table
-from rooftile.lab.records import row_from
-from rooftile.lab.report import page, read_files
+from rooftile.cli.render.ladder import rows_table
+from rooftile.lab.measure.records import row_from
+from rooftile.lab.show.report import page, read_files
 
 RECORD = Path(__file__).parent / "results" / "cpu-lenet-conv1.json"
 DOCS = Path(__file__).parent.parent / "docs"

@@ -4,9 +4,10 @@
     python benchmarks/gpu.py lenet-conv1 10000 "direct_tile:THREAD_COLUMNS=1|2,BAND_ROWS=4|8" naive
     python benchmarks/gpu.py --op linear mnist-linear1 10000 warpgroups_fp16 mma_fp16 --peers
 
-A thin script over `rooftile.lab.climb`, which says how a rung is verified and timed; here rungs
-take configs, too.  Peers are of each precision that has rungs in the call, see
-`rooftile.lab.peers.gpu`.  `benchmarks/ladder_page.py` writes docs/learn/gpu.md from the records.
+A thin script over `rooftile.lab.measure.climb`, which says how a rung is verified and timed; here
+rungs take configs, too.  Peers are of each precision that has rungs in the call, see
+`rooftile.lab.measure.peers.gpu`.  `benchmarks/ladder_page.py` writes docs/learn/gpu.md from the
+records.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ from pathlib import Path
 from typing import get_args
 
 from rooftile.devices.select import open_device, parse_device
-from rooftile.lab.climb import climb_problem
-from rooftile.lab.environment import versions
-from rooftile.lab.judge.contest import Candidate
-from rooftile.lab.records import Ladder, Row
+from rooftile.lab.measure.climb import climb_problem
+from rooftile.lab.measure.contest import Candidate
+from rooftile.lab.measure.environment import versions
+from rooftile.lab.measure.records import Ladder, Row
 from rooftile.ops import Precision, operations, parse
 from rooftile.strategies import ladder, strategy
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from pages import filled, markdown_table
 
 from rooftile.errors import InputError, TrainingWarning
-from rooftile.lab.environment import cpu_name
+from rooftile.lab.measure.environment import cpu_name
 from rooftile.nn import ConvLayer, LinearLayer, Network
 from rooftile.nn.initialisation import DEFAULT, RULES
 from rooftile.nn.training import Progress, TrainingOptions, train

@@ -25,10 +25,10 @@ import mlp_page
 import numpy as np
 
 from rooftile.devices import cpu
-from rooftile.lab.environment import environment
+from rooftile.lab.measure.environment import environment
 from rooftile.nn.data import Standardisation, read_csv
 from rooftile.ops import AnyArray
-from rooftile.ops.mlp_training import NAMED, MlpTraining
+from rooftile.ops.gradients.mlp_training import NAMED, MlpTraining
 from rooftile.strategies import ladder
 
 _NAMES = ("none", "relu", "sigmoid", "tanh", "softplus", "softmax", "gelu")

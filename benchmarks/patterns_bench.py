@@ -32,13 +32,13 @@ from patterns_work import Call, Contender, poison
 
 import rooftile
 from rooftile.devices.gpu import GpuDevice
-from rooftile.lab.ceilings.gpu import GpuCeilings
-from rooftile.lab.environment import environment, gpu_libraries, versions
-from rooftile.lab.explain import Explanation, Measured, explain
-from rooftile.lab.explain.target import Target
-from rooftile.lab.records import plain
+from rooftile.lab.measure.ceilings.gpu import GpuCeilings
+from rooftile.lab.measure.environment import environment, gpu_libraries, versions
+from rooftile.lab.measure.records import plain
+from rooftile.lab.show.explain import Explanation, Measured, explain
+from rooftile.lab.show.explain.target import Target
 from rooftile.ops import Problem
-from rooftile.runtime.choice import choose
+from rooftile.runtime.selection.choice import choose
 from rooftile.runtime.timing.device import Work, in_turns
 from rooftile.runtime.timing.telemetry import sensors
 from rooftile.strategies import ladder, strategy

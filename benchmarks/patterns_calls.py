@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any
 
 import rooftile
-from rooftile.ops.sparse_rows import ARRAYS
-from rooftile.ops.spmv import Spmv
+from rooftile.ops.sparse.rows import ARRAYS
+from rooftile.ops.sparse.spmv import Spmv
 
 Call = Callable[..., Any]
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from rooftile.ops import Precision, Problem, named
-from rooftile.ops.sparse_rows import Form
+from rooftile.ops.sparse.rows import Form
 
 Dtype = Literal["float32", "float16", "bfloat16"]
 

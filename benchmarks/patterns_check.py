@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from rooftile.lab.judge.arithmetic import errors_of, excuse
 from rooftile.lab.judge.expected import Expected
-from rooftile.lab.peers.arithmetic import errors_of, excuse
-from rooftile.lab.peers.torch_module import torch_module
-from rooftile.lab.verdict import Verdict
+from rooftile.lab.judge.verdict import Verdict
+from rooftile.lab.measure.peers.torch_module import torch_module
 from rooftile.ops import ERROR_MODELS, Array, ErrorModel, Precision, Problem
 from rooftile.ops.judgement import Budget, Exact, Properties, Unordered
 

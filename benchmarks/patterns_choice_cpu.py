@@ -17,8 +17,8 @@ from rooftile.analysis.spmv_machines import PROCESSOR
 from rooftile.devices import cpu
 from rooftile.errors import InputError
 from rooftile.lab.judge.expected import Expected
-from rooftile.ops.sparse_rows import FORMS
-from rooftile.ops.spmv import Spmv
+from rooftile.ops.sparse.rows import FORMS
+from rooftile.ops.sparse.spmv import Spmv
 from rooftile.runtime.timing.host import interleaved
 
 _PADDED = 3

@@ -17,8 +17,8 @@ import scipy.sparse
 from patterns_rows import Record, Watch
 
 import rooftile
-from rooftile.ops import sparse_patterns as patterns
-from rooftile.ops.sparse_rows import Form
+from rooftile.ops.sparse import generated as patterns
+from rooftile.ops.sparse.rows import Form
 from rooftile.runtime.timing.host import interleaved
 
 _ROWS = 10**6

@@ -17,8 +17,8 @@ import torch
 from patterns_rows import Record, Watch
 
 import rooftile
-from rooftile.ops import sparse_patterns as patterns
-from rooftile.ops.sparse_rows import ARRAYS, Form
+from rooftile.ops.sparse import generated as patterns
+from rooftile.ops.sparse.rows import ARRAYS, Form
 from rooftile.runtime.timing.host import interleaved
 
 _ROWS = {True: 10**6, False: 10**3}

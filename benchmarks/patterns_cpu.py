@@ -24,15 +24,15 @@ from patterns_cases import CPU, Case
 from patterns_rows import COPY, OURS, READ, Record, Watch
 
 from rooftile.devices import cpu
-from rooftile.lab.ceilings.cpu import ceilings
-from rooftile.lab.ceilings.cpu_kernels import streaming_copy, streaming_read
-from rooftile.lab.environment import cpu_name, environment, versions
 from rooftile.lab.judge.exam import poison
 from rooftile.lab.judge.expected import Expected
-from rooftile.lab.peers.cpu import PEERS, keeping_memory
-from rooftile.lab.records import plain
+from rooftile.lab.measure.ceilings.cpu import ceilings
+from rooftile.lab.measure.ceilings.cpu_kernels import streaming_copy, streaming_read
+from rooftile.lab.measure.environment import cpu_name, environment, versions
+from rooftile.lab.measure.peers.cpu import PEERS, keeping_memory
+from rooftile.lab.measure.records import plain
 from rooftile.ops import AnyArray
-from rooftile.runtime.choice import choose
+from rooftile.runtime.selection.choice import choose
 from rooftile.runtime.timing.host import interleaved
 
 RESULTS = Path(__file__).parent / "results"

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from rooftile.ops.equalize import LEVELS, WEIGHTS, table_of
+from rooftile.ops.patterns.equalize import LEVELS, WEIGHTS, table_of
 
 Tensor = Any
 Outputs = tuple[Tensor, ...]
@@ -98,7 +98,7 @@ def _unique(problem: Any, x: Tensor) -> Outputs:
 
 
 def _equalized(problem: Any, image: Tensor) -> Outputs:
-    """By the rule of `rooftile.ops.equalize`, whose table the host makes."""
+    """By the rule of `rooftile.ops.patterns.equalize`, whose table the host makes."""
     levels = image.long()
     if problem.channels == 3:
         parts = [w * (image[..., i].double() / 255) for i, w in enumerate(WEIGHTS)]

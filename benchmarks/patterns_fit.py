@@ -21,7 +21,7 @@ from patterns_rows import Record
 
 from rooftile.analysis.spmv import Structure, pace_of, predicted_us
 from rooftile.analysis.spmv_machines import H200, PROCESSOR, Machine, Pace
-from rooftile.ops.sparse_rows import FORMS, Form
+from rooftile.ops.sparse.rows import FORMS, Form
 
 RESULTS = Path(__file__).parent / "results"
 NEUTRAL = {

@@ -24,9 +24,9 @@ from patterns_rows import Watch
 
 from rooftile.devices.gpu import GpuDevice
 from rooftile.devices.select import open_gpu
-from rooftile.lab.ceilings.gpu import gpu_ceilings
-from rooftile.lab.explain.target import find_target
-from rooftile.lab.records import plain
+from rooftile.lab.measure.ceilings.gpu import gpu_ceilings
+from rooftile.lab.measure.records import plain
+from rooftile.lab.show.explain.target import find_target
 
 RESULTS = Path(__file__).parent / "results"
 LIMIT_S = 225.0

@@ -21,9 +21,9 @@ from rooftile import Sparse
 from rooftile.analysis.spmv import Structure
 from rooftile.errors import InputError
 from rooftile.ops import AnyArray, named
-from rooftile.ops import sparse_patterns as patterns
-from rooftile.ops.sparse_rows import ARRAYS, Form
-from rooftile.ops.spmv import Spmv
+from rooftile.ops.sparse import generated as patterns
+from rooftile.ops.sparse.rows import ARRAYS, Form
+from rooftile.ops.sparse.spmv import Spmv
 
 _PROCESSES = max(4, (os.cpu_count() or 1) // 2)
 _SHARED = Path("/dev/shm")

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from patterns_cases import Case
 
-from rooftile.lab.peers.torch_module import torch_module
+from rooftile.lab.measure.peers.torch_module import torch_module
 from rooftile.ops import Problem
 from rooftile.ops.operator import SUM
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from patterns_cases import Case
 
-from rooftile.lab.ceilings.cpu import Roof
-from rooftile.lab.environment import environment
+from rooftile.lab.measure.ceilings.cpu import Roof
+from rooftile.lab.measure.environment import environment
 from rooftile.runtime.timing.host import Timing
 from rooftile.strategies import Strategy, ladder
 

@@ -24,10 +24,10 @@ import rooftile
 from rooftile.analysis.spmv_warps import Walked, walk
 from rooftile.devices.select import describe_gpu
 from rooftile.errors import InputError
-from rooftile.lab.explain.counters import LANES, LOAD_SECTORS, parse
-from rooftile.lab.explain.profile import ncu
+from rooftile.lab.show.explain.counters import LANES, LOAD_SECTORS, parse
+from rooftile.lab.show.explain.profile import ncu
 from rooftile.ops import named
-from rooftile.ops.sparse_rows import ARRAYS
+from rooftile.ops.sparse.rows import ARRAYS
 
 RUNGS: dict[Walked, str] = {"csr": "csr_threads", "ell": "ell", "jds": "jds", "jds_t": "jds_t"}
 """A thread a row, in each format."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from rooftile.lab.peers.gpu import TorchCall, TorchClock, arithmetic
+from rooftile.lab.measure.peers.gpu import TorchCall, TorchClock, arithmetic
 from rooftile.ops import Precision, Problem
 from rooftile.runtime.timing.device import SLACK_S, Work, launches
 

@@ -11,22 +11,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from rooftile.lab.explain.drawing import picture
+from rooftile.lab.show.explain.drawing import picture
 from rooftile.ops import Conv2d, Problem
-from rooftile.ops.box_blur import BoxBlur
-from rooftile.ops.conv1d import Conv1d
-from rooftile.ops.conv3d import Conv3d
-from rooftile.ops.elementwise import Elementwise
-from rooftile.ops.grayscale import Grayscale
-from rooftile.ops.matmul import Matmul
-from rooftile.ops.matvec import Matvec
-from rooftile.ops.permute_columns import PermuteColumns
-from rooftile.ops.rotate import Rotate
-from rooftile.ops.separable import Separable
-from rooftile.ops.stencil import Stencil
-from rooftile.ops.transpose import Transpose
+from rooftile.ops.patterns.box_blur import BoxBlur
+from rooftile.ops.patterns.conv1d import Conv1d
+from rooftile.ops.patterns.conv3d import Conv3d
+from rooftile.ops.patterns.elementwise import Elementwise
+from rooftile.ops.patterns.grayscale import Grayscale
+from rooftile.ops.patterns.matmul import Matmul
+from rooftile.ops.patterns.matvec import Matvec
+from rooftile.ops.patterns.permute_columns import PermuteColumns
+from rooftile.ops.patterns.rotate import Rotate
+from rooftile.ops.patterns.separable import Separable
+from rooftile.ops.patterns.stencil import Stencil
+from rooftile.ops.patterns.transpose import Transpose
 from rooftile.strategies import strategy
-from rooftile.strategies.gpu import Config, of_launches
+from rooftile.strategies.contract.gpu import Config, of_launches
 
 DOCS = Path(__file__).parent.parent / "docs"
 FOLDER = DOCS / "pictures"

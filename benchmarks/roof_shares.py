@@ -26,11 +26,11 @@ from unwritten_memory import best_times, cases
 
 from rooftile.devices import cpu
 from rooftile.devices.cpu.native import vector
-from rooftile.lab.ceilings.cpu_kernels import fma_work
-from rooftile.lab.environment import environment, versions
 from rooftile.lab.judge.verify import random_inputs
+from rooftile.lab.measure.ceilings.cpu_kernels import fma_work
+from rooftile.lab.measure.environment import environment, versions
 from rooftile.ops import Conv2d, Layer, Linear, Pool, named
-from rooftile.runtime.choice import decide
+from rooftile.runtime.selection.choice import decide
 from rooftile.strategies.conv2d.cpu.register_tile import choose_tile
 
 SECONDS, LEAST = 2.0, 5

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 
 from rooftile.devices.cuda import open_device
-from rooftile.lab.streamed import time_orders
+from rooftile.lab.measure.streamed import time_orders
 
 _COUNT, _SEGMENT, _STREAMS = 2**27, 2**22, 3
 

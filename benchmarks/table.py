@@ -32,22 +32,22 @@ import table_rows
 
 from rooftile.devices.gpu import GpuDevice
 from rooftile.devices.select import DeviceName, open_gpu
-from rooftile.lab.ceilings.gpu import GpuCeilings, gpu_ceilings
-from rooftile.lab.ceilings.known import has_roof
-from rooftile.lab.environment import environment, gpu_libraries, versions
-from rooftile.lab.judge.contest import Candidate, Contest
-from rooftile.lab.judge.networks import NetworkContest, random_network
-from rooftile.lab.networks.layers import profile
-from rooftile.lab.peers.gpu import GpuPeer, gpu_peers
-from rooftile.lab.records import Row, plain, problem_json, row_json
+from rooftile.lab.measure.ceilings.gpu import GpuCeilings, gpu_ceilings
+from rooftile.lab.measure.ceilings.known import has_roof
+from rooftile.lab.measure.contest import Candidate, Contest
+from rooftile.lab.measure.environment import environment, gpu_libraries, versions
+from rooftile.lab.measure.networks.contest import NetworkContest, random_network
+from rooftile.lab.measure.networks.layers import profile
+from rooftile.lab.measure.peers.gpu import GpuPeer, gpu_peers
+from rooftile.lab.measure.records import Row, plain, problem_json, row_json
 from rooftile.nn import architecture
 from rooftile.nn.data import load_images
 from rooftile.nn.gpu_plan import GpuPlan
 from rooftile.ops import Chain, Precision, Problem, named
-from rooftile.runtime.choice import choose
-from rooftile.runtime.winners import tunings
+from rooftile.runtime.selection.choice import choose
+from rooftile.runtime.selection.tuned import tunings
 from rooftile.strategies import ladder, strategy
-from rooftile.strategies.gpu import GpuStrategy, of_launches
+from rooftile.strategies.contract.gpu import GpuStrategy, of_launches
 
 RESULTS = Path(__file__).parent / "results"
 IMAGE_KEYS = ("stream", "accuracy")

@@ -15,15 +15,15 @@ from torch_stream import TorchStream
 
 from rooftile.devices.gpu import GpuDevice
 from rooftile.devices.select import DeviceName, parse_device
-from rooftile.lab.ceilings.gpu import GpuCeilings
-from rooftile.lab.environment import environment
-from rooftile.lab.networks.streams import time_stream
-from rooftile.lab.peers.gpu import GpuPeer, arithmetic
+from rooftile.lab.measure.ceilings.gpu import GpuCeilings
+from rooftile.lab.measure.environment import environment
+from rooftile.lab.measure.networks.streams import time_stream
+from rooftile.lab.measure.peers.gpu import GpuPeer, arithmetic
 from rooftile.nn import Network, load
 from rooftile.nn.data import ImageSet, prepare, resize
 from rooftile.nn.gpu_plan import GpuPlan
 from rooftile.ops import FORMATS, Precision
-from rooftile.runtime.choice import ROUNDING_KINDS
+from rooftile.runtime.selection.choice import ROUNDING_KINDS
 
 MODEL = "lenet5"
 """The network that streams."""

@@ -19,7 +19,7 @@ import numpy as np
 
 from rooftile.devices import cuda
 from rooftile.devices.gpu import Launch
-from rooftile.lab.ceilings.gpu_kernels import text
+from rooftile.lab.measure.ceilings.gpu_kernels import text
 from rooftile.runtime.timing.device import Flush, Work, in_turns, work_of
 
 STEPS = tuple(640 * 4**k for k in range(6))

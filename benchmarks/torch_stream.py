@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rooftile.lab.networks.streams import quantiles, sampled
-from rooftile.lab.peers.gpu import MODE, GpuPeer
-from rooftile.lab.peers.torch_module import torch_module
+from rooftile.lab.measure.networks.streams import quantiles, sampled
+from rooftile.lab.measure.peers.gpu import MODE, GpuPeer
+from rooftile.lab.measure.peers.torch_module import torch_module
 from rooftile.nn import Network
 from rooftile.nn.data import DEVIATION, MEAN
 from rooftile.ops import Chain, format_of

@@ -22,8 +22,8 @@ from training_steps import torch_network
 
 from rooftile import nn
 from rooftile.devices import cpu
-from rooftile.lab.environment import environment
-from rooftile.lab.records import plain
+from rooftile.lab.measure.environment import environment
+from rooftile.lab.measure.records import plain
 from rooftile.nn.training.model import Model
 from rooftile.nn.training.optimisers import optimiser
 from rooftile.nn.training.options import TrainingOptions

@@ -25,7 +25,7 @@ import numpy as np
 
 from rooftile import nn
 from rooftile.devices.select import open_gpu
-from rooftile.lab.ceilings.gpu import gpu_ceilings
+from rooftile.lab.measure.ceilings.gpu import gpu_ceilings
 from rooftile.nn.training.gpu.resident import Resident
 from rooftile.nn.training.gpu.step import TOGETHER, Step
 from rooftile.nn.training.optimisers import LOSS_SCALE

@@ -23,8 +23,8 @@ import numpy as np
 
 from rooftile.devices import cpu
 from rooftile.devices.cpu import memory
-from rooftile.lab.environment import environment
 from rooftile.lab.judge.verify import random_inputs
+from rooftile.lab.measure.environment import environment
 from rooftile.nn import Network, architecture
 from rooftile.nn.cpu_plan import CpuPlan
 from rooftile.ops import AnyArray, Conv2d, Float32, Layer, Linear, Pool, Pool2d, Softmax

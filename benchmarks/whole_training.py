@@ -30,8 +30,8 @@ from typing import Any
 import training_page
 
 from rooftile.devices.select import open_gpu
-from rooftile.lab.environment import environment
-from rooftile.lab.records import plain
+from rooftile.lab.measure.environment import environment
+from rooftile.lab.measure.records import plain
 from rooftile.nn import MODELS
 from rooftile.nn.data import ImageSet, load_images
 from rooftile.nn.data.fashion import cache_directory

@@ -3,7 +3,7 @@
 The same from a shell, with all that is known of each: ``rooftile climb pool2d --batch 10``.
 """
 
-from rooftile.lab.climb import climb
+from rooftile.lab.measure.climb import climb
 
 ladder = climb("pool2d", "lenet-pool1", batch=10)
 print(ladder.problem)

@@ -64,8 +64,8 @@ def own_history(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def choices_of_its_own(monkeypatch):
     """No test is given a choice that another one's devices and preferences led to."""
-    if "rooftile.runtime.choice" in sys.modules:
-        monkeypatch.setattr("rooftile.runtime.choice._kept", {})
+    if "rooftile.runtime.selection.choice" in sys.modules:
+        monkeypatch.setattr("rooftile.runtime.selection.choice._kept", {})
 
 
 @pytest.fixture

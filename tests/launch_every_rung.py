@@ -29,45 +29,45 @@ from rooftile.lab.reproduce.fused_products import Layer, variants
 from rooftile.lab.reproduce.milestone_layers import MeasuredLayer
 from rooftile.nn.training import TrainingOptions, train
 from rooftile.ops import Chain, Conv2d, Linear, Pool, Pool2d, Problem, Softmax
-from rooftile.ops.activation_gradient import ActivationGradient
-from rooftile.ops.argreduce import Argreduce
-from rooftile.ops.box_blur import BoxBlur
-from rooftile.ops.compact import Compact
-from rooftile.ops.conv1d import Conv1d
-from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
-from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
-from rooftile.ops.conv3d import Conv3d
-from rooftile.ops.elementwise import Elementwise
-from rooftile.ops.equalize import Equalize
-from rooftile.ops.grayscale import Grayscale
-from rooftile.ops.histogram import Histogram
-from rooftile.ops.linear_gradient import LinearGradient
-from rooftile.ops.loss_gradient import LossGradient
-from rooftile.ops.matmul import Matmul
-from rooftile.ops.matvec import Matvec
-from rooftile.ops.mlp_training import MlpTraining, Neurons
-from rooftile.ops.partition import Partition
-from rooftile.ops.permute_columns import PermuteColumns
-from rooftile.ops.pool2d_gradient import Pool2dGradient
-from rooftile.ops.pool2d_winners import Pool2dWinners
-from rooftile.ops.reduce import Reduce
-from rooftile.ops.rotate import Rotate
-from rooftile.ops.scan import Scan
-from rooftile.ops.scatter import Scatter
-from rooftile.ops.segmented_reduce import SegmentedReduce
-from rooftile.ops.segmented_scan import SegmentedScan
-from rooftile.ops.separable import Separable
-from rooftile.ops.softmax_cross_entropy import SoftmaxCrossEntropy
-from rooftile.ops.softmax_gradient import SoftmaxGradient
-from rooftile.ops.sort import Sort
-from rooftile.ops.sparse_rows import FORMS
-from rooftile.ops.spmm import Spmm
-from rooftile.ops.spmv import Spmv
-from rooftile.ops.stencil import Stencil
-from rooftile.ops.transpose import Transpose
-from rooftile.ops.unique import Unique
+from rooftile.ops.gradients.activation_gradient import ActivationGradient
+from rooftile.ops.gradients.conv2d_input_gradient import Conv2dInputGradient
+from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
+from rooftile.ops.gradients.linear_gradient import LinearGradient
+from rooftile.ops.gradients.loss_gradient import LossGradient
+from rooftile.ops.gradients.mlp_training import MlpTraining, Neurons
+from rooftile.ops.gradients.pool2d_gradient import Pool2dGradient
+from rooftile.ops.gradients.pool2d_winners import Pool2dWinners
+from rooftile.ops.gradients.softmax_cross_entropy import SoftmaxCrossEntropy
+from rooftile.ops.gradients.softmax_gradient import SoftmaxGradient
+from rooftile.ops.patterns.argreduce import Argreduce
+from rooftile.ops.patterns.box_blur import BoxBlur
+from rooftile.ops.patterns.compact import Compact
+from rooftile.ops.patterns.conv1d import Conv1d
+from rooftile.ops.patterns.conv3d import Conv3d
+from rooftile.ops.patterns.elementwise import Elementwise
+from rooftile.ops.patterns.equalize import Equalize
+from rooftile.ops.patterns.grayscale import Grayscale
+from rooftile.ops.patterns.histogram import Histogram
+from rooftile.ops.patterns.matmul import Matmul
+from rooftile.ops.patterns.matvec import Matvec
+from rooftile.ops.patterns.partition import Partition
+from rooftile.ops.patterns.permute_columns import PermuteColumns
+from rooftile.ops.patterns.reduce import Reduce
+from rooftile.ops.patterns.rotate import Rotate
+from rooftile.ops.patterns.scan import Scan
+from rooftile.ops.patterns.scatter import Scatter
+from rooftile.ops.patterns.segmented_reduce import SegmentedReduce
+from rooftile.ops.patterns.segmented_scan import SegmentedScan
+from rooftile.ops.patterns.separable import Separable
+from rooftile.ops.patterns.sort import Sort
+from rooftile.ops.patterns.stencil import Stencil
+from rooftile.ops.patterns.transpose import Transpose
+from rooftile.ops.patterns.unique import Unique
+from rooftile.ops.sparse.rows import FORMS
+from rooftile.ops.sparse.spmm import Spmm
+from rooftile.ops.sparse.spmv import Spmv
 from rooftile.strategies import ladder
-from rooftile.strategies.gpu import GpuStrategy, of_launches
+from rooftile.strategies.contract.gpu import GpuStrategy, of_launches
 
 _POOL = Pool.of("max", 2)
 PROBLEMS: dict[str, tuple[Problem, ...]] = {

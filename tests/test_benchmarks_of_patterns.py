@@ -12,11 +12,11 @@ from rooftile.analysis.spmv import Structure, predicted_us
 from rooftile.analysis.spmv_machines import H200
 from rooftile.lab.judge.expected import Expected
 from rooftile.ops import Precision
-from rooftile.ops.conv1d import Conv1d
-from rooftile.ops.elementwise import Elementwise
-from rooftile.ops.matmul import Matmul
-from rooftile.ops.reduce import Reduce
-from rooftile.ops.stencil import Stencil
+from rooftile.ops.patterns.conv1d import Conv1d
+from rooftile.ops.patterns.elementwise import Elementwise
+from rooftile.ops.patterns.matmul import Matmul
+from rooftile.ops.patterns.reduce import Reduce
+from rooftile.ops.patterns.stencil import Stencil
 from rooftile.runtime.timing.host import Timing
 from rooftile.strategies import ladder, strategy
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from rooftile.nn import architecture
 from rooftile.ops import Chain, Conv2d, Linear, Pool
-from rooftile.ops.matmul import Matmul
+from rooftile.ops.patterns.matmul import Matmul
 
 CONV = Conv2d(70, 3, 12, 11, 5, (3, 3), activation="relu", pool=Pool.of("max", 2))
 

@@ -9,22 +9,22 @@ from pathlib import Path
 
 from rooftile.errors import InputError
 from rooftile.ops import Problem
-from rooftile.ops.argreduce import Argreduce
-from rooftile.ops.compact import Compact
-from rooftile.ops.elementwise import Elementwise
-from rooftile.ops.histogram import EDGES, Histogram
-from rooftile.ops.partition import Partition
-from rooftile.ops.permute_columns import PermuteColumns
+from rooftile.ops.patterns.argreduce import Argreduce
+from rooftile.ops.patterns.compact import Compact
+from rooftile.ops.patterns.elementwise import Elementwise
+from rooftile.ops.patterns.histogram import EDGES, Histogram
+from rooftile.ops.patterns.partition import Partition
+from rooftile.ops.patterns.permute_columns import PermuteColumns
+from rooftile.ops.patterns.reduce import Reduce
+from rooftile.ops.patterns.rotate import Rotate
+from rooftile.ops.patterns.scan import Scan
+from rooftile.ops.patterns.scatter import Scatter
+from rooftile.ops.patterns.segmented_reduce import SegmentedReduce
+from rooftile.ops.patterns.segmented_scan import SegmentedScan
+from rooftile.ops.patterns.sort import Sort
+from rooftile.ops.patterns.transpose import Transpose
+from rooftile.ops.patterns.unique import Unique
 from rooftile.ops.problem import DTYPES, Dtype
-from rooftile.ops.reduce import Reduce
-from rooftile.ops.rotate import Rotate
-from rooftile.ops.scan import Scan
-from rooftile.ops.scatter import Scatter
-from rooftile.ops.segmented_reduce import SegmentedReduce
-from rooftile.ops.segmented_scan import SegmentedScan
-from rooftile.ops.sort import Sort
-from rooftile.ops.transpose import Transpose
-from rooftile.ops.unique import Unique
 from rooftile.strategies import ladder
 
 PAGE = Path(__file__).parent.parent / "docs" / "reference" / "dtypes.md"

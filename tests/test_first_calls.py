@@ -9,7 +9,7 @@ import pytest
 
 from rooftile.devices.cpu.native import build
 from rooftile.functional.dense import conv2d_problem, linear_problem
-from rooftile.runtime.choice import decide
+from rooftile.runtime.selection.choice import decide
 
 
 @pytest.fixture(scope="module")

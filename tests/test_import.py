@@ -94,7 +94,7 @@ rooftile.conv2d(np.ones((1, 1, 9, 20), np.float32), np.ones((2, 1, 3, 3), np.flo
 late = {
     "llvmlite.binding", "importlib.metadata", "ml_dtypes", "platformdirs", "sqlite3",
     "threadpoolctl", "rooftile.devices.gpu", "rooftile.devices.cuda.device",
-    "rooftile.devices.opencl.device", "rooftile.runtime.tensors",
+    "rooftile.devices.opencl.device", "rooftile.runtime.arrays.torch",
 }
 print(sorted((set(sys.modules) - before) & late))
 """

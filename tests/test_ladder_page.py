@@ -7,9 +7,9 @@ import re
 import pytest
 
 from rooftile.devices.gpu import Description
-from rooftile.lab.ceilings.gpu import GpuCeilings
-from rooftile.lab.environment import environment
-from rooftile.lab.records import Error, Ladder, Resources, Row, row_json
+from rooftile.lab.measure.ceilings.gpu import GpuCeilings
+from rooftile.lab.measure.environment import environment
+from rooftile.lab.measure.records import Error, Ladder, Resources, Row, row_json
 from rooftile.lab.reproduce.figures import tables
 from rooftile.ops import named
 from rooftile.runtime.timing.host import Timing

@@ -8,7 +8,7 @@ import shutil
 import numpy as np
 import pytest
 
-from rooftile.ops.mlp_training import MlpTraining, Neurons
+from rooftile.ops.gradients.mlp_training import MlpTraining, Neurons
 
 
 def test_the_page_is_that_of_the_record(benchmark_script):

@@ -8,14 +8,14 @@ import pytest
 
 from rooftile.analysis.pictures import LEGEND, MOST_COLUMNS, MOST_ROWS, Cell, Panel
 from rooftile.errors import InputError
-from rooftile.lab.explain import drawing
-from rooftile.ops.box_blur import BoxBlur
-from rooftile.ops.conv1d import Conv1d
-from rooftile.ops.conv3d import Conv3d
-from rooftile.ops.elementwise import Elementwise
-from rooftile.ops.separable import Separable
+from rooftile.lab.show.explain import drawing
+from rooftile.ops.patterns.box_blur import BoxBlur
+from rooftile.ops.patterns.conv1d import Conv1d
+from rooftile.ops.patterns.conv3d import Conv3d
+from rooftile.ops.patterns.elementwise import Elementwise
+from rooftile.ops.patterns.separable import Separable
 from rooftile.strategies import ladder, strategy
-from rooftile.strategies.gpu import of_launches
+from rooftile.strategies.contract.gpu import of_launches
 
 
 @pytest.fixture(scope="module")

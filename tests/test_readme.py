@@ -18,7 +18,10 @@ LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 FILE = re.compile(r"`([\w*./-]+/(?:[\w*.-]+\.(?:py|cu|cl|h|json|md|html))?)`")
 """A file or, ending in a slash, a folder."""
-ROOMS = ("", "lab", "runtime", "strategies", "strategies/conv2d")
+ROOMS = (
+    *("", "cli", "functional", "lab", "lab/audit", "lab/measure", "lab/show", "ops", "runtime"),
+    *("strategies", "strategies/conv2d"),
+)
 FOLDERS = ("", *(f"src/rooftile/{room}" for room in ROOMS), "src")
 MODULE = re.compile(r"\brooftile(?:\.[A-Za-z_]\w*)+")
 ELSEWHERE = ("made_up/", "rooftile.operations", "fashion-mnist/")

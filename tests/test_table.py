@@ -13,9 +13,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from rooftile.lab.ceilings.gpu import GpuCeilings
-from rooftile.lab.networks.streams import StreamTiming
-from rooftile.lab.records import Error, Row, row_json
+from rooftile.lab.measure.ceilings.gpu import GpuCeilings
+from rooftile.lab.measure.networks.streams import StreamTiming
+from rooftile.lab.measure.records import Error, Row, row_json
 from rooftile.nn.data import ImageSet
 from rooftile.ops import named
 from rooftile.runtime.timing import device as measure_gpu
@@ -318,7 +318,7 @@ def test_the_peers_stream_gives_the_networks_labels(scripts, cuda_device):
     torch = pytest.importorskip("torch")
     if not torch.cuda.is_available():
         pytest.skip("this PyTorch sees no CUDA device")
-    from rooftile.lab.peers.gpu import gpu_peers
+    from rooftile.lab.measure.peers.gpu import gpu_peers
     from rooftile.nn import load
     from rooftile.nn.data import load_images, prepare, resize
 

@@ -6,13 +6,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from rooftile.cli import _beside
+from rooftile.cli.render import standing as _beside
 from rooftile.errors import CompileFailure
 from rooftile.lab.audit import CHECKS, verdict
-from rooftile.lab.history import store
-from rooftile.lab.history.store import History
+from rooftile.lab.measure.history import store
+from rooftile.lab.measure.history.store import History
 from rooftile.ops import parse
-from rooftile.runtime.choice import decide
+from rooftile.runtime.selection.choice import decide
 from rooftile.runtime.timing.host import Timing
 
 MEASURED = _beside._measured

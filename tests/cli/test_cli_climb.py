@@ -4,15 +4,15 @@ import dataclasses
 
 import pytest
 
-from rooftile.cli import climb as command
-from rooftile.cli._ladder import gpu_table, rows_table
-from rooftile.lab import climb as lab
-from rooftile.lab.ceilings.cpu import Ceilings, Rates
-from rooftile.lab.environment import environment
-from rooftile.lab.history.store import History, records
-from rooftile.lab.judge import clocks
-from rooftile.lab.judge.contest import Contest
-from rooftile.lab.records import Error, Ladder, Resources, Row
+from rooftile.cli.commands import climb as command
+from rooftile.cli.render.ladder import gpu_table, rows_table
+from rooftile.lab.measure import climb as lab
+from rooftile.lab.measure import clocks
+from rooftile.lab.measure.ceilings.cpu import Ceilings, Rates
+from rooftile.lab.measure.contest import Contest
+from rooftile.lab.measure.environment import environment
+from rooftile.lab.measure.history.store import History, records
+from rooftile.lab.measure.records import Error, Ladder, Resources, Row
 from rooftile.ops import parse
 from rooftile.runtime.timing.host import Timing
 from rooftile.strategies import ladder
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("on_grid", "plainly_compiled")
 
 RATES = Rates(2, 200.0, 30.0, 30.0, 40.0)
 SHAPE = "channels=2,height=12,width=14,maps=3,mask=3x3,activation=relu,pool=max:2"
-"""That of tests/lab/test_climb.py, so that the CPU's rungs are compiled once for both."""
+"""That of tests/lab/measure/test_climb.py, so that the CPU's rungs are compiled once for both."""
 
 
 def test_the_table_fits_80_columns(call, known_roof):

@@ -3,16 +3,16 @@ from __future__ import annotations
 import dataclasses
 import sys
 
-from rooftile.cli import devices as command
+from rooftile.cli.commands import devices as command
 from rooftile.devices import opencl
 from rooftile.devices.gpu import Description
 from rooftile.errors import DeviceMissing
-from rooftile.lab.ceilings import cpu_latencies
-from rooftile.lab.ceilings import gpu as ceilings_gpu
-from rooftile.lab.ceilings import gpu_kernels as _microbenchmarks_gpu
-from rooftile.lab.ceilings.gpu import GpuCeilings
-from rooftile.lab.ceilings.microbenchmarks import Latency, Microbenchmarks, StridedRead
-from rooftile.lab.records import plain
+from rooftile.lab.measure.ceilings import cpu_latencies
+from rooftile.lab.measure.ceilings import gpu as ceilings_gpu
+from rooftile.lab.measure.ceilings import gpu_kernels as _microbenchmarks_gpu
+from rooftile.lab.measure.ceilings.gpu import GpuCeilings
+from rooftile.lab.measure.ceilings.microbenchmarks import Latency, Microbenchmarks, StridedRead
+from rooftile.lab.measure.records import plain
 
 LATENCIES = Microbenchmarks(
     (Latency("registers", 0, 1.5, 4.0), Latency("memory", 2**20, 100.0, None)),

@@ -7,8 +7,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from rooftile.lab.ceilings.microbenchmarks import Latency, Microbenchmarks
-from rooftile.lab.explain import processor
+from rooftile.lab.measure.ceilings.microbenchmarks import Latency, Microbenchmarks
+from rooftile.lab.show.explain import processor
 
 TILE = ("explain", "conv2d", "--shape", "lenet-conv1", "--strategy", "tile_output",
         "--device", "cuda", "--architecture", "sm_90")  # fmt: skip
@@ -67,7 +67,7 @@ def test_the_cpu_s_strategies(call, call_json, known_roof, monkeypatch):
 
 
 def test_a_record_s_time_is_set_beside(call, tmp_path):
-    from rooftile.lab.records import problem_json
+    from rooftile.lab.measure.records import problem_json
     from rooftile.ops import named
 
     path = tmp_path / "climb.json"
@@ -104,10 +104,10 @@ def test_errors(call, more, words):
 def test_counters_stand_beside_the_prediction(call, call_json, monkeypatch):
     from pathlib import Path
 
-    from rooftile.lab.explain import profile
-    from rooftile.lab.explain.counters import parse
+    from rooftile.lab.show.explain import profile
+    from rooftile.lab.show.explain.counters import parse
 
-    text = Path(__file__).parents[1] / "lab" / "explain" / "ncu_im2col.csv"
+    text = Path(__file__).parents[1] / "lab" / "show" / "explain" / "ncu_im2col.csv"
     counted = parse(text.read_text(encoding="utf-8"))
     monkeypatch.setattr(profile, "profile", lambda run: counted)
     asked = ("explain", "conv2d", "--shape", "lenet-conv1", "--batch", 100, "--strategy", "im2col",
@@ -129,7 +129,7 @@ def test_nobody_reads_the_counters_of_opencl(call):
 
 
 def test_a_processors_counters_stand_beside_its_bytes(call, call_json, monkeypatch, known_roof):
-    from rooftile.lab.explain import perf, processor
+    from rooftile.lab.show.explain import perf, processor
 
     values = {"cycles": 2e6, "instructions": 5e6, "branches": 1e5, "branch_misses": 3e3,
               "l1_misses": 1e4, "cache_misses": 100.0}  # fmt: skip
@@ -148,7 +148,7 @@ def test_a_processors_counters_stand_beside_its_bytes(call, call_json, monkeypat
 
 
 def test_a_processor_without_counters_is_told(call, monkeypatch, known_roof):
-    from rooftile.lab.explain import perf, processor
+    from rooftile.lab.show.explain import perf, processor
 
     for module in (perf, processor):
         monkeypatch.setattr(module, "unreadable", lambda: "the machine shows none")

@@ -6,13 +6,13 @@ import json
 import numpy as np
 import pytest
 
-from rooftile.cli import history as command
 from rooftile.cli import main
+from rooftile.cli.commands import history as command
 from rooftile.errors import InputError
-from rooftile.lab.history.store import History
-from rooftile.lab.records import Error, Row
+from rooftile.lab.measure.history.store import History
+from rooftile.lab.measure.records import Error, Row
 from rooftile.ops import Conv2d, named
-from rooftile.ops.matmul import Matmul
+from rooftile.ops.patterns.matmul import Matmul
 from rooftile.runtime.timing.host import timing_of
 
 

@@ -9,9 +9,10 @@ import sys
 import pytest
 
 import rooftile
-from rooftile.cli import completion, main
+from rooftile.cli import main
 from rooftile.cli._main import _parser
 from rooftile.cli._options import model_names, operation_names
+from rooftile.cli.commands import completion
 from rooftile.nn import MODELS
 from rooftile.ops import default_shape, named
 from rooftile.ops.registry import operations

@@ -12,9 +12,10 @@ from typing import get_args
 import pytest
 
 import rooftile
-from rooftile.cli import _main, _options, _output, main
+from rooftile.cli import _main, _options, main
 from rooftile.cli._help import COMMANDS, GROUPS
-from rooftile.lab.history import store as lab
+from rooftile.cli.render import output
+from rooftile.lab.measure.history import store as lab
 from rooftile.ops import Precision
 
 
@@ -89,7 +90,7 @@ def test_help_lists_every_command_once_in_its_group(capsys, monkeypatch, columns
         assert f"\n{title}:\n" in told
         for name in names:
             assert len(re.findall(rf"^  {name} +\S", told, re.MULTILINE)) == 1
-    files = {path.stem for path in Path(_main.__file__).parent.glob("[a-z]*.py")}
+    files = {path.stem for path in (Path(_main.__file__).parent / "commands").glob("[a-z]*.py")}
     assert set(COMMANDS) == files
 
 
@@ -145,7 +146,7 @@ def test_debug_shows_the_traceback(call):
 
 
 def test_an_interrupt_is_no_traceback(call, monkeypatch):
-    from rooftile.lab import climb
+    from rooftile.lab.measure import climb
 
     def interrupt(*_, **__):
         raise KeyboardInterrupt
@@ -240,17 +241,17 @@ def test_a_reader_that_leaves_is_no_error():
     [(0, "", ""), (0.5, "█" * 8, "#" * 8), (1, "█" * 16, "#" * 16), (2, "█" * 16, "#" * 16)],
 )
 def test_bars(fraction, full, text):
-    assert _output.bar(fraction) == full
-    assert _output.bar(fraction, unicode=False) == text
+    assert output.bar(fraction) == full
+    assert output.bar(fraction, unicode=False) == text
 
 
 def test_bars_have_eighths():
-    assert _output.bar(1 / 16 + 1 / 32) == "█▌"
+    assert output.bar(1 / 16 + 1 / 32) == "█▌"
 
 
 def test_quantities():
-    assert _output.quantity(2.508e9, "FLOP") == "2.51 GFLOP"
-    assert _output.quantity(12, "B") == "12 B"
-    assert _output.percent(0.934) == "93 %"
-    assert _output.percent(0.0123) == "1.2 %"
-    assert [_output.milliseconds(t) for t in (0.1234, 12.3, 1234.5)] == ["0.1234", "12.30", "1234"]
+    assert output.quantity(2.508e9, "FLOP") == "2.51 GFLOP"
+    assert output.quantity(12, "B") == "12 B"
+    assert output.percent(0.934) == "93 %"
+    assert output.percent(0.0123) == "1.2 %"
+    assert [output.milliseconds(t) for t in (0.1234, 12.3, 1234.5)] == ["0.1234", "12.30", "1234"]

@@ -5,13 +5,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from rooftile.cli import run
-from rooftile.lab.networks import layers
-from rooftile.lab.peers import cpu as peers_cpu
-from rooftile.lab.peers import gpu as peers_gpu
-from rooftile.lab.peers.cpu import Peer, PeerCall
-from rooftile.lab.records import Row
-from rooftile.lab.report.sources import content
+from rooftile.cli.commands import run
+from rooftile.lab.measure.networks import layers
+from rooftile.lab.measure.peers import cpu as peers_cpu
+from rooftile.lab.measure.peers import gpu as peers_gpu
+from rooftile.lab.measure.peers.cpu import Peer, PeerCall
+from rooftile.lab.measure.records import Row
+from rooftile.lab.show.report.sources import content
 from rooftile.nn import ConvLayer, LinearLayer, Network, Pixels, architecture, load
 from rooftile.nn.data import load_images, prepare
 from rooftile.ops import ERROR_MODELS
@@ -213,7 +213,7 @@ def test_resume_ends_with_the_weights_of_an_unbroken_run(
     assert "accuracy" not in err
     assert f"wrote {whole}" in out.replace("\n", "")
 
-    from rooftile.cli import _training as command
+    from rooftile.cli.render import training as command
 
     def stop(output, line):
         raise KeyboardInterrupt

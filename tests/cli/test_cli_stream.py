@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from rooftile.analysis.transfers import Pipeline
-from rooftile.cli import _stream
-from rooftile.lab.networks import streams
-from rooftile.lab.networks.streams import StreamTiming
+from rooftile.cli.commands import _run_stream
+from rooftile.lab.measure.networks import streams
+from rooftile.lab.measure.networks.streams import StreamTiming
 from rooftile.nn import LinearLayer, Network, Pixels, Standardisation, load
 from rooftile.nn.data import load_images
 from rooftile.runtime.timing.host import timing_of
@@ -69,7 +69,7 @@ def own_pixels(weights, tmp_path):
 @pytest.fixture
 def streaming(monkeypatch):
     """CPU plans that seem to stream; the fixture takes what their stream does wrong."""
-    plan, environment = Network.plan, _stream.environment_of
+    plan, environment = Network.plan, _run_stream.environment_of
     faults: dict[str, object] = {}
 
     def planned(network, *, batch, precision, device, prepared=False):
@@ -81,7 +81,7 @@ def streaming(monkeypatch):
         return {**environment(*arguments), "device": {"name": "a fake GPU"}}
 
     monkeypatch.setattr(Network, "plan", planned)
-    monkeypatch.setattr(_stream, "environment_of", named)
+    monkeypatch.setattr(_run_stream, "environment_of", named)
     monkeypatch.setattr(
         streams, "time_stream", lambda stream, images, segments: stream.timing(images, segments)
     )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rooftile.lab import sweep as module
-from rooftile.lab.history.store import records
+from rooftile.lab.measure import sweep as module
+from rooftile.lab.measure.history.store import records
 
 ARGUMENTS = ("sweep", "softmax", "--seconds", 60, "--precision", "ieee", "--regret")
 
@@ -56,7 +56,7 @@ def test_an_interrupt_keeps_what_is_done(call, monkeypatch):
 
 def test_wrong_results_are_exit_code_1(call, monkeypatch):
     from rooftile.lab.judge import exam
-    from rooftile.lab.verdict import Verdict
+    from rooftile.lab.judge.verdict import Verdict
 
     monkeypatch.setattr(exam.Exam, "examine", lambda *_, **__: Verdict(False, "it is wrong"))
     code, out, _ = call(*ARGUMENTS)

@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from rooftile.cli._tables import Sheet
+from rooftile.cli.render.sheet import Sheet
 
 HEADINGS = ("name", "empty", "ms", "GFLOP/s", "what it changes")
 WORDS = "each thread computes one output after the other"

@@ -65,7 +65,7 @@ def test_a_profile_tells_phases_and_layers(call_json, call, tables, tmp_path):
 
 
 def test_ctrl_c_saves_and_resume_ends_with_the_same_bits(call, tables, tmp_path, monkeypatch):
-    from rooftile.cli import _training
+    from rooftile.cli.render import training
 
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     assert call(*words(tables, whole, "--epochs", 30))[0] == 0
@@ -77,7 +77,7 @@ def test_ctrl_c_saves_and_resume_ends_with_the_same_bits(call, tables, tmp_path,
         signal.raise_signal(signal.SIGINT)
 
     with monkeypatch.context() as patched:
-        patched.setattr(_training, "epoch_line", press)
+        patched.setattr(training, "epoch_line", press)
         assert call(*words(tables, broken, "--epochs", 30))[0] == 130
     assert not broken.exists()
     assert call(*words(tables, broken, "--epochs", 30, "--resume"))[0] == 0

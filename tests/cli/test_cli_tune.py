@@ -7,16 +7,17 @@ from types import SimpleNamespace
 
 import pytest
 
-from rooftile.cli import _grid, tune
-from rooftile.cli._output import Output
-from rooftile.cli.tune import _show
+from rooftile.cli.commands import tune
+from rooftile.cli.commands.tune import _show
+from rooftile.cli.render import grid as _grid
+from rooftile.cli.render.output import Output
 from rooftile.devices import select
 from rooftile.errors import DeviceMissing
-from rooftile.lab.history.compare import Comparison
-from rooftile.lab.history.store import records
-from rooftile.lab.records import Row
-from rooftile.lab.tune.search import Search, Trial
-from rooftile.lab.tune.winner import Crowned
+from rooftile.lab.measure.history.compare import Comparison
+from rooftile.lab.measure.history.store import records
+from rooftile.lab.measure.records import Row
+from rooftile.lab.measure.tune.search import Search, Trial
+from rooftile.lab.measure.tune.winner import Crowned
 from rooftile.ops import parse
 from rooftile.runtime.timing.host import Timing
 from rooftile.strategies import strategy
@@ -126,7 +127,7 @@ def test_an_interrupt_says_what_is_kept(call, opencl_device, history_path, monke
 def test_on_a_terminal_a_bar_shows_the_best_so_far(monkeypatch, capsys, opencl_device):
     from rich.console import Console
 
-    from rooftile.cli import tune
+    from rooftile.cli.commands import tune
 
     output = Output(type("A", (), {"json": False}))
     output.progress = Console(stderr=True, force_terminal=True, width=100)

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from rooftile.cli._training import opened_meanwhile
+from rooftile.cli.render.training import opened_meanwhile
 from rooftile.devices import select
 from rooftile.errors import DeviceMissing
 

@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rooftile.devices.cuda import CudaArray, arrays
-from rooftile.devices.cuda.arrays import of_interface
+from rooftile.devices.cuda import CudaArray, exchange
+from rooftile.devices.cuda.exchange import of_interface
 from rooftile.errors import DeviceMissing, InputError
 from rooftile.ops.array import DTYPES
 
 
 @pytest.fixture(autouse=True)
 def a_gpu(monkeypatch):
-    monkeypatch.setattr(arrays, "_device_of", lambda address: 3)
+    monkeypatch.setattr(exchange, "_device_of", lambda address: 3)
 
 
-DEVICE_OF = arrays._device_of
+DEVICE_OF = exchange._device_of
 
 
 def told(array, **changes):
@@ -100,8 +100,8 @@ def test_without_a_driver_the_device_is_missing(monkeypatch):
     def no_driver():
         raise OSError("no driver")
 
-    monkeypatch.setattr(arrays, "open_device", missing)
-    monkeypatch.setattr(arrays, "current_context", no_driver)
-    monkeypatch.setattr(arrays, "_device_of", DEVICE_OF)
+    monkeypatch.setattr(exchange, "open_device", missing)
+    monkeypatch.setattr(exchange, "current_context", no_driver)
+    monkeypatch.setattr(exchange, "_device_of", DEVICE_OF)
     with pytest.raises(DeviceMissing, match="driver"):
         of_interface("x", told(X))

@@ -7,7 +7,8 @@ import gc
 import numpy as np
 import pytest
 
-from rooftile.devices.cuda import library, memory
+from rooftile.devices.cuda import driver as library
+from rooftile.devices.cuda import memory
 
 OWN, OTHER, STREAM = 2**45 + 16, 2**45 + 32, 2**46 + 8
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rooftile.devices.cuda.library import answer
+from rooftile.devices.cuda.driver import answer
 from rooftile.devices.gpu import Launch
 from rooftile.errors import UnsupportedProblem
 

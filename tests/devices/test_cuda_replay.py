@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from rooftile.devices.cuda import replay
-from rooftile.devices.cuda.library import LEGACY_STREAM
+from rooftile.devices.cuda.driver import LEGACY_STREAM
 
 CONTEXT, STREAM = 2**45 + 16, 2**46 + 8
 WORD = ctypes.c_void_p

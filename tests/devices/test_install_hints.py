@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from rooftile.cli import predict
+from rooftile.cli.commands import predict
 from rooftile.devices.cuda import compile as cuda
 from rooftile.devices.opencl import vendors
-from rooftile.lab.tune import sampler
+from rooftile.lab.measure.tune import sampler
 
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
 WANTED = {

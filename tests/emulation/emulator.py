@@ -12,9 +12,9 @@ from rooftile.devices.gpu import macro_lines, prelude
 from rooftile.lab.emulation import Finding, missing, run, translated
 from rooftile.lab.emulation.program import unwritten
 from rooftile.lab.judge.expected import Expected
-from rooftile.lab.verdict import Verdict
+from rooftile.lab.judge.verdict import Verdict
 from rooftile.ops import ERROR_MODELS, narrowed, widened
-from rooftile.strategies.gpu import GpuStrategy
+from rooftile.strategies.contract.gpu import GpuStrategy
 from tests.support.winner_positions import positions, with_cuts
 
 

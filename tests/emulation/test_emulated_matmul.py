@@ -8,7 +8,7 @@ import pytest
 
 from rooftile.lab.judge.expected import Expected
 from rooftile.ops import ERROR_MODELS
-from rooftile.ops.matmul import Matmul
+from rooftile.ops.patterns.matmul import Matmul
 from rooftile.strategies import ladder, strategy
 from tests.emulation.emulator import emulate, missing
 from tests.emulation.emulator import judged as judged_text

@@ -13,9 +13,9 @@ import pytest
 
 from rooftile.lab.judge.expected import Expected
 from rooftile.ops import ERROR_MODELS
-from rooftile.ops.box_blur import BoxBlur
-from rooftile.ops.conv1d import Conv1d
-from rooftile.ops.separable import Separable
+from rooftile.ops.patterns.box_blur import BoxBlur
+from rooftile.ops.patterns.conv1d import Conv1d
+from rooftile.ops.patterns.separable import Separable
 from rooftile.strategies import strategy
 from tests.emulation.emulator import emulate, missing
 

@@ -9,7 +9,7 @@ from rooftile.lab.judge.expected import Expected
 from rooftile.lab.judge.verify import random_inputs
 from rooftile.ops import ERROR_MODELS, Conv2d, Pool, rounded
 from rooftile.strategies import strategy
-from rooftile.strategies.machine import Machine
+from rooftile.strategies.contract.machine import Machine
 from tests.emulation.emulator import emulate, missing
 from tests.support.hard_inputs import HARD, SMALL, hard, small
 from tests.support.winner_positions import positions

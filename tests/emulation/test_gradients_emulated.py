@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from rooftile.ops import Pool
-from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
-from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
+from rooftile.ops.gradients.conv2d_input_gradient import Conv2dInputGradient
+from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies import strategy
 from tests.emulation.emulator import judged as judged_rung
 from tests.emulation.emulator import missing

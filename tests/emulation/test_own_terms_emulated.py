@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rooftile.ops.matmul import Matmul
+from rooftile.ops.patterns.matmul import Matmul
 from rooftile.strategies import strategy
 from tests.emulation.emulator import judged as judged_text
 from tests.emulation.emulator import missing

@@ -7,9 +7,9 @@ import dataclasses
 import pytest
 
 from rooftile.ops import Pool
-from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
+from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies import strategy
-from rooftile.strategies.machine import preset
+from rooftile.strategies.contract.machine import preset
 from tests.emulation.emulator import judged as judged_rung
 from tests.emulation.emulator import missing
 

@@ -13,13 +13,13 @@ import pytest
 
 from rooftile.lab.judge.expected import Expected
 from rooftile.ops import ERROR_MODELS
-from rooftile.ops.compact import Compact
 from rooftile.ops.operator import MAX, Operator
-from rooftile.ops.scan import Scan
-from rooftile.ops.segmented_reduce import SegmentedReduce
-from rooftile.ops.segmented_scan import SegmentedScan
-from rooftile.ops.spmv import Spmv
-from rooftile.ops.unique import Unique
+from rooftile.ops.patterns.compact import Compact
+from rooftile.ops.patterns.scan import Scan
+from rooftile.ops.patterns.segmented_reduce import SegmentedReduce
+from rooftile.ops.patterns.segmented_scan import SegmentedScan
+from rooftile.ops.patterns.unique import Unique
+from rooftile.ops.sparse.spmv import Spmv
 from rooftile.strategies import strategy
 from tests.emulation.emulator import emulate, missing
 

@@ -11,7 +11,7 @@ import pytest
 
 from rooftile.lab.judge.expected import Expected
 from rooftile.ops import ERROR_MODELS
-from rooftile.ops.sort import Sort
+from rooftile.ops.patterns.sort import Sort
 from rooftile.strategies import strategy
 from tests.emulation.emulator import emulate, missing
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rooftile.ops.spmm import Spmm
-from rooftile.ops.spmv import Spmv
+from rooftile.ops.sparse.spmm import Spmm
+from rooftile.ops.sparse.spmv import Spmv
 from rooftile.strategies import ladder, strategy
 from tests.emulation.emulator import emulate, missing
 from tests.support.every_rung import changed

@@ -12,8 +12,8 @@ import copy
 import pytest
 
 from rooftile.lab.judge.expected import Expected
-from rooftile.ops.conv3d import Conv3d
-from rooftile.ops.stencil import Stencil
+from rooftile.ops.patterns.conv3d import Conv3d
+from rooftile.ops.patterns.stencil import Stencil
 from rooftile.strategies import strategy
 from tests.emulation.emulator import emulate, missing
 

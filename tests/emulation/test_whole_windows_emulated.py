@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from rooftile.ops import Pool
-from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
+from rooftile.ops.gradients.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.strategies import strategy
-from rooftile.strategies.machine import preset
+from rooftile.strategies.contract.machine import preset
 from tests.emulation.emulator import judged, missing
 
 pytestmark = pytest.mark.skipif(missing() != "", reason=f"CUDA texts on the host: {missing()}")

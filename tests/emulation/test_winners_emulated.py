@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from rooftile.ops import Conv2d, Pool, narrowed, widened
-from rooftile.ops.argreduce import Argreduce
-from rooftile.ops.pool2d_winners import Pool2dWinners
+from rooftile.ops.gradients.pool2d_winners import Pool2dWinners
+from rooftile.ops.patterns.argreduce import Argreduce
 from rooftile.strategies import strategy
 from rooftile.strategies.conv2d.gpu.direct_tile import _winners as direct_tile
 from rooftile.strategies.conv2d.gpu.pool_folded import _winners as pool_folded

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from rooftile.devices.gpu import Launch
-from rooftile.lab.audit import Foreign, audit, races
+from rooftile.lab.audit import Foreign, audit
+from rooftile.lab.audit.checks import races
+from rooftile.lab.audit.checks.races import look_for_races
 from rooftile.lab.audit.findings import Findings
-from rooftile.lab.audit.races import look_for_races
 from rooftile.lab.emulation import missing
-from rooftile.ops.scan import Scan
+from rooftile.ops.patterns.scan import Scan
 
 from .verdicts import KERNELS
 
@@ -97,7 +98,7 @@ def test_what_the_tool_says(monkeypatch, tmp_path):
 
 
 def test_what_the_tool_watches(opencl_device):
-    from rooftile.lab.audit.worker_race import launch
+    from rooftile.lab.audit.process.worker_race import launch
 
     arrays = {"x": np.ones(70, np.float32), "y": np.zeros(70, np.float32)}
     started = Launch("scan", (1, 1, 1), (64, 1, 1))

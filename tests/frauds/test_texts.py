@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rooftile.errors import CompileFailure
-from rooftile.lab.audit.worker_text import compile_cuda
+from rooftile.lab.audit.process.worker_text import compile_cuda
 
 from .verdicts import KERNELS
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 import rooftile
-from rooftile.ops.elementwise import Elementwise
-from rooftile.ops.grayscale import Grayscale
-from rooftile.ops.reduce import Reduce
-from rooftile.ops.scan import Scan
-from rooftile.ops.transpose import Transpose
+from rooftile.ops.patterns.elementwise import Elementwise
+from rooftile.ops.patterns.grayscale import Grayscale
+from rooftile.ops.patterns.reduce import Reduce
+from rooftile.ops.patterns.scan import Scan
+from rooftile.ops.patterns.transpose import Transpose
 from rooftile.strategies import ladder
 
 # Several at once would not fit.

@@ -10,11 +10,11 @@ import pytest
 import rooftile
 from rooftile.errors import InputError
 from rooftile.functional.padding import PADDED
-from rooftile.ops.conv1d import Conv1d
-from rooftile.ops.conv2d import Conv2d
-from rooftile.ops.conv3d import Conv3d
-from rooftile.ops.separable import Separable
-from rooftile.ops.stencil import Stencil
+from rooftile.ops.layers.conv2d import Conv2d
+from rooftile.ops.patterns.conv1d import Conv1d
+from rooftile.ops.patterns.conv3d import Conv3d
+from rooftile.ops.patterns.separable import Separable
+from rooftile.ops.patterns.stencil import Stencil
 
 from . import plain
 

@@ -109,13 +109,13 @@ def test_others_are_refused():
 @pytest.mark.parametrize("kind", ["opencl", "cuda"])
 @pytest.mark.parametrize("name", ["matmul", "matvec", "linear", "conv1d", "conv2d", "conv3d"])
 def test_no_gpu_computes_in_float64(name, kind):
-    from rooftile.ops.conv1d import Conv1d
-    from rooftile.ops.conv2d import Conv2d
-    from rooftile.ops.conv3d import Conv3d
-    from rooftile.ops.linear import Linear
-    from rooftile.ops.matmul import Matmul
-    from rooftile.ops.matvec import Matvec
-    from rooftile.runtime.choice import decide
+    from rooftile.ops.layers.conv2d import Conv2d
+    from rooftile.ops.layers.linear import Linear
+    from rooftile.ops.patterns.conv1d import Conv1d
+    from rooftile.ops.patterns.conv3d import Conv3d
+    from rooftile.ops.patterns.matmul import Matmul
+    from rooftile.ops.patterns.matvec import Matvec
+    from rooftile.runtime.selection.choice import decide
     from rooftile.strategies import ladder
 
     problem = {

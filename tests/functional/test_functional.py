@@ -8,8 +8,8 @@ import rooftile
 from rooftile.devices import cpu
 from rooftile.lab.judge.verify import assert_close
 from rooftile.ops import Conv2d, Linear, Pool, Pool2d, Softmax
-from rooftile.runtime import choice as dispatch
 from rooftile.runtime.arguments import Arguments
+from rooftile.runtime.selection import choice as dispatch
 from rooftile.strategies import ladder
 
 

@@ -10,8 +10,9 @@ import pytest
 
 import rooftile
 from rooftile.devices import cuda
-from rooftile.devices.cuda import arrays
-from rooftile.runtime import choice, execution
+from rooftile.devices.cuda import exchange
+from rooftile.runtime.calls import gpu as execution
+from rooftile.runtime.selection import choice
 from tests.support import fake_cuda
 from tests.support.fake_cuda import OWN, Array
 from tests.support.some_gpu import some_gpu
@@ -27,7 +28,7 @@ def device(monkeypatch):
     monkeypatch.setattr(cuda, "lent_device", lambda index=0: device)
     monkeypatch.setattr(choice, "_kept", {})
     monkeypatch.setattr(execution, "_executables", {})
-    monkeypatch.setattr(arrays, "_device_of", fake_cuda.gpus.__getitem__)
+    monkeypatch.setattr(exchange, "_device_of", fake_cuda.gpus.__getitem__)
     return device
 
 

@@ -12,13 +12,13 @@ import pytest
 
 import rooftile
 from rooftile.devices import cuda
-from rooftile.devices.cuda import library
+from rooftile.devices.cuda import driver
 from rooftile.errors import InputError
 from rooftile.lab.judge.expected import Expected
 from rooftile.lab.judge.verify import assert_close
 from rooftile.ops import ERROR_MODELS, Conv2d, Linear, Pool, Pool2d, Softmax
-from rooftile.ops.matmul import Matmul
-from rooftile.runtime.choice import choose
+from rooftile.ops.patterns.matmul import Matmul
+from rooftile.runtime.selection.choice import choose
 from rooftile.strategies import ladder
 
 pytestmark = pytest.mark.gpu
@@ -224,9 +224,9 @@ def test_torch_from_threads_that_have_no_gpu_yet(torch):
 def test_memory_is_given_back_in_a_thread_that_has_no_gpu(device):
     def used():
         number = ctypes.c_int(device.description.index)
-        pool = ctypes.c_void_p(library.answer("cuDeviceGetMemPool", ctypes.c_void_p, number))
+        pool = ctypes.c_void_p(driver.answer("cuDeviceGetMemPool", ctypes.c_void_p, number))
         found = ctypes.c_uint64()
-        library.call("cuMemPoolGetAttribute", pool, USED_MEMORY, ctypes.byref(found))
+        driver.call("cuMemPoolGetAttribute", pool, USED_MEMORY, ctypes.byref(found))
         return found.value
 
     def convolve():
@@ -376,7 +376,7 @@ def test_an_array_with_the_interface_alone(torch):
 
 def test_dlpack_in_and_out(device, torch):
     # What JAX's arrays go through, with PyTorch in its place.
-    from rooftile.devices.cuda.arrays import allocate_for_export, exported, of_dlpack
+    from rooftile.devices.cuda.exchange import allocate_for_export, exported, of_dlpack
 
     tensor = torch.arange(24, dtype=torch.float32, device="cuda").view(2, 3, 4)
     seen = of_dlpack("x", tensor, 0)

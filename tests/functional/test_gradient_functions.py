@@ -9,15 +9,15 @@ import rooftile
 from rooftile.errors import InputError
 from rooftile.lab.judge.verify import assert_close
 from rooftile.ops import Pool
-from rooftile.ops.activation_gradient import ActivationGradient
-from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
-from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
-from rooftile.ops.linear_gradient import LinearGradient
-from rooftile.ops.loss_gradient import LossGradient
-from rooftile.ops.pool2d_gradient import Pool2dGradient
-from rooftile.ops.pool2d_winners import Pool2dWinners
-from rooftile.ops.softmax_cross_entropy import SoftmaxCrossEntropy
-from rooftile.ops.softmax_gradient import SoftmaxGradient
+from rooftile.ops.gradients.activation_gradient import ActivationGradient
+from rooftile.ops.gradients.conv2d_input_gradient import Conv2dInputGradient
+from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
+from rooftile.ops.gradients.linear_gradient import LinearGradient
+from rooftile.ops.gradients.loss_gradient import LossGradient
+from rooftile.ops.gradients.pool2d_gradient import Pool2dGradient
+from rooftile.ops.gradients.pool2d_winners import Pool2dWinners
+from rooftile.ops.gradients.softmax_cross_entropy import SoftmaxCrossEntropy
+from rooftile.ops.gradients.softmax_gradient import SoftmaxGradient
 
 POOL = Pool.of("max", 2)
 PLACED = (2, 3, 9, 11, 4, (3, 3), (1, 1), (1, 0), POOL)

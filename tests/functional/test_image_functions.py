@@ -7,7 +7,7 @@ import pytest
 
 import rooftile
 from rooftile.errors import InputError
-from rooftile.ops.box_blur import BoxBlur
+from rooftile.ops.patterns.box_blur import BoxBlur
 
 IMAGE = np.random.default_rng(0).integers(0, 256, (37, 101, 3), np.uint8)
 

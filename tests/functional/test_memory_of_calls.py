@@ -13,8 +13,8 @@ import pytest
 import rooftile
 from rooftile.devices.cpu import workspace
 from rooftile.devices.cpu.workspace import lent
-from rooftile.runtime import host_calls
-from rooftile.strategies.held import bytes_held
+from rooftile.runtime.calls import host
+from rooftile.strategies.binding.held import bytes_held
 
 from .valid_calls import CALLS, FUNCTIONS
 
@@ -126,9 +126,9 @@ def test_a_workspace_serves_other_lengths_and_is_bounded(monkeypatch) -> None:
 
 def test_what_repeated_calls_keep_for_themselves_is_bounded(monkeypatch) -> None:
     """Beyond that they take what they need from what waits."""
-    monkeypatch.setattr(host_calls, "_MOST_OWN_IN_ALL", host_calls._own_bytes[0] + 2**14)
+    monkeypatch.setattr(host, "_MOST_OWN_IN_ALL", host._own_bytes[0] + 2**14)
     for count in range(100, 160):
         x = np.ones((3, count), np.float32)
         first, second = (rooftile.linear(x, np.ones((7, count), np.float32)) for _ in range(2))
         assert np.array_equal(first, second)
-    assert host_calls._own_bytes[0] <= host_calls._MOST_OWN_IN_ALL
+    assert host._own_bytes[0] <= host._MOST_OWN_IN_ALL

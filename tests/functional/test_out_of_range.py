@@ -15,7 +15,7 @@ from rooftile.devices.cuda.compile import compile_cubin
 from rooftile.errors import DeviceMissing, InputError
 from rooftile.functional import _integers
 from rooftile.ops import Pool
-from rooftile.ops.conv2d import Conv2d
+from rooftile.ops.layers.conv2d import Conv2d
 
 from . import integers_out_of_range
 

@@ -11,7 +11,8 @@ import pytest
 
 import rooftile
 from rooftile.devices import cuda
-from rooftile.runtime import choice, execution
+from rooftile.runtime.calls import gpu as execution
+from rooftile.runtime.selection import choice
 from tests.support import fake_cuda
 
 IMAGES = {"x": (2, 3, 12, 20)}

@@ -10,9 +10,12 @@ import pytest
 
 import rooftile
 from rooftile.devices import cuda
-from rooftile.devices.cuda import replays
-from rooftile.runtime import arguments, choice, execution, repeats, rooms
-from rooftile.strategies.execution import Workspace
+from rooftile.devices.cuda import graph_launches
+from rooftile.runtime import arguments
+from rooftile.runtime.calls import fast_path, workspace
+from rooftile.runtime.calls import gpu as execution
+from rooftile.runtime.selection import choice
+from rooftile.strategies.binding.execution import Workspace
 from tests.support import fake_cuda
 
 STREAM = 7
@@ -76,7 +79,7 @@ def test_the_second_call_launches_on_the_new_arrays(cupy, device, longs):
 def test_a_launch_that_overlaps_is_no_graph(overlaps, cupy, device, monkeypatch):
     """Where nothing is packed: then the GPU's time counts."""
     replayed = []
-    monkeypatch.setattr(replays.Replays, "start", lambda _, *given: replayed.append(given))
+    monkeypatch.setattr(graph_launches.Replays, "start", lambda _, *given: replayed.append(given))
     monkeypatch.setattr(fake_cuda.Launches, "overlaps", overlaps)
 
     def repeat(function, *shapes):
@@ -109,7 +112,7 @@ def test_large_temporaries_are_made_anew(cupy, device, monkeypatch):
         rooftile.conv2d(x, weights, strategy="im2col_register")
         return len(device.of("alloc"))
 
-    monkeypatch.setattr(rooms, "_MOST", 1)
+    monkeypatch.setattr(workspace, "_MOST", 1)
     assert [call() for _ in range(3)] == [2, 2, 2]
 
 
@@ -127,11 +130,11 @@ def test_calls_together_keep_a_few_large_temporaries(monkeypatch):
             made.append(1000 * len(made))
             return len(made) - 1, made[-1]
 
-        return rooms.StreamWorkspaces(make, Workspace({}, (0, 8), nbytes))
+        return workspace.StreamWorkspaces(make, Workspace({}, (0, 8), nbytes))
 
-    monkeypatch.setattr(rooms, "_kept", deque())
-    monkeypatch.setattr(rooms, "_LARGE", 10)
-    monkeypatch.setattr(rooms, "_MOST", 100)
+    monkeypatch.setattr(workspace, "_kept", deque())
+    monkeypatch.setattr(workspace, "_LARGE", 10)
+    monkeypatch.setattr(workspace, "_MOST", 100)
     small, one, two, three = map(rooms_for, (10, 40, 60, 50))
     assert not rooms_for(101).are_kept
     assert [call(which) for which in (small, one, two, one, two)] == [1, 1, 1, 0, 0]
@@ -180,7 +183,7 @@ def test_what_is_not_plain_goes_the_long_way(cupy, device, longs):
 
 
 def test_only_so_many_calls_are_kept(cupy, monkeypatch, longs):
-    monkeypatch.setattr(repeats, "_MOST_KEPT", 1)
+    monkeypatch.setattr(fast_path, "_MOST_KEPT", 1)
     for _ in range(2):
         for rows in (3, 4):
             longs.clear()

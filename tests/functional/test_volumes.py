@@ -7,7 +7,7 @@ import pytest
 
 import rooftile
 from rooftile.errors import InputError
-from rooftile.ops.stencil import offsets_of
+from rooftile.ops.patterns.stencil import offsets_of
 
 GENERATOR = np.random.default_rng(0)
 X = GENERATOR.standard_normal((6, 7, 20), np.float32)

@@ -17,10 +17,10 @@ from rooftile.cli import main
 from rooftile.devices import cpu
 from rooftile.devices.cuda.compile import compile_cubin, cuda_core
 from rooftile.errors import DeviceMissing
-from rooftile.lab.history.store import records
 from rooftile.lab.judge.verify import verify
+from rooftile.lab.measure.history.store import records
 from rooftile.ops import named, parse, registry
-from rooftile.runtime.choice import choose
+from rooftile.runtime.selection.choice import choose
 from rooftile.strategies import strategy
 
 HERE = Path(__file__).parent

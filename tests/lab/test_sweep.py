@@ -7,10 +7,10 @@ import dataclasses
 import pytest
 
 from rooftile.errors import InputError
-from rooftile.lab import sweep as module
-from rooftile.lab.records import Row
-from rooftile.lab.sweep import Distribution, by_operation, sweep
-from rooftile.ops.scan import Scan
+from rooftile.lab.measure import sweep as module
+from rooftile.lab.measure.records import Row
+from rooftile.lab.measure.sweep import Distribution, by_operation, sweep
+from rooftile.ops.patterns.scan import Scan
 from rooftile.runtime.timing.host import Timing
 
 

@@ -19,7 +19,7 @@ from rooftile.nn import calls_in_place
 from rooftile.nn.calls_in_place import CallsInPlace
 from rooftile.nn.gpu_way import Way, aligned_step
 from rooftile.ops.problem import numpy_dtype
-from rooftile.runtime.arrays import Library
+from rooftile.runtime.arrays.libraries import Library
 
 _memory = []
 """All that was allocated: a weak reference, and the address."""

@@ -10,10 +10,10 @@ import pytest
 
 import rooftile
 from rooftile.devices import cuda
-from rooftile.devices.cuda import arrays
+from rooftile.devices.cuda import exchange
 from rooftile.nn import ConvLayer, LinearLayer, Network, Pixels
 from rooftile.ops import Pool
-from rooftile.runtime import choice
+from rooftile.runtime.selection import choice
 from tests.support import fake_cuda
 from tests.support.fake_cuda import OWN, Array
 
@@ -33,7 +33,7 @@ def device(monkeypatch):
     device = fake_cuda.Device()
     monkeypatch.setattr(cuda, "open_device", lambda index=0: device)
     monkeypatch.setattr(choice, "_kept", {})
-    monkeypatch.setattr(arrays, "_device_of", fake_cuda.gpus.__getitem__)
+    monkeypatch.setattr(exchange, "_device_of", fake_cuda.gpus.__getitem__)
     return device
 
 

@@ -6,7 +6,7 @@ import pytest
 from rooftile.errors import InputError
 from rooftile.lab.judge.verify import Exam
 from rooftile.ops import Conv2d, Linear, Pool, Softmax
-from rooftile.ops.chain import Chain
+from rooftile.ops.layers.chain import Chain
 
 CONV = Conv2d(3, 2, 10, 10, 4, (3, 3), activation="relu", pool=Pool.of("max", 2))
 CHAIN = Chain((("conv", CONV), ("fc1", Linear(3, 64, 8, "tanh")), ("fc2", Linear(3, 8, 5))))

@@ -66,7 +66,7 @@ def test_forms_are_of_the_same_data(operation):
 
 
 def test_spmv_s_forms_are_all_that_there_are():
-    from rooftile.ops.sparse_rows import FORMS
+    from rooftile.ops.sparse.rows import FORMS
 
     for large in (False, True):
         shapes = climbed_shapes("spmv", large=large).shapes
@@ -78,7 +78,7 @@ def test_spmv_s_forms_are_all_that_there_are():
 
 
 def test_a_name_that_is_no_named_problem_is_refused(monkeypatch):
-    from rooftile.ops import matmul
+    from rooftile.ops.patterns import matmul
 
     monkeypatch.setattr(matmul, "TEXTBOOK", Climbed.of("matmul-3"))
     with pytest.raises(InputError, match="matmul-3"):
@@ -86,7 +86,7 @@ def test_a_name_that_is_no_named_problem_is_refused(monkeypatch):
 
 
 def test_an_operation_without_either_has_its_first_problem(monkeypatch):
-    from rooftile.ops import matmul
+    from rooftile.ops.patterns import matmul
 
     monkeypatch.delattr(matmul, "TEXTBOOK")
     monkeypatch.delattr(matmul, "LARGE")

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from rooftile.errors import InputError
 from rooftile.ops import named, names, parse
 from rooftile.ops.boundary import BOUNDARIES
-from rooftile.ops.conv1d import Conv1d
-from rooftile.ops.separable import AROUND, Separable
+from rooftile.ops.patterns.conv1d import Conv1d
+from rooftile.ops.patterns.separable import AROUND, Separable
 
 
 def ghost(i, length, boundary):

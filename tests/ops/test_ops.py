@@ -26,14 +26,14 @@ from rooftile.ops import (
     activation,
     admits,
     check_precision,
-    conv2d,
     named,
     narrowed,
     parse,
     rounded,
     widened,
 )
-from rooftile.ops.reduce import Reduce
+from rooftile.ops.layers import conv2d
+from rooftile.ops.patterns.reduce import Reduce
 
 
 @dataclass(frozen=True)

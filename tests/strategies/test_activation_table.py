@@ -18,7 +18,7 @@ from rooftile.ops.activation import (
     FusedActivation,
     derivative_terms,
 )
-from rooftile.ops.linear_gradient import LinearGradient
+from rooftile.ops.gradients.linear_gradient import LinearGradient
 from rooftile.strategies import ladder, strategy
 from rooftile.strategies.common.activation_texts import HEADER, header
 

@@ -13,14 +13,14 @@ from rooftile.errors import DeviceMissing
 from rooftile.lab.judge.verify import random_inputs
 from rooftile.ops import Conv2d
 from rooftile.ops.problem import numpy_dtype
-from rooftile.strategies import packing as packing_room
 from rooftile.strategies import strategy
-from rooftile.strategies.conversion import FORMATS, Form
-from rooftile.strategies.packing import GIVEN, Packing, places_of
+from rooftile.strategies.binding import packing as packing_room
+from rooftile.strategies.binding.conversion import FORMATS, Form
+from rooftile.strategies.binding.packing import GIVEN, Packing, places_of
 
 from .test_resident import cases
 
-ROOM = Path(packing_room.__file__).parent
+ROOM = Path(packing_room.__file__).parents[1]
 CASES = [case for case in cases("opencl", "cuda") if case.values[1].parameter_arrays]
 
 

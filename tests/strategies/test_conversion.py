@@ -11,10 +11,10 @@ from rooftile.devices.cuda import compile_cubin
 from rooftile.devices.cuda.compile import cuda_core
 from rooftile.errors import DeviceMissing
 from rooftile.ops.problem import Array, numpy_dtype
-from rooftile.strategies import conversion
-from rooftile.strategies.conversion import Adapter, Form
+from rooftile.strategies.binding import conversion
+from rooftile.strategies.binding.conversion import Adapter, Form
 
-ROOM = Path(conversion.__file__).parent
+ROOM = Path(conversion.__file__).parents[1]
 DTYPES = ("float32", "float16", "bfloat16")
 # Off the grid; runs over several pixels, and in several tiles; tiles of channels, in runs and not.
 SHAPES = ((1, 1, 1, 1), (2, 3, 7, 9), (2, 3, 20, 91), (3, 70, 5, 13), (2, 72, 8, 9))

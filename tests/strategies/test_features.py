@@ -6,9 +6,9 @@ import pytest
 
 from rooftile.ops import Conv2d, registry
 from rooftile.ops.features import SIZE, described_features, features, taken
+from rooftile.ops.layers.pooling import Pool
 from rooftile.ops.named import default_shape, named
 from rooftile.ops.operator import Operator
-from rooftile.ops.pooling import Pool
 from rooftile.strategies import CpuStrategy, ladder, strategy
 
 OPERATIONS = sorted(registry.operations())

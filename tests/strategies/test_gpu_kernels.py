@@ -12,7 +12,7 @@ import pytest
 from rooftile.devices.gpu import prelude
 from rooftile.ops import Conv2d, Pool, Pool2d, Softmax, named, names, operations
 from rooftile.strategies import ladder
-from rooftile.strategies.gpu import GpuStrategy
+from rooftile.strategies.contract.gpu import GpuStrategy
 from tests import launch_every_rung
 from tests.support.preparing import with_names
 

@@ -8,10 +8,10 @@ import pytest
 
 from rooftile.lab.judge.verify import assert_close
 from rooftile.ops import Pool
-from rooftile.ops.activation_gradient import ActivationGradient
-from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
-from rooftile.ops.pool2d_gradient import Pool2dGradient
-from rooftile.ops.softmax_gradient import SoftmaxGradient
+from rooftile.ops.gradients.activation_gradient import ActivationGradient
+from rooftile.ops.gradients.conv2d_input_gradient import Conv2dInputGradient
+from rooftile.ops.gradients.pool2d_gradient import Pool2dGradient
+from rooftile.ops.gradients.softmax_gradient import SoftmaxGradient
 
 PROBLEMS = (
     *(ActivationGradient(50, kind) for kind in ("none", "relu", "sigmoid", "tanh", "softplus")),

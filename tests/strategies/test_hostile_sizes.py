@@ -13,10 +13,10 @@ import pytest
 
 from rooftile.errors import RooftileError
 from rooftile.ops import Pool, named, names
-from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
+from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.ops.registry import operations
 from rooftile.strategies import ladder
-from rooftile.strategies.machine import preset
+from rooftile.strategies.contract.machine import preset
 
 OPERATIONS = ("argreduce", "box_blur", "compact", "conv1d", "reduce", "rotate", "scan", "separable")
 EVERY = tuple(operations())

@@ -5,7 +5,7 @@ import pytest
 from rooftile.errors import InputError
 from rooftile.ops import Conv2d, Pool
 from rooftile.strategies import strategy
-from rooftile.strategies.machine import Machine, preset
+from rooftile.strategies.contract.machine import Machine, preset
 from tests.support.some_gpu import some_gpu
 
 H200 = preset("sm_90")

@@ -10,7 +10,7 @@ import pytest
 
 from rooftile.nn.training import gpu
 from rooftile.strategies import ladder
-from rooftile.strategies.gpu import of_launches
+from rooftile.strategies.contract.gpu import of_launches
 from tests.launch_every_rung import PROBLEMS
 from tests.support.preparing import with_names
 

@@ -12,7 +12,7 @@ from rooftile.errors import InputError
 from rooftile.lab.judge.verify import assert_close, random_inputs
 from rooftile.ops import Chain, Conv2d, Linear, Pool, Pool2d, Softmax
 from rooftile.strategies import ladder
-from rooftile.strategies.executable import Executable
+from rooftile.strategies.binding.executable import Executable
 
 PROBLEMS = (
     Conv2d(3, 1, 12, 21, 4, (7, 7), activation="relu", pool=Pool.of("max", 2)),

@@ -11,9 +11,9 @@ from rooftile.nn import architecture
 from rooftile.nn.cpu_plan import CpuPlan
 from rooftile.ops import Conv2d, Pool
 from rooftile.strategies import ladder, strategy
+from rooftile.strategies.contract.cpu import CpuStrategy
 from rooftile.strategies.conv2d.cpu import register_tile
 from rooftile.strategies.conv2d.cpu._stage import Staged
-from rooftile.strategies.cpu import CpuStrategy
 from tests.support.unwritten import assert_same_bits, check_new_memory, computes_on_new_memory
 
 from .strategy_cases import CASES

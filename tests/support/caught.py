@@ -11,7 +11,7 @@ import pytest
 from rooftile.lab.judge.expected import Expected
 from rooftile.lab.judge.verify import verify
 from rooftile.ops import Problem
-from rooftile.strategies.gpu import GpuStrategy
+from rooftile.strategies.contract.gpu import GpuStrategy
 from tests.emulation.emulator import emulate, missing
 
 

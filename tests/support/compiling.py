@@ -11,7 +11,7 @@ from rooftile.devices.cuda.cubin import Taken, resources
 from rooftile.errors import DeviceMissing
 from rooftile.ops import Problem
 from rooftile.strategies import ladder
-from rooftile.strategies.gpu import GpuStrategy
+from rooftile.strategies.contract.gpu import GpuStrategy
 
 MEASURED = "sm_90"
 """The architecture on which rungs were timed."""

@@ -20,8 +20,8 @@ from rooftile.lab.judge.exam import Exam
 from rooftile.lab.judge.verify import computing, verify
 from rooftile.ops import Problem
 from rooftile.strategies import ladder, strategy
-from rooftile.strategies.gpu import GpuStrategy
-from rooftile.strategies.machine import Machine
+from rooftile.strategies.contract.gpu import GpuStrategy
+from rooftile.strategies.contract.machine import Machine
 from tests.support.caught import check_caught
 from tests.support.compiling import check_compiles
 

@@ -16,7 +16,7 @@ from rooftile.lab.judge.expected import Expected
 from rooftile.lab.judge.verify import random_inputs
 from rooftile.ops import Conv2d, Pool
 from rooftile.strategies import ladder
-from rooftile.strategies.compiled import Compiled
+from rooftile.strategies.binding.compiled import Compiled
 from tests.support.hard_inputs import hard, kept_bits, small
 
 RUNGS = [pytest.param(rung, id=rung.name) for rung in ladder("conv2d", "opencl")]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from rooftile.lab.ceilings.cpu import Ceilings
+    from rooftile.lab.measure.ceilings.cpu import Ceilings
 
 _SAMPLES = {
     "rooftile.runtime.timing.host._MOST": 3,
@@ -18,19 +18,23 @@ _SAMPLES = {
     "rooftile.runtime.timing.device._WARM_UP_S": 0,
 }
 _SAMPLES_OF_AUDITS = {
-    "rooftile.lab.audit.speed._MOST": 5,
-    "rooftile.lab.audit.text_speed._SECONDS": 0.05,
-    "rooftile.lab.audit.lookout._ENOUGH": 10,
-    "rooftile.lab.audit.library._MOST_REQUESTS": 40,
+    "rooftile.lab.audit.checks.speed._MOST": 5,
+    "rooftile.lab.audit.checks.text_speed._SECONDS": 0.05,
+    "rooftile.lab.audit.process.lookout._ENOUGH": 10,
+    "rooftile.lab.audit.checks.library._MOST_REQUESTS": 40,
 }
-_CEILINGS = ("ceilings.cpu.ceilings", "ceilings.known.ceilings", "explain.processor.ceilings")
+_CEILINGS = (
+    "measure.ceilings.cpu.ceilings",
+    "measure.ceilings.known.ceilings",
+    "show.explain.processor.ceilings",
+)
 _CONTESTS = ("climb", "tune.search")
 """Modules of the laboratory that have a processor's OpenCL kernels run in a child."""
 
 
 def fixed_ceilings() -> Ceilings:
     """The ceilings of no machine in particular: to measure some takes all cores for seconds."""
-    from rooftile.lab.ceilings.cpu import Ceilings, Rates
+    from rooftile.lab.measure.ceilings.cpu import Ceilings, Rates
 
     rates = Rates(2, fma_gflops=200.0, read_gbps=30.0, copy_gbps=30.0, stream_copy_gbps=40.0)
     return Ceilings(rates, rates, undisturbed=True)
@@ -45,7 +49,7 @@ def hurry(replace: Callable[[str, Any], None]) -> None:
 def judge_here(replace: Callable[[str, Any], None]) -> None:
     """No child process, which would know nothing of what tests replace."""
     for module in _CONTESTS:
-        replace(f"rooftile.lab.{module}.runs_apart", lambda device: False)
+        replace(f"rooftile.lab.measure.{module}.runs_apart", lambda device: False)
 
 
 def know_the_roof(replace: Callable[[str, Any], None]) -> Ceilings:

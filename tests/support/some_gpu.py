@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 from rooftile.devices.gpu import Description
-from rooftile.strategies.machine import preset
+from rooftile.strategies.contract.machine import preset
 
 
 def some_gpu(architecture):

@@ -20,7 +20,7 @@ import pytest
 from rooftile.devices.cpu import memory, open_device
 from rooftile.lab.judge.verify import random_inputs
 from rooftile.ops import Problem
-from rooftile.strategies.base import Strategy
+from rooftile.strategies.contract.strategy import Strategy
 from rooftile.strategies.conv2d.cpu import fft
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rooftile.lab.judge.expected import Expected
-from rooftile.strategies.gpu import PLACES, GpuStrategy
+from rooftile.strategies.contract.gpu import PLACES, GpuStrategy
 
 NO_WINNER = 255
 """Of a window that relu cut."""

@@ -1,7 +1,7 @@
 """Pictures of what a block works on: arrays, or parts of them, cell by cell.
 
 A panel has a cell for each element, with its role and a label, mostly the number of the thread that
-loads or makes it.  Whoever draws them (`rooftile.lab.explain.drawing`) knows no strategy.
+loads or makes it.  Whoever draws them (`rooftile.lab.show.explain.drawing`) knows no strategy.
 """
 
 from __future__ import annotations

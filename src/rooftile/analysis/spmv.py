@@ -19,7 +19,7 @@ from typing import Any
 
 from rooftile.analysis.spmv_machines import H200, Machine
 from rooftile.errors import InputError
-from rooftile.ops.sparse_rows import FORMS, Form
+from rooftile.ops.sparse.rows import FORMS, Form
 
 SECTOR_BYTES = 32
 """What a GPU's memory moves at least."""

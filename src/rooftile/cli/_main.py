@@ -102,7 +102,7 @@ def _parser(word: str = "") -> argparse.ArgumentParser:
     )
     purposes = {}
     for name in (word,) if word in COMMANDS and word != "completion" else COMMANDS:
-        module = importlib.import_module(f"rooftile.cli.{name}")
+        module = importlib.import_module(f"rooftile.cli.commands.{name}")
         purposes[name] = (module.__doc__ or "").partition("\n")[0]
         command = commands.add_parser(name, description=module.__doc__)
         command.formatter_class = argparse.RawDescriptionHelpFormatter

@@ -19,7 +19,8 @@ def operation_names() -> list[str]:
     """The package's own operations, found without importing what computes."""
     package = Path(__file__).parents[1]
     ladders = (path.parent.name for path in package.glob("strategies/*/ladder.py"))
-    return sorted(name for name in ladders if (package / "ops" / f"{name}.py").exists())
+    operations = {path.stem for path in package.glob("ops/*/*.py")}
+    return sorted(name for name in ladders if name in operations)
 
 
 def model_names() -> list[str]:

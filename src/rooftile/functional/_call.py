@@ -10,11 +10,11 @@ from rooftile.devices.cuda import CudaArray
 from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.ops import Precision, Problem
-from rooftile.runtime import layouts
 from rooftile.runtime.arguments import Arguments, Array, Taken
-from rooftile.runtime.choice import Choice, decide
-from rooftile.runtime.host_calls import note_call, run_on_host
-from rooftile.runtime.results import new_result
+from rooftile.runtime.arrays import layouts
+from rooftile.runtime.arrays.results import new_result
+from rooftile.runtime.calls.host import note_call, run_on_host
+from rooftile.runtime.selection.choice import Choice, decide
 
 _Made = TypeVar("_Made", bound=Problem)
 _Build = ParamSpec("_Build")
@@ -122,7 +122,7 @@ def compute(
     A call on a GPU's arrays, or on the CPU, is kept for the next one like it.
     """
     if isinstance(inputs[0], CudaArray):
-        from rooftile.runtime.execution import run_in_place
+        from rooftile.runtime.calls.gpu import run_in_place
 
         return run_in_place(given, choice, inputs, parameters, outputs)
     results = choice.problem.output_arrays
@@ -135,7 +135,7 @@ def compute(
         if given.kept and len(found) == 1:
             note_call(choice, given)
     else:
-        from rooftile.runtime.execution import run_copied
+        from rooftile.runtime.calls.gpu import run_copied
 
         run_copied(choice, inputs, parameters, found)
     for to, one in zip(outputs, found, strict=True):

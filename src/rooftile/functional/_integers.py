@@ -18,7 +18,7 @@ from rooftile.devices.cuda import CudaArray
 from rooftile.devices.gpu import Launch
 from rooftile.devices.launches import Call
 from rooftile.errors import InputError
-from rooftile.ops.conv2d import Conv2d
+from rooftile.ops.layers.conv2d import Conv2d
 from rooftile.ops.problem import AnyArray, is_whole
 from rooftile.runtime.arguments import Arguments, Taken
 

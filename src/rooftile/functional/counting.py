@@ -13,16 +13,16 @@ from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
 from rooftile.functional.patterns import reduce
-from rooftile.ops.histogram import EDGES, Histogram, rounded
+from rooftile.ops.patterns.histogram import EDGES, Histogram, rounded
+from rooftile.ops.patterns.scatter import DTYPES as SCATTERED
+from rooftile.ops.patterns.scatter import Function, Scatter
 from rooftile.ops.problem import DTYPES, AnyArray, Dtype, is_whole, numpy_dtype
-from rooftile.ops.scatter import DTYPES as SCATTERED
-from rooftile.ops.scatter import Function, Scatter
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
-from rooftile.runtime.library import NumPy
-from rooftile.runtime.nothing import is_empty, of_nothing
-from rooftile.runtime.plain import plain
-from rooftile.runtime.repeats import repeated
-from rooftile.runtime.scalars import placed
+from rooftile.runtime.arrays.base import NumPy
+from rooftile.runtime.calls.empty import is_empty, of_nothing
+from rooftile.runtime.calls.fast_path import repeated
+from rooftile.runtime.calls.plain import plain
+from rooftile.runtime.calls.scalars import placed
 
 
 @plain

@@ -10,16 +10,16 @@ from rooftile.functional._call import remembered, run
 from rooftile.functional.padding import Around, around_images, is_padded
 from rooftile.ops import Conv2d, FusedActivation, Linear, Pool, Pool2d, PoolSpec, Precision
 from rooftile.ops.boundary import Boundary
-from rooftile.ops.conv2d import BOUNDARIES
-from rooftile.ops.matmul import Matmul
-from rooftile.ops.matvec import Matvec
-from rooftile.ops.pooling import PoolKind
+from rooftile.ops.layers.conv2d import BOUNDARIES
+from rooftile.ops.layers.pooling import PoolKind
+from rooftile.ops.patterns.matmul import Matmul
+from rooftile.ops.patterns.matvec import Matvec
 from rooftile.ops.precision import check_precision
 from rooftile.ops.problem import pair
 from rooftile.runtime.arguments import Arguments, Array, computed_in
-from rooftile.runtime.choice import decide
-from rooftile.runtime.nothing import is_empty, of_no_batch, of_nothing
-from rooftile.runtime.repeats import repeated
+from rooftile.runtime.calls.empty import is_empty, of_no_batch, of_nothing
+from rooftile.runtime.calls.fast_path import repeated
+from rooftile.runtime.selection.choice import decide
 
 _ROWS_AT_TF32 = range(9, 513)
 """Fewer are rounded from float32 to 16 bits in registers; with more, faster products pay for a pass

@@ -7,12 +7,12 @@ from typing import Any
 from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
-from rooftile.ops.elementwise import TAKES, Elementwise
+from rooftile.ops.patterns.elementwise import TAKES, Elementwise
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
-from rooftile.runtime.nothing import is_empty, of_nothing
-from rooftile.runtime.plain import plain
-from rooftile.runtime.repeats import repeated
-from rooftile.runtime.scalars import beside, number
+from rooftile.runtime.calls.empty import is_empty, of_nothing
+from rooftile.runtime.calls.fast_path import repeated
+from rooftile.runtime.calls.plain import plain
+from rooftile.runtime.calls.scalars import beside, number
 
 
 @repeated("a", "b")

@@ -10,12 +10,12 @@ from rooftile.functional._call import remembered, run
 from rooftile.functional.padding import Around, around, centred, is_padded
 from rooftile.ops import Precision
 from rooftile.ops.boundary import BOUNDARIES, Boundary
-from rooftile.ops.conv1d import Conv1d
+from rooftile.ops.patterns.conv1d import Conv1d
+from rooftile.ops.patterns.separable import AROUND, Separable
+from rooftile.ops.patterns.separable import Around as Bounded
 from rooftile.ops.problem import Computed
-from rooftile.ops.separable import AROUND, Separable
-from rooftile.ops.separable import Around as Bounded
 from rooftile.runtime.arguments import ANY, Arguments, Array, computed_in
-from rooftile.runtime.repeats import repeated
+from rooftile.runtime.calls.fast_path import repeated
 
 
 @repeated("x", "mask")

@@ -14,15 +14,15 @@ from rooftile.functional._call import run, run_several
 from rooftile.functional._integers import taken_places
 from rooftile.ops import FusedActivation, Pool, PoolSpec
 from rooftile.ops.activation import Differentiable, check_fused
-from rooftile.ops.activation_gradient import ActivationGradient
-from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
-from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
-from rooftile.ops.linear_gradient import LinearGradient
-from rooftile.ops.pool2d_gradient import Pool2dGradient
-from rooftile.ops.pool2d_winners import Pool2dWinners
+from rooftile.ops.gradients.activation_gradient import ActivationGradient
+from rooftile.ops.gradients.conv2d_input_gradient import Conv2dInputGradient
+from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
+from rooftile.ops.gradients.linear_gradient import LinearGradient
+from rooftile.ops.gradients.pool2d_gradient import Pool2dGradient
+from rooftile.ops.gradients.pool2d_winners import Pool2dWinners
 from rooftile.ops.problem import pair
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
-from rooftile.runtime.plain import plain
+from rooftile.runtime.calls.plain import plain
 
 _INDICES = ("int32",)
 

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
-from rooftile.ops.box_blur import BoxBlur
-from rooftile.ops.equalize import Equalize
-from rooftile.ops.grayscale import Grayscale, fixed
+from rooftile.ops.patterns.box_blur import BoxBlur
+from rooftile.ops.patterns.equalize import Equalize
+from rooftile.ops.patterns.grayscale import Grayscale, fixed
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
-from rooftile.runtime.plain import plain
+from rooftile.runtime.calls.plain import plain
 
 _BYTES = ("uint8",)
 BOOK = (0.21, 0.72, 0.07)
@@ -81,8 +81,8 @@ def equalize(
     """A picture whose gray levels are spread evenly: its histogram equalised.
 
     ``image`` is uint8[height, width, 3] or uint8[height, width].  One table of 256 values is made
-    from the gray levels and applied to every byte (see `rooftile.ops.equalize` for the rule).  A
-    picture of a single gray level stays as it is.  Every device gives the same bytes.
+    from the gray levels and applied to every byte (see `rooftile.ops.patterns.equalize` for the
+    rule).  A picture of a single gray level stays as it is.  Every device gives the same bytes.
 
     Source: Gonzalez, Woods, "Digital Image Processing", 4th ed., section 3.3.
     """

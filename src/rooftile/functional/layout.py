@@ -9,15 +9,15 @@ from rooftile.devices.cuda import CudaArray
 from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.functional._call import compute, remembered, run
-from rooftile.ops.permute_columns import PermuteColumns
+from rooftile.ops.patterns.permute_columns import PermuteColumns
+from rooftile.ops.patterns.rotate import Rotate
+from rooftile.ops.patterns.transpose import Transpose
 from rooftile.ops.problem import DTYPES
-from rooftile.ops.rotate import Rotate
-from rooftile.ops.transpose import Transpose
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
-from rooftile.runtime.choice import decide
-from rooftile.runtime.nothing import is_empty, of_nothing
-from rooftile.runtime.plain import plain
-from rooftile.runtime.repeats import repeated
+from rooftile.runtime.calls.empty import is_empty, of_nothing
+from rooftile.runtime.calls.fast_path import repeated
+from rooftile.runtime.calls.plain import plain
+from rooftile.runtime.selection.choice import decide
 
 _IN_PLACE = "in_place"
 """The strategy that takes one array for both."""

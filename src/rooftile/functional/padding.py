@@ -18,10 +18,10 @@ from rooftile.devices.cuda import CudaArray
 from rooftile.errors import InputError, check_word
 from rooftile.functional._call import remembered, run
 from rooftile.ops.boundary import Boundary
-from rooftile.ops.permute_columns import PermuteColumns
+from rooftile.ops.patterns.permute_columns import PermuteColumns
 from rooftile.ops.problem import AnyArray, pair
 from rooftile.runtime.arguments import ANY, FLOATS, Arguments, Array, flattened
-from rooftile.runtime.nothing import of_nothing
+from rooftile.runtime.calls.empty import of_nothing
 
 Around = Boundary | Literal["reflect", "wrap"]
 """What ghost cells are: see `rooftile.ops.boundary`.  ``reflect``: the mirror image of the axis,
@@ -118,7 +118,7 @@ def _along(size: int, before: int, behind: int, boundary: str) -> AnyArray:
 @lru_cache(maxsize=64)
 def _index_on_gpu(gpu: int, inner: tuple[int, ...], widths: Widths, boundary: str) -> CudaArray:
     """The same in a GPU's memory, where it stays."""
-    from rooftile.devices.cuda.arrays import allocate_for_export
+    from rooftile.devices.cuda.exchange import allocate_for_export
 
     values, device = _index(inner, widths, boundary), cuda.lent_device(gpu)
     with device.on():

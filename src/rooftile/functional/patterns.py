@@ -12,16 +12,16 @@ from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
 from rooftile.functional.layout import transpose
 from rooftile.ops import Precision
-from rooftile.ops.argreduce import Argreduce
 from rooftile.ops.operator import Operator, operator_of
-from rooftile.ops.over_axes import axes_of
+from rooftile.ops.patterns.argreduce import Argreduce
+from rooftile.ops.patterns.over_axes import axes_of
+from rooftile.ops.patterns.reduce import Reduce
+from rooftile.ops.patterns.segmented_reduce import SegmentedReduce
 from rooftile.ops.problem import DTYPES
-from rooftile.ops.reduce import Reduce
-from rooftile.ops.segmented_reduce import SegmentedReduce
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
-from rooftile.runtime.nothing import is_empty, of_nothing
-from rooftile.runtime.plain import plain
-from rooftile.runtime.repeats import repeated
+from rooftile.runtime.calls.empty import is_empty, of_nothing
+from rooftile.runtime.calls.fast_path import repeated
+from rooftile.runtime.calls.plain import plain
 
 
 @repeated("x")

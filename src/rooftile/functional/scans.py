@@ -11,12 +11,12 @@ from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.functional._call import check_flag, remembered, run
 from rooftile.ops.operator import Operator, operator_of
+from rooftile.ops.patterns.scan import Scan
+from rooftile.ops.patterns.segmented_scan import SegmentedScan
 from rooftile.ops.problem import DTYPES
-from rooftile.ops.scan import Scan
-from rooftile.ops.segmented_scan import SegmentedScan
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
-from rooftile.runtime.nothing import is_empty, of_nothing
-from rooftile.runtime.repeats import repeated
+from rooftile.runtime.calls.empty import is_empty, of_nothing
+from rooftile.runtime.calls.fast_path import repeated
 
 
 @repeated("x")

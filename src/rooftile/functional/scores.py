@@ -15,14 +15,14 @@ from rooftile.functional._integers import check_ignored, on_the_gpu, on_the_host
 from rooftile.functional.layout import transpose
 from rooftile.functional.patterns import reduce
 from rooftile.ops import Precision, Softmax
-from rooftile.ops.loss_gradient import LossGradient, RowLoss
-from rooftile.ops.softmax_cross_entropy import IGNORED, SoftmaxCrossEntropy
-from rooftile.ops.softmax_gradient import SoftmaxGradient
+from rooftile.ops.gradients.loss_gradient import LossGradient, RowLoss
+from rooftile.ops.gradients.softmax_cross_entropy import IGNORED, SoftmaxCrossEntropy
+from rooftile.ops.gradients.softmax_gradient import SoftmaxGradient
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken, flattened
-from rooftile.runtime.arrays import FLOAT32
-from rooftile.runtime.nothing import is_empty, of_no_batch, of_nothing
-from rooftile.runtime.plain import plain
-from rooftile.runtime.repeats import repeated
+from rooftile.runtime.arrays.libraries import FLOAT32
+from rooftile.runtime.calls.empty import is_empty, of_no_batch, of_nothing
+from rooftile.runtime.calls.fast_path import repeated
+from rooftile.runtime.calls.plain import plain
 
 Reduction = Literal["none", "sum", "mean"]
 

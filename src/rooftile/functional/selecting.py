@@ -11,11 +11,11 @@ import numpy as np
 from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.functional._call import check_flag, remembered, run_several
-from rooftile.ops.compact import Compact
+from rooftile.ops.patterns.compact import Compact
 from rooftile.ops.problem import DTYPES
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
-from rooftile.runtime.nothing import is_empty, of_nothing
-from rooftile.runtime.plain import plain
+from rooftile.runtime.calls.empty import is_empty, of_nothing
+from rooftile.runtime.calls.plain import plain
 
 
 @overload

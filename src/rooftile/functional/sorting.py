@@ -11,14 +11,14 @@ import numpy as np
 from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.functional._call import check_flag, remembered, run, run_several
-from rooftile.ops.partition import Partition
+from rooftile.ops.patterns.partition import Partition
+from rooftile.ops.patterns.sort import MOVED, Sort
 from rooftile.ops.problem import DTYPES, AnyArray, numpy_dtype
-from rooftile.ops.sort import MOVED, Sort
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
-from rooftile.runtime.nothing import is_empty, of_nothing
-from rooftile.runtime.plain import plain
-from rooftile.runtime.repeats import repeated
-from rooftile.runtime.scalars import placed
+from rooftile.runtime.calls.empty import is_empty, of_nothing
+from rooftile.runtime.calls.fast_path import repeated
+from rooftile.runtime.calls.plain import plain
+from rooftile.runtime.calls.scalars import placed
 
 
 @repeated("x")

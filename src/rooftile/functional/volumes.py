@@ -10,12 +10,12 @@ from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
 from rooftile.functional.padding import PADDED_VOLUMES, Around, around, centred, is_padded
 from rooftile.ops import Precision
-from rooftile.ops.conv3d import Conv3d
+from rooftile.ops.patterns.conv3d import Conv3d
+from rooftile.ops.patterns.stencil import Stencil
+from rooftile.ops.patterns.volumes import Boundary
 from rooftile.ops.problem import Computed
-from rooftile.ops.stencil import Stencil
-from rooftile.ops.volumes import Boundary
 from rooftile.runtime.arguments import ANY, Arguments, Array, computed_in
-from rooftile.runtime.repeats import repeated
+from rooftile.runtime.calls.fast_path import repeated
 
 
 @repeated("x", "mask")

@@ -11,9 +11,9 @@ from rooftile.devices.cuda.array import ALIGNMENT
 from rooftile.errors import UnsupportedProblem
 from rooftile.nn.gpu_way import Way, aligned_step
 from rooftile.nn.numbers import Numbers
-from rooftile.runtime.arrays import Library
-from rooftile.runtime.gpu_repeat import GpuRepeat, Signature
-from rooftile.runtime.rooms import memory_for
+from rooftile.runtime.arrays.libraries import Library
+from rooftile.runtime.calls.gpu_repeat import GpuRepeat, Signature
+from rooftile.runtime.calls.workspace import memory_for
 
 
 class CallsInPlace:

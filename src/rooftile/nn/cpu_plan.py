@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 
 from rooftile.devices import cpu
+from rooftile.nn.cpu_chain import Link, chain
+from rooftile.nn.cpu_sequence import BoundSequence, Stage
 from rooftile.nn.definition import NetworkDefinition
 from rooftile.nn.plan import Plan, PlannedLayer
 from rooftile.ops import AnyArray, Float32, Layer, Precision
 from rooftile.ops.problem import check_positive
 from rooftile.strategies import Bound
-from rooftile.strategies.chain import Link, chain
-from rooftile.strategies.cpu_kernel import packed
-from rooftile.strategies.sequence import BoundSequence, Stage
+from rooftile.strategies.contract.cpu_kernel import packed
 
 _CHAINED_PARAMETERS = 64 * 1024
 """A layer of at most so many parameters joins a chain: more would be fetched from memory again for

@@ -23,7 +23,7 @@ from rooftile.nn.written import ARCHITECTURE_KEY, STANDARDISATION_KEY, said_of, 
 from rooftile.ops import Float32, Softmax
 from rooftile.ops import Layer as LayerProblem
 from rooftile.ops.problem import check_positive, check_seed
-from rooftile.runtime.arrays import library_of
+from rooftile.runtime.arrays.libraries import library_of
 
 MODEL_KEY = "model"
 """Key of a weight file's metadata that names the model."""

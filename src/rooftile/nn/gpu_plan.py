@@ -25,12 +25,12 @@ from rooftile.nn.streaming import Layers, Streamer
 from rooftile.ops import FORMATS, AnyArray, Chain, Precision
 from rooftile.ops.problem import Array
 from rooftile.runtime.arguments import ANY, Arguments
-from rooftile.runtime.choice import decide_together
-from rooftile.runtime.nothing import of_nothing
-from rooftile.runtime.repeats import keep
-from rooftile.strategies.executable import Executable
-from rooftile.strategies.machine import Machine
-from rooftile.strategies.room import Scratch
+from rooftile.runtime.calls.empty import of_nothing
+from rooftile.runtime.calls.fast_path import keep
+from rooftile.runtime.selection.choice import decide_together
+from rooftile.strategies.binding.executable import Executable
+from rooftile.strategies.binding.scratch import Scratch
+from rooftile.strategies.contract.machine import Machine
 
 STREAMED_BYTES = 4 * 2**20
 """Host arrays of so many bytes are cut into segments, whose copies run beside the computation."""

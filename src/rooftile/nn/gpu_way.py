@@ -10,8 +10,8 @@ from rooftile.devices.gpu import GpuDevice
 from rooftile.devices.launches import Call
 from rooftile.nn.numbers import Numbers
 from rooftile.ops.problem import numpy_dtype
-from rooftile.strategies.executable import Executable
-from rooftile.strategies.execution import MOST_EXECUTIONS, Execution, Workspace
+from rooftile.strategies.binding.executable import Executable
+from rooftile.strategies.binding.execution import MOST_EXECUTIONS, Execution, Workspace
 
 TURNS = ("turn 0", "turn 1")
 """Where the layers' results lie: two arrays in turns hold all of them."""

@@ -16,7 +16,7 @@ from rooftile.nn.definition import NetworkDefinition
 from rooftile.nn.interface import Task
 from rooftile.nn.layers import Layer, Shape
 from rooftile.ops import Float32, Precision
-from rooftile.runtime.plain import plain
+from rooftile.runtime.calls.plain import plain
 
 if TYPE_CHECKING:
     from rooftile.nn.plan import Plan

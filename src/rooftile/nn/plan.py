@@ -15,9 +15,9 @@ from rooftile.nn.definition import NetworkDefinition, aligned
 from rooftile.ops import AnyArray, Float32, Layer, Precision, check_precision
 from rooftile.ops.problem import check_positive, numpy_dtype
 from rooftile.runtime.arguments import FLOATS, Arguments
-from rooftile.runtime.arrays import Library, library_of
-from rooftile.runtime.choice import Choice, decide
-from rooftile.runtime.repeats import Calls
+from rooftile.runtime.arrays.libraries import Library, library_of
+from rooftile.runtime.calls.fast_path import Calls
+from rooftile.runtime.selection.choice import Choice, decide
 
 """Images of these dtypes need no preparation, and their scores have the same."""
 

@@ -7,15 +7,16 @@ from rooftile.ops.activation import (
     FusedActivation,
     activation,
 )
-from rooftile.ops.chain import Chain
-from rooftile.ops.conv2d import Conv2d
 from rooftile.ops.formats import FLOAT32, FORMATS, Format, format_of
 from rooftile.ops.judgement import Judgement
-from rooftile.ops.layer import Layer
-from rooftile.ops.linear import Linear
+from rooftile.ops.layers.chain import Chain
+from rooftile.ops.layers.conv2d import Conv2d
+from rooftile.ops.layers.layer import Layer
+from rooftile.ops.layers.linear import Linear
+from rooftile.ops.layers.pool2d import Pool2d
+from rooftile.ops.layers.pooling import Pool, PoolSpec
+from rooftile.ops.layers.softmax import Softmax
 from rooftile.ops.named import climbed_shapes, default_shape, named, names, operations, parse
-from rooftile.ops.pool2d import Pool2d
-from rooftile.ops.pooling import Pool, PoolSpec
 from rooftile.ops.precision import (
     ERROR_MODELS,
     ErrorModel,
@@ -28,7 +29,6 @@ from rooftile.ops.precision import (
 )
 from rooftile.ops.problem import AnyArray, Array, Float32, Float64, Problem
 from rooftile.ops.registry import register
-from rooftile.ops.softmax import Softmax
 
 __all__ = [
     "ACTIVATIONS",

@@ -103,8 +103,8 @@ def package_of(name: str) -> str:
 @cache
 def _own() -> dict[str, Operation]:
     package = importlib.import_module("rooftile.ops")
-    names = [info.name for info in pkgutil.iter_modules(package.__path__)]
-    modules = (importlib.import_module(f"rooftile.ops.{name}") for name in names)
+    names = [info.name for info in pkgutil.walk_packages(package.__path__, "rooftile.ops.")]
+    modules = (importlib.import_module(name) for name in names)
     found = [
         _of_module(module, f"rooftile.strategies.{module.__name__.rpartition('.')[2]}")
         for module in modules

@@ -15,9 +15,9 @@ from rooftile.errors import InputError, check_word
 from rooftile.ops import AnyArray, Precision
 from rooftile.ops.problem import Array as ArrayOf
 from rooftile.ops.problem import numpy_dtype
-from rooftile.runtime import layouts
-from rooftile.runtime.arrays import FLOAT32, library_of
-from rooftile.runtime.choice import ROUNDING_KINDS
+from rooftile.runtime.arrays import layouts
+from rooftile.runtime.arrays.libraries import FLOAT32, library_of
+from rooftile.runtime.selection.choice import ROUNDING_KINDS
 
 Array = TypeVar("Array")
 """The kind of array that a call is given and gives back."""

@@ -9,9 +9,9 @@ from rooftile.devices.select import DeviceName, parse_device
 from rooftile.errors import InputError
 from rooftile.ops import Problem, check_precision
 from rooftile.runtime.arguments import Arguments, Taken, computed_in
-from rooftile.runtime.choice import Choice, decide
-from rooftile.runtime.nothing import of_no_batch
-from rooftile.runtime.settled import OnGpu, OnHost, Settled, settled
+from rooftile.runtime.calls.empty import of_no_batch
+from rooftile.runtime.parameters import OnGpu, OnHost, Settled, settled
+from rooftile.runtime.selection.choice import Choice, decide
 
 AnyKind = TypeVar("AnyKind")
 """The kind of array that a call is given and gives back."""

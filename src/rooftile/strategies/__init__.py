@@ -1,8 +1,14 @@
 """How an operation is computed: one folder an operation, one file a rung."""
 
-from rooftile.strategies.base import Strategy, Tunable, ladder, preference, strategy
-from rooftile.strategies.bound import Bound, Config
-from rooftile.strategies.cpu import ArrayKernel, ArrayStrategy, CpuKernel, CpuStrategy, HostStrategy
+from rooftile.strategies.binding.bound import Bound, Config
+from rooftile.strategies.contract.cpu import (
+    ArrayKernel,
+    ArrayStrategy,
+    CpuKernel,
+    CpuStrategy,
+    HostStrategy,
+)
+from rooftile.strategies.contract.strategy import Strategy, Tunable, ladder, preference, strategy
 
 __all__ = [
     "ArrayKernel",

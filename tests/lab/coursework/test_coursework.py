@@ -14,7 +14,7 @@ from rooftile.lab.audit import Foreign
 from rooftile.lab.coursework.grading import COMMAND, grade, keep
 from rooftile.lab.coursework.labs import LABS, VARIABLE, cases, read_numbers, read_picture
 from rooftile.lab.coursework.ranking import ranking
-from rooftile.lab.history.store import History
+from rooftile.lab.measure.history.store import History
 
 _BESIDE = Path(__file__).parents[3] / ".." / "shared" / "course-labs"
 RIGHT = "def kernel(x, y, out):\n    out[:] = x + y\n"

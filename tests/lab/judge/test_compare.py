@@ -11,8 +11,15 @@ from rooftile.lab.judge.verify import verify
 from rooftile.ops import ERROR_MODELS
 from rooftile.ops.judgement import Exact, Normwise, Unordered
 from rooftile.ops.problem import Array
-
-from .judged_problems import Computed, Counts, Directions, Extremes, Places, Shuffled, right
+from tests.support.judged_problems import (
+    Computed,
+    Counts,
+    Directions,
+    Extremes,
+    Places,
+    Shuffled,
+    right,
+)
 
 PROBLEMS = [Counts(100, 7), Extremes(5, 33), Shuffled(60), Places(4, 30), Directions(6, 17)]
 IEEE = ERROR_MODELS["ieee"]

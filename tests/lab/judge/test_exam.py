@@ -10,9 +10,8 @@ import pytest
 from rooftile.devices import cpu
 from rooftile.lab.judge.exam import GUARD_BYTES, Exam
 from rooftile.ops import Conv2d
+from tests.support.judged_problems import Counts, Extremes, right
 from tests.support.wrong_strategies import RIGHT, WRONG
-
-from .judged_problems import Counts, Extremes, right
 
 PROBLEM = Conv2d(3, 2, 13, 17, 3, (3, 5), padding=(1, 2), activation="relu")
 

@@ -11,8 +11,7 @@ from rooftile.lab.judge.exam import Exam
 from rooftile.lab.judge.expected import Expected
 from rooftile.lab.judge.verify import assert_close, random_inputs
 from rooftile.ops import Conv2d, Linear, Pool, Pool2d, Softmax
-
-from .judged_problems import Factors, Places, right
+from tests.support.judged_problems import Factors, Places, right
 
 PROBLEM = Conv2d(3, 2, 13, 17, 3, (3, 5), padding=(1, 2), activation="relu")
 

@@ -12,10 +12,9 @@ from rooftile.errors import DeviceMissing, UnsupportedProblem, VerificationFailu
 from rooftile.lab.judge import verify as lab
 from rooftile.ops import Conv2d, Pool
 from rooftile.strategies import Tunable, ladder, strategy
+from tests.support.judged_problems import Counts, CountsOnGpu
 from tests.support.wrong_strategies import HIDDEN, ON_GRID, RIGHT, WRONG, Fake
 from tests.support.wrong_strategies import right as right_result
-
-from .judged_problems import Counts, CountsOnGpu
 
 pytestmark = pytest.mark.usefixtures("plainly_compiled")
 

@@ -13,8 +13,8 @@ from rooftile.lab.reproduce import fused_products, milestone_layers, mlp_trainer
 from rooftile.lab.reproduce.experiment import Log, Setting
 from rooftile.lab.reproduce.fused_products import precision
 from rooftile.lab.reproduce.milestone_accuracy import measure_accuracy
-from rooftile.ops.conv1d import Conv1d
-from rooftile.ops.elementwise import Elementwise
+from rooftile.ops.patterns.conv1d import Conv1d
+from rooftile.ops.patterns.elementwise import Elementwise
 from rooftile.strategies import strategy
 
 SMALL = fused_products.Layer("layer 1", 2, 12, 3)

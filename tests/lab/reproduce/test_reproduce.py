@@ -15,7 +15,7 @@ from rooftile.lab.reproduce.exam_claims import idle_warps, skipped_rows
 from rooftile.lab.reproduce.exam_tables import rounds_to
 from rooftile.lab.reproduce.experiment import Found, Measured, Setting
 from rooftile.lab.reproduce.figures import Figure, Table
-from rooftile.ops.conv1d import Conv1d
+from rooftile.ops.patterns.conv1d import Conv1d
 
 from .ending_experiment import Ends
 

@@ -10,7 +10,7 @@ import pytest
 from rooftile.errors import InputError
 from rooftile.lab.judge.verify import verify
 from rooftile.ops.activation import ACTIVATIONS, Differentiable
-from rooftile.ops.activation_gradient import NAMED, ActivationGradient
+from rooftile.ops.gradients.activation_gradient import NAMED, ActivationGradient
 from rooftile.strategies import strategy
 from tests.support.every_rung import EveryRung, Wrong
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rooftile.lab.judge.verify import verify
-from rooftile.ops.argreduce import Argreduce
+from rooftile.ops.patterns.argreduce import Argreduce
 from rooftile.strategies import ladder
 
 PROBLEMS = (

@@ -11,7 +11,7 @@ from rooftile.devices import cpu
 from rooftile.errors import InputError
 from rooftile.lab.judge.verify import verify
 from rooftile.ops import parse
-from rooftile.ops.box_blur import BoxBlur
+from rooftile.ops.patterns.box_blur import BoxBlur
 from rooftile.strategies import ladder, strategy
 from tests.support.every_rung import EveryRung, Wrong
 

@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from rooftile.ops.box_blur import BoxBlur
+from rooftile.ops.patterns.box_blur import BoxBlur
 from rooftile.strategies import strategy
 from tests.support.traces import Trace, blocks, warps
 

@@ -14,7 +14,7 @@ from rooftile.errors import InputError
 from rooftile.lab.judge.exam import Exam
 from rooftile.lab.judge.verify import computing, verify
 from rooftile.ops import parse
-from rooftile.ops.compact import Compact
+from rooftile.ops.patterns.compact import Compact
 from rooftile.strategies import ladder, strategy
 from tests.support.every_rung import EveryRung, Wrong
 

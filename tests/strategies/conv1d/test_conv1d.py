@@ -15,7 +15,7 @@ from rooftile.errors import InputError
 from rooftile.lab.judge.exam import Exam
 from rooftile.lab.judge.verify import computing, verify
 from rooftile.ops.boundary import BOUNDARIES
-from rooftile.ops.conv1d import Conv1d
+from rooftile.ops.patterns.conv1d import Conv1d
 from rooftile.strategies import ladder, strategy
 from rooftile.strategies.common import correlate
 from rooftile.strategies.conv1d.cpu import vectors
@@ -114,8 +114,8 @@ def test_results_beyond_the_caches_are_streamed(monkeypatch):
 _EIGHT_LANES = """
 from rooftile.devices.cpu.native.vector import lanes
 from rooftile.lab.judge.verify import verify
-from rooftile.ops.conv1d import Conv1d
-from rooftile.ops.separable import Separable
+from rooftile.ops.patterns.conv1d import Conv1d
+from rooftile.ops.patterns.separable import Separable
 from rooftile.strategies import strategy
 
 assert lanes() == 8

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rooftile.analysis.traffic import conv_core, conv_reuse, conv_reuse_input_block
 from rooftile.ops.boundary import BOUNDARIES
-from rooftile.ops.conv1d import Conv1d
+from rooftile.ops.patterns.conv1d import Conv1d
 from rooftile.strategies import ladder, strategy
 
 RUNGS = ladder("conv1d", "cuda")

@@ -7,10 +7,10 @@ import importlib.util
 import pytest
 
 from rooftile.lab.judge.exam import Exam
-from rooftile.lab.peers.cpu import PEERS
+from rooftile.lab.measure.peers.cpu import PEERS
 from rooftile.ops.boundary import BOUNDARIES
-from rooftile.ops.conv1d import Conv1d
-from rooftile.ops.separable import AROUND, Separable
+from rooftile.ops.patterns.conv1d import Conv1d
+from rooftile.ops.patterns.separable import AROUND, Separable
 
 BY_NAME = {peer.name: peer for peer in PEERS}
 SIGNALS = [

@@ -11,7 +11,7 @@ from rooftile.devices import cpu
 from rooftile.errors import InputError
 from rooftile.lab.judge.verify import assert_close, verify
 from rooftile.ops import ACTIVATIONS, Pool, parse
-from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
+from rooftile.ops.gradients.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.strategies import ladder
 
 RUNGS = ladder("conv2d_input_gradient")

@@ -10,7 +10,7 @@ import pytest
 from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.lab.judge.verify import verify
 from rooftile.ops import ACTIVATIONS, Pool, parse
-from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
+from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies import ladder, strategy
 
 POOL = Pool.of("max", 2)

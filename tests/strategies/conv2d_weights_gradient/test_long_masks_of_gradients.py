@@ -6,8 +6,8 @@ import pytest
 
 from rooftile.devices.cpu.native.build import MOST_INSTRUCTIONS
 from rooftile.lab.judge.verify import verify
-from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
-from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
+from rooftile.ops.gradients.conv2d_input_gradient import Conv2dInputGradient
+from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies import strategy
 from rooftile.strategies.conv2d_input_gradient.cpu import nonzeros as of_inputs
 from rooftile.strategies.conv2d_weights_gradient.cpu import nonzeros as of_weights

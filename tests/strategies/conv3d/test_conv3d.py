@@ -11,7 +11,7 @@ from rooftile.devices import cpu
 from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.lab.judge.verify import verify
 from rooftile.ops import named
-from rooftile.ops.conv3d import Conv3d
+from rooftile.ops.patterns.conv3d import Conv3d
 from rooftile.strategies import ladder, strategy
 from tests.support.course_conv3d import cases
 from tests.support.every_rung import EveryRung, Wrong

@@ -14,7 +14,7 @@ from rooftile.devices import cpu
 from rooftile.errors import InputError
 from rooftile.lab.judge.verify import verify
 from rooftile.ops import parse
-from rooftile.ops.elementwise import Elementwise
+from rooftile.ops.patterns.elementwise import Elementwise
 from rooftile.ops.problem import numpy_dtype
 from rooftile.strategies import ladder
 from tests.support.every_rung import EveryRung, Wrong, changed

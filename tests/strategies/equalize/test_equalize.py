@@ -12,7 +12,7 @@ from rooftile.devices import cpu
 from rooftile.errors import InputError
 from rooftile.lab.judge.verify import verify
 from rooftile.ops import parse
-from rooftile.ops.equalize import Equalize, gray_levels, table_of
+from rooftile.ops.patterns.equalize import Equalize, gray_levels, table_of
 from rooftile.strategies import ladder
 from tests.support.every_rung import EveryRung, Wrong, changed
 from tests.support.labs import cases_of

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rooftile.errors import InputError
 from rooftile.lab.judge.verify import verify
 from rooftile.ops import parse
-from rooftile.ops.grayscale import ONE, Grayscale, fixed
+from rooftile.ops.patterns.grayscale import ONE, Grayscale, fixed
 from rooftile.strategies import ladder
 from tests.support.every_rung import EveryRung, Wrong, changed
 

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from rooftile.ops.grayscale import Grayscale
+from rooftile.ops.patterns.grayscale import Grayscale
 from rooftile.strategies import strategy
 from tests.support.traces import Trace, blocks, warps
 

@@ -14,7 +14,7 @@ from rooftile.devices.cuda.cubin import resources
 from rooftile.errors import DeviceMissing, InputError
 from rooftile.lab.judge.verify import verify
 from rooftile.ops import parse
-from rooftile.ops.histogram import Histogram
+from rooftile.ops.patterns.histogram import Histogram
 from rooftile.strategies import ladder
 from tests.support.every_rung import on
 

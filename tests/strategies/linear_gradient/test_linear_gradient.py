@@ -10,7 +10,7 @@ import pytest
 from rooftile.errors import InputError
 from rooftile.lab.judge.expected import Expected
 from rooftile.ops.activation import ACTIVATIONS
-from rooftile.ops.linear_gradient import NAMED, LinearGradient
+from rooftile.ops.gradients.linear_gradient import NAMED, LinearGradient
 from rooftile.strategies import strategy
 from tests.support.every_rung import EveryRung, Wrong
 

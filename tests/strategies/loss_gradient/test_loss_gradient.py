@@ -9,7 +9,7 @@ import pytest
 
 from rooftile.errors import InputError
 from rooftile.nn.training.losses import loss_of
-from rooftile.ops.loss_gradient import NAMED, LossGradient
+from rooftile.ops.gradients.loss_gradient import NAMED, LossGradient
 from tests.support.every_rung import EveryRung, Wrong
 
 LABELLED = LossGradient(9, 10, "half_squared_error")

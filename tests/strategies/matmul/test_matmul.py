@@ -14,11 +14,11 @@ from rooftile.devices import cpu
 from rooftile.errors import InputError
 from rooftile.lab.judge.exam import Exam
 from rooftile.lab.judge.verify import computing, verify
-from rooftile.lab.peers import cpu as peers
+from rooftile.lab.measure.peers import cpu as peers
 from rooftile.ops import FORMATS, parse
-from rooftile.ops.matmul import Matmul
+from rooftile.ops.patterns.matmul import Matmul
 from rooftile.strategies import ladder, strategy
-from rooftile.strategies.gpu import NARROW
+from rooftile.strategies.contract.gpu import NARROW
 from tests.support.caught import check_caught
 from tests.support.compiling import check_compiles
 from tests.support.unwritten import assert_same_bits, computes_on_new_memory

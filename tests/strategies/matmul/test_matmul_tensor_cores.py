@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from rooftile.lab.judge.exam import Exam
 from rooftile.lab.judge.verify import computing, verify
 from rooftile.ops import named
-from rooftile.ops.matmul import Matmul
+from rooftile.ops.patterns.matmul import Matmul
 from rooftile.strategies import ladder, strategy
-from rooftile.strategies.gpu import NARROW
-from rooftile.strategies.machine import preset
+from rooftile.strategies.contract.gpu import NARROW
+from rooftile.strategies.contract.machine import preset
 from tests.support.compiling import MEASURED, check_compiles, check_no_spills, other_architectures
 
 RUNGS = [rung for rung in ladder("matmul", "cuda") if rung.devices == ("cuda",)]

@@ -14,10 +14,10 @@ from rooftile.errors import InputError
 from rooftile.lab.judge.exam import Exam
 from rooftile.lab.judge.verify import computing, verify
 from rooftile.ops import parse
-from rooftile.ops.matmul import Matmul
-from rooftile.ops.matvec import Matvec
+from rooftile.ops.patterns.matmul import Matmul
+from rooftile.ops.patterns.matvec import Matvec
 from rooftile.strategies import ladder, strategy
-from rooftile.strategies.machine import preset
+from rooftile.strategies.contract.machine import preset
 from tests.support.compiling import check_compiles
 
 SIZES = [(1, 1), (9, 70), (300, 1000), (130, 2052), (1000, 37)]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rooftile.ops.matvec import Matvec
+from rooftile.ops.patterns.matvec import Matvec
 from rooftile.strategies import strategy
 from tests.support.traces import Trace
 

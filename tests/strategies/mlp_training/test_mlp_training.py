@@ -12,7 +12,7 @@ from rooftile.devices import cpu
 from rooftile.errors import InputError
 from rooftile.lab.judge.verify import verify
 from rooftile.ops import parse
-from rooftile.ops.mlp_training import MlpTraining, Neurons
+from rooftile.ops.gradients.mlp_training import MlpTraining, Neurons
 from rooftile.strategies import ladder, strategy
 from tests.support.compiling import check_compiles
 from tests.support.every_rung import changed

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rooftile.errors import InputError
-from rooftile.ops.partition import Partition
+from rooftile.ops.patterns.partition import Partition
 from tests.support.every_rung import EveryRung, Wrong
 
 

@@ -11,7 +11,7 @@ from rooftile.devices import cpu
 from rooftile.errors import InputError
 from rooftile.lab.judge.verify import verify
 from rooftile.ops import parse
-from rooftile.ops.permute_columns import PermuteColumns
+from rooftile.ops.patterns.permute_columns import PermuteColumns
 from rooftile.strategies import ladder
 from tests.support.every_rung import EveryRung, Wrong
 

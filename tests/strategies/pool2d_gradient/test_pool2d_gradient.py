@@ -10,7 +10,7 @@ import pytest
 from rooftile.errors import InputError
 from rooftile.lab.judge.verify import verify
 from rooftile.ops import Pool, Pool2d, parse
-from rooftile.ops.pool2d_gradient import Pool2dGradient
+from rooftile.ops.gradients.pool2d_gradient import Pool2dGradient
 from rooftile.strategies import ladder
 
 RUNGS = ladder("pool2d_gradient")

@@ -14,7 +14,7 @@ from rooftile.devices.cpu.native import native
 from rooftile.errors import InputError
 from rooftile.lab.judge.verify import verify
 from rooftile.ops import Pool, parse
-from rooftile.ops.pool2d_winners import Pool2dWinners
+from rooftile.ops.gradients.pool2d_winners import Pool2dWinners
 from rooftile.strategies import ArrayKernel, ladder
 from rooftile.strategies.pool2d_winners.cpu.loops import Loops
 

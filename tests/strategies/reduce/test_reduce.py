@@ -16,9 +16,9 @@ from rooftile.lab.judge.exam import Exam
 from rooftile.lab.judge.verify import computing, verify
 from rooftile.ops import parse
 from rooftile.ops.operator import MAX, PRODUCT, Operator
-from rooftile.ops.reduce import Reduce
+from rooftile.ops.patterns.reduce import Reduce
 from rooftile.strategies import ladder
-from rooftile.strategies.executable import Executable
+from rooftile.strategies.binding.executable import Executable
 from tests.support.caught import check_caught
 from tests.support.labs import cases_of
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rooftile.errors import InputError
 from rooftile.lab.judge.verify import verify
 from rooftile.ops import parse
-from rooftile.ops.rotate import Rotate
+from rooftile.ops.patterns.rotate import Rotate
 from rooftile.strategies import ladder
 from tests.support.every_rung import EveryRung, Wrong
 

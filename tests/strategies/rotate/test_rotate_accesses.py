@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rooftile.ops.permute_columns import PermuteColumns
-from rooftile.ops.rotate import Rotate
+from rooftile.ops.patterns.permute_columns import PermuteColumns
+from rooftile.ops.patterns.rotate import Rotate
 from rooftile.strategies import strategy
 from tests.support.traces import Trace
 

@@ -17,7 +17,7 @@ from rooftile.errors import DeviceMissing, InputError, UnsupportedProblem
 from rooftile.lab.judge.verify import verify
 from rooftile.ops import parse
 from rooftile.ops.operator import MAX, MIN, PRODUCT, SUM, Operator
-from rooftile.ops.scan import Scan
+from rooftile.ops.patterns.scan import Scan
 from rooftile.strategies import ladder, strategy
 from tests.support.caught import check_caught
 from tests.support.labs import cases_of

@@ -11,7 +11,7 @@ import rooftile
 from rooftile.errors import InputError
 from rooftile.lab.judge.verify import verify
 from rooftile.ops import parse
-from rooftile.ops.scatter import DTYPES, FUNCTIONS, Scatter
+from rooftile.ops.patterns.scatter import DTYPES, FUNCTIONS, Scatter
 from rooftile.strategies import strategy
 from tests.support.every_rung import EveryRung, Wrong
 

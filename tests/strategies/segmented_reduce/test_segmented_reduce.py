@@ -6,7 +6,7 @@ import pytest
 
 from rooftile.lab.judge.verify import verify
 from rooftile.ops.operator import MAX, Operator
-from rooftile.ops.segmented_reduce import SegmentedReduce
+from rooftile.ops.patterns.segmented_reduce import SegmentedReduce
 from rooftile.strategies import ladder
 
 FARTHEST = Operator("fabs(a) >= fabs(b) ? a : b", 0, commutative=False)

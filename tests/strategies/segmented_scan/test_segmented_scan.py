@@ -17,7 +17,7 @@ from rooftile.errors import DeviceMissing, InputError
 from rooftile.lab.judge.verify import verify
 from rooftile.ops import parse
 from rooftile.ops.operator import MAX, Operator
-from rooftile.ops.segmented_scan import SegmentedScan
+from rooftile.ops.patterns.segmented_scan import SegmentedScan
 from rooftile.strategies import ladder, strategy
 
 CPU, GPU = ladder("segmented_scan"), ladder("segmented_scan", "opencl")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rooftile.devices import cpu
 from rooftile.lab.judge.verify import verify
-from rooftile.ops.separable import AROUND, Separable
+from rooftile.ops.patterns.separable import AROUND, Separable
 from rooftile.strategies import ladder, strategy
 from rooftile.strategies.separable.cpu import vectors
 from tests.support.caught import check_caught

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from rooftile.analysis.traffic import conv_reuse
-from rooftile.ops.separable import Separable
+from rooftile.ops.patterns.separable import Separable
 from rooftile.strategies import strategy
 
 IMAGE = Separable(960, 1920, (5, 5), "valid")

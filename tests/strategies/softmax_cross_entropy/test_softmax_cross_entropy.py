@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rooftile.errors import InputError
-from rooftile.ops.softmax_cross_entropy import NAMED, SoftmaxCrossEntropy
+from rooftile.ops.gradients.softmax_cross_entropy import NAMED, SoftmaxCrossEntropy
 from tests.support.every_rung import EveryRung, Wrong
 
 FEW = SoftmaxCrossEntropy(13, 10, 13)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from rooftile.errors import InputError
-from rooftile.ops.softmax import Softmax
-from rooftile.ops.softmax_gradient import NAMED, SoftmaxGradient
+from rooftile.ops.gradients.softmax_gradient import NAMED, SoftmaxGradient
+from rooftile.ops.layers.softmax import Softmax
 from tests.support.every_rung import EveryRung, Wrong
 
 FEW = SoftmaxGradient(13, 10)

@@ -11,9 +11,9 @@ from rooftile.devices import cpu
 from rooftile.errors import InputError
 from rooftile.lab.judge.verify import verify
 from rooftile.ops import parse
+from rooftile.ops.patterns.sort import Sort, elements_of, ordered
 from rooftile.ops.problem import DTYPES
-from rooftile.ops.sort import Sort, elements_of, ordered
-from rooftile.runtime.choice import choose
+from rooftile.runtime.selection.choice import choose
 from rooftile.strategies import ladder, strategy
 from tests.support.every_rung import EveryRung, Wrong
 

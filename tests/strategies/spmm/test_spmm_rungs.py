@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rooftile.ops.spmm import Spmm
+from rooftile.ops.sparse.spmm import Spmm
 from tests.support.every_rung import EveryRung, Wrong
 
 MANY = Spmm(61, 50, 700, 150, "float16", "int64")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rooftile.ops.spmv import Spmv
+from rooftile.ops.sparse.spmv import Spmv
 from rooftile.strategies import strategy
 from tests.support.preparing import with_names
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rooftile.ops.sparse_rows import Rows
+from rooftile.ops.sparse.rows import Rows
 from rooftile.strategies.common import sparse_buckets as buckets
 from rooftile.strategies.common.sparse_sorting import grouped_at_once, turned
 

@@ -7,8 +7,8 @@ import pytest
 
 from rooftile.analysis.accesses import WARP
 from rooftile.analysis.spmv_warps import walk
-from rooftile.ops.sparse_patterns import band_entries, grid_entries
-from rooftile.ops.spmv import Spmv
+from rooftile.ops.sparse.generated import band_entries, grid_entries
+from rooftile.ops.sparse.spmv import Spmv
 from rooftile.strategies import strategy
 
 SIZE = 1024

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import rooftile
-from rooftile.ops.sparse_rows import FORMS
+from rooftile.ops.sparse.rows import FORMS
 
 LABS = Path(__file__).parents[3] / ".." / "shared" / "course-labs" / "spmv"
 

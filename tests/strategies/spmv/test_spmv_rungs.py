@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rooftile.lab.judge.verify import verify
-from rooftile.ops.sparse_rows import FORMS
-from rooftile.ops.spmv import Spmv
+from rooftile.ops.sparse.rows import FORMS
+from rooftile.ops.sparse.spmv import Spmv
 from rooftile.strategies import preference
 from rooftile.strategies.spmv.cpu import vectors
 from tests.support.every_rung import EveryRung, Wrong

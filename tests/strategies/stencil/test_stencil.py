@@ -11,9 +11,9 @@ from rooftile.devices import cpu
 from rooftile.errors import InputError
 from rooftile.lab.judge.verify import verify
 from rooftile.ops import named
-from rooftile.ops.stencil import Stencil, offsets_of
+from rooftile.ops.patterns.stencil import Stencil, offsets_of
 from rooftile.strategies import ladder, strategy
-from rooftile.strategies.packing import places_of
+from rooftile.strategies.binding.packing import places_of
 from tests.support.every_rung import EveryRung, Wrong
 from tests.support.unwritten import assert_same_bits, computes_on_new_memory
 

@@ -14,7 +14,7 @@ from rooftile.devices import cpu
 from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.lab.judge.verify import verify
 from rooftile.ops import parse
-from rooftile.ops.transpose import Transpose
+from rooftile.ops.patterns.transpose import Transpose
 from rooftile.strategies import ladder, strategy
 from tests.support.every_rung import EveryRung, Wrong
 

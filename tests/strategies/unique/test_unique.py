@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rooftile.errors import InputError
-from rooftile.ops.unique import Unique
+from rooftile.ops.patterns.unique import Unique
 from tests.support.every_rung import EveryRung, Wrong
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
-from rooftile.devices.cuda.library import answer, call
+from rooftile.devices.cuda.driver import answer, call
 from rooftile.devices.gpu import Description
 
 _ATTRIBUTES = {

@@ -15,12 +15,9 @@ from numpy.typing import NDArray
 
 from rooftile.devices.cuda.branch import CudaBranch
 from rooftile.devices.cuda.compile import compile_cubin, specific
+from rooftile.devices.cuda.contexts import address_of
 from rooftile.devices.cuda.description import bus_of, describe
-from rooftile.devices.cuda.driver import address_of
-from rooftile.devices.cuda.event import Event, Mark
-from rooftile.devices.cuda.graph import Graph, Stream, capture
-from rooftile.devices.cuda.launches import CudaLaunches
-from rooftile.devices.cuda.library import (
+from rooftile.devices.cuda.driver import (
     answer,
     call,
     current_context,
@@ -28,6 +25,9 @@ from rooftile.devices.cuda.library import (
     set_context,
     while_capturing,
 )
+from rooftile.devices.cuda.event import Event, Mark
+from rooftile.devices.cuda.graph import Graph, Stream, capture
+from rooftile.devices.cuda.launches import CudaLaunches
 from rooftile.devices.cuda.memory import Alone, Pinned, Pool
 from rooftile.devices.cuda.program import CudaProgram
 from rooftile.devices.cuda.streams import CudaStream

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
 
-from rooftile.devices.cuda.library import answer, call, check, library
+from rooftile.devices.cuda.driver import answer, call, check, library
 
 _TIMED, _WITHOUT_TIMING = 0, 2
 """CU_EVENT_DEFAULT and CU_EVENT_DISABLE_TIMING: a stream passes an event sooner where nobody asks

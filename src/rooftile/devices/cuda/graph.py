@@ -8,7 +8,7 @@ import threading
 import weakref
 from collections.abc import Iterator
 
-from rooftile.devices.cuda.library import RELAXED, answer, call, check, library
+from rooftile.devices.cuda.driver import RELAXED, answer, call, check, library
 
 _NON_BLOCKING = 1
 

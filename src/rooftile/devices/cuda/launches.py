@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from rooftile.devices.cuda.driver import address_of
-from rooftile.devices.cuda.library import check, library
+from rooftile.devices.cuda.contexts import address_of
+from rooftile.devices.cuda.driver import check, library
 from rooftile.devices.cuda.tensor_map import Descriptor
 from rooftile.devices.gpu import Argument, TensorMap
 from rooftile.devices.launches import Call, FillConstant

@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from rooftile.devices.cuda.library import answer, call, current_context, library, set_context
+from rooftile.devices.cuda.driver import answer, call, current_context, library, set_context
 
 _POOLS_SUPPORTED = 115
 """CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ctypes
 
+from rooftile.devices.cuda.contexts import kept_context
 from rooftile.devices.cuda.device import CudaDevice
-from rooftile.devices.cuda.driver import kept_context
-from rooftile.devices.cuda.library import answer, call
+from rooftile.devices.cuda.driver import answer, call
 from rooftile.devices.cuda.waking import waking
 from rooftile.devices.first_use import once
 from rooftile.errors import DeviceMissing, InputError

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rooftile.devices.cuda.library import answer, call, library, name_of
+from rooftile.devices.cuda.driver import answer, call, library, name_of
 from rooftile.devices.gpu import Argument, Launch, Resources, check_launch
 from rooftile.devices.launches import Call
 from rooftile.errors import InputError, UnsupportedProblem

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from rooftile.devices.cpu.method import Method, address_of, usable
-from rooftile.devices.cuda.library import LEGACY_STREAM, library
+from rooftile.devices.cuda.driver import LEGACY_STREAM, library
 from rooftile.devices.first_use import once
 
 
@@ -55,7 +55,7 @@ class Table:
             given=given.ctypes.data,
         )
         self.replay = method.on(self._fields, (rows, given))
-        """See `rooftile.devices.cuda.replays.Replay`."""
+        """See `rooftile.devices.cuda.graph_launches.Replay`."""
 
     def add(self, addresses: Sequence[int], graph: int) -> None:
         """Know a graph of these addresses."""

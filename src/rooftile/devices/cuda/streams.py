@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rooftile.devices.cuda.driver import address_of
+from rooftile.devices.cuda.contexts import address_of
+from rooftile.devices.cuda.driver import call, check, library
 from rooftile.devices.cuda.event import Event, Mark
 from rooftile.devices.cuda.graph import Stream
-from rooftile.devices.cuda.library import call, check, library
 
 _MEMORY_TYPE, _HOST = 2, 1
 """CU_POINTER_ATTRIBUTE_MEMORY_TYPE, and what it is of page-locked memory."""

@@ -9,7 +9,7 @@ import ctypes
 from itertools import accumulate
 from operator import mul
 
-from rooftile.devices.cuda.library import call
+from rooftile.devices.cuda.driver import call
 from rooftile.devices.gpu import TensorMap
 
 _BYTES = 128

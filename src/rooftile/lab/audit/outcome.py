@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from rooftile.devices.gpu import Description
-from rooftile.lab.audit.child import Isolation
 from rooftile.lab.audit.findings import Check
 from rooftile.lab.audit.kernel import Foreign
-from rooftile.lab.ceilings.cpu import Ceilings
-from rooftile.lab.ceilings.gpu import GpuCeilings
-from rooftile.lab.environment import Environment
-from rooftile.lab.records import Cause, Error, Ladder, Resources, Row, plain, problem_json
+from rooftile.lab.audit.process.child import Isolation
+from rooftile.lab.measure.ceilings.cpu import Ceilings
+from rooftile.lab.measure.ceilings.gpu import GpuCeilings
+from rooftile.lab.measure.environment import Environment
+from rooftile.lab.measure.records import Cause, Error, Ladder, Resources, Row, plain, problem_json
 from rooftile.ops import Problem
 from rooftile.runtime.timing.host import Timing
 

@@ -10,28 +10,28 @@ import numpy as np
 
 from rooftile.devices.gpu import Description
 from rooftile.devices.select import open_device, open_gpu
-from rooftile.lab.audit.arena import layout
-from rooftile.lab.audit.child import Complained, Died
-from rooftile.lab.audit.contents import families
+from rooftile.lab.audit.checks.contents import families
+from rooftile.lab.audit.checks.judge import Judge
+from rooftile.lab.audit.checks.library import Inspection
+from rooftile.lab.audit.checks.races import look_for_races
+from rooftile.lab.audit.checks.replays import Replays
+from rooftile.lab.audit.checks.rounding import check_claim
+from rooftile.lab.audit.checks.speed import Speed
+from rooftile.lab.audit.checks.text_speed import TextSpeed
+from rooftile.lab.audit.checks.trials import Trials
 from rooftile.lab.audit.findings import Findings
-from rooftile.lab.audit.judge import Judge
 from rooftile.lab.audit.kernel import Foreign
-from rooftile.lab.audit.library import Inspection
 from rooftile.lab.audit.outcome import MOST_SHARE, Audit
-from rooftile.lab.audit.races import look_for_races
-from rooftile.lab.audit.replays import Replays
-from rooftile.lab.audit.rounding import check_claim
-from rooftile.lab.audit.session import Session, slots_for
-from rooftile.lab.audit.speed import Speed
-from rooftile.lab.audit.text_speed import TextSpeed
-from rooftile.lab.audit.trials import Trials
-from rooftile.lab.ceilings.cpu import Roof
-from rooftile.lab.ceilings.known import Known, known_roof
-from rooftile.lab.environment import environment
-from rooftile.lab.judge.contest import VERIFIED_ITEMS
-from rooftile.lab.judge.floor import Traffic, below_floor
-from rooftile.lab.progress import Progress, Steps
-from rooftile.lab.records import Error, Resources
+from rooftile.lab.audit.process.arena import layout
+from rooftile.lab.audit.process.child import Complained, Died
+from rooftile.lab.audit.process.session import Session, slots_for
+from rooftile.lab.measure.ceilings.cpu import Roof
+from rooftile.lab.measure.ceilings.known import Known, known_roof
+from rooftile.lab.measure.contest import VERIFIED_ITEMS
+from rooftile.lab.measure.environment import environment
+from rooftile.lab.measure.floor import Traffic, below_floor
+from rooftile.lab.measure.progress import Progress, Steps
+from rooftile.lab.measure.records import Error, Resources
 from rooftile.ops import Problem
 from rooftile.ops.nearby import drawn
 from rooftile.ops.problem import check_limit, check_seed
@@ -80,7 +80,7 @@ def audit(
 ) -> Audit:
     """Judge a foreign kernel on a problem.
 
-    ``precision`` is what the kernel claims, see `rooftile.lab.audit.rounding.CLAIMS`.
+    ``precision`` is what the kernel claims, see `rooftile.lab.audit.checks.rounding.CLAIMS`.
     ``fixed_shape`` says that it is made for this problem's shape alone; ``deterministic=False``
     that two runs may differ in their last bits.  ``limit_s`` bounds the seconds of all requests to
     its process together.

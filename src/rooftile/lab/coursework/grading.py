@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rooftile.errors import InputError
-from rooftile.lab.audit.arena import layout
-from rooftile.lab.audit.child import Complained, Died
 from rooftile.lab.audit.kernel import Foreign
-from rooftile.lab.audit.session import Run, Session
+from rooftile.lab.audit.process.arena import layout
+from rooftile.lab.audit.process.child import Complained, Died
+from rooftile.lab.audit.process.session import Run, Session
 from rooftile.lab.coursework.labs import Case
-from rooftile.lab.environment import cpu_name, environment
-from rooftile.lab.history.store import History
-from rooftile.lab.records import Error, Row, plain
+from rooftile.lab.measure.environment import cpu_name, environment
+from rooftile.lab.measure.history.store import History
+from rooftile.lab.measure.records import Error, Row, plain
 from rooftile.runtime.timing.host import Timing
 
 COMMAND = "submit"

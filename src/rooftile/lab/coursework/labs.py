@@ -16,13 +16,13 @@ import numpy as np
 
 from rooftile.errors import InputError, unknown
 from rooftile.ops import AnyArray, Float32, Problem
-from rooftile.ops.conv3d import Conv3d
-from rooftile.ops.elementwise import Elementwise
-from rooftile.ops.equalize import Equalize
-from rooftile.ops.matmul import Matmul
-from rooftile.ops.reduce import Reduce
-from rooftile.ops.scan import Scan
-from rooftile.ops.spmv import Spmv
+from rooftile.ops.patterns.conv3d import Conv3d
+from rooftile.ops.patterns.elementwise import Elementwise
+from rooftile.ops.patterns.equalize import Equalize
+from rooftile.ops.patterns.matmul import Matmul
+from rooftile.ops.patterns.reduce import Reduce
+from rooftile.ops.patterns.scan import Scan
+from rooftile.ops.sparse.spmv import Spmv
 
 VARIABLE = "ROOFTILE_COURSE_LABS"
 """The environment's variable that says where the labs lie."""

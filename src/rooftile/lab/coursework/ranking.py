@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rooftile.lab.coursework.grading import COMMAND
-from rooftile.lab.history.store import Record
+from rooftile.lab.measure.history.store import Record
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rooftile.lab.judge.expected import Expected
-from rooftile.lab.verdict import Verdict
+from rooftile.lab.judge.verdict import Verdict
 from rooftile.ops import AnyArray, Array, ErrorModel
 
 

@@ -10,7 +10,7 @@ from typing import Any, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from rooftile.lab.verdict import Verdict
+from rooftile.lab.judge.verdict import Verdict
 from rooftile.ops import FORMATS, AnyArray, Array, ErrorModel, Float64
 from rooftile.ops.judgement import Budget, Exact, Judgement, Normwise, Properties, Unordered
 
@@ -63,8 +63,8 @@ def budget_of(
 ) -> Float64:
     """How far each element may be from the reference.
 
-    ``items``: of how many items it is a weighted sum, as ``rooftile.lab.audit.projection`` makes
-    it.  What an item's largest magnitude allows, and what is allowed anyway, counts so often.
+    ``items``: of how many items it is a weighted sum, as ``rooftile.lab.audit.checks.projection``
+    makes it.  What an item's largest magnitude allows, and what is allowed anyway, counts so often.
     """
     item = _item_axes(output, magnitude.ndim)
     # What float64 does not hold has no budget.

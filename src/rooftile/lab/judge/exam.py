@@ -18,7 +18,7 @@ import numpy as np
 
 from rooftile.devices import cpu
 from rooftile.lab.judge.expected import Expected
-from rooftile.lab.verdict import Verdict
+from rooftile.lab.judge.verdict import Verdict
 from rooftile.ops import AnyArray, Array, ErrorModel, Problem
 
 Compute = Callable[..., object]

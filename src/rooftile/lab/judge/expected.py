@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from rooftile.lab.judge.compare import compare
-from rooftile.lab.verdict import Verdict, worse
+from rooftile.lab.judge.verdict import Verdict, worse
 from rooftile.ops import (
     ERROR_MODELS,
     AnyArray,

@@ -14,7 +14,7 @@ from rooftile.devices.device import Device
 from rooftile.devices.select import open_device
 from rooftile.lab.judge.exam import GUARD, GUARD_BYTES, Compute, Exam
 from rooftile.lab.judge.expected import Expected
-from rooftile.lab.verdict import Verdict
+from rooftile.lab.judge.verdict import Verdict
 from rooftile.ops import AnyArray, Array, Float32, Problem
 from rooftile.strategies import Bound, Config, Strategy
 

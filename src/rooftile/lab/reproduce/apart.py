@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rooftile.devices.select import open_gpu
-from rooftile.lab.judge.process import CannotSend, Child, Ended
+from rooftile.lab.measure.process import CannotSend, Child, Ended
 from rooftile.lab.reproduce.experiment import Check, Experiment, Found, Log, Setting, hear
 
 Tell = Callable[[str, Any], None]

@@ -8,8 +8,8 @@ from typing import Any
 
 from rooftile.devices.select import open_gpu, parse_device
 from rooftile.errors import unknown
-from rooftile.lab.environment import environment
-from rooftile.lab.judge.apart import runs_apart
+from rooftile.lab.measure.apart import runs_apart
+from rooftile.lab.measure.environment import environment
 from rooftile.lab.reproduce import (
     exam_tables,
     line_convolutions,

@@ -12,7 +12,7 @@ from typing import Any
 from rooftile.errors import InputError
 from rooftile.ops import Problem, parse
 from rooftile.strategies import strategy
-from rooftile.strategies.gpu import GpuStrategy
+from rooftile.strategies.contract.gpu import GpuStrategy
 
 
 @dataclass(frozen=True)

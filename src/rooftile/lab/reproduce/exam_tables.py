@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from rooftile.analysis import bounds, traffic
 from rooftile.analysis.machines import MACHINES
-from rooftile.lab.ceilings.gpu_latencies import gpu_microbenchmarks
-from rooftile.lab.ceilings.microbenchmarks import Level
+from rooftile.lab.measure.ceilings.gpu_latencies import gpu_microbenchmarks
+from rooftile.lab.measure.ceilings.microbenchmarks import Level
 from rooftile.lab.reproduce.exam_answers import ANSWERS as SLIPS
 from rooftile.lab.reproduce.exam_claims import add_claims
 from rooftile.lab.reproduce.exam_worked import ANSWERS as WORKED

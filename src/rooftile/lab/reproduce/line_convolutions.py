@@ -16,7 +16,7 @@ from rooftile.lab.reproduce.figures import Table, table
 from rooftile.lab.reproduce.timed import device_samples, host_samples, measured
 from rooftile.lab.reproduce.verdicts import ALIKE, by_ratio
 from rooftile.ops import Float32
-from rooftile.ops.conv1d import Conv1d
+from rooftile.ops.patterns.conv1d import Conv1d
 from rooftile.strategies import strategy
 
 SIZES = {"1e3": 10**3, "1e5": 10**5, "1e7": 10**7, "1e9": 10**9}

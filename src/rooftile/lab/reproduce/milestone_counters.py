@@ -15,11 +15,11 @@ from collections.abc import Sequence
 
 from rooftile.devices.select import open_gpu
 from rooftile.errors import RooftileError
-from rooftile.lab.explain.counters import ACHIEVED, TIME
-from rooftile.lab.explain.profile import profile
 from rooftile.lab.reproduce.experiment import Log
 from rooftile.lab.reproduce.fused_products import LAYERS, Product, variants
 from rooftile.lab.reproduce.milestone_layers import MeasuredLayer
+from rooftile.lab.show.explain.counters import ACHIEVED, TIME
+from rooftile.lab.show.explain.profile import profile
 
 COUNTED = {
     "sm__throughput.avg.pct_of_peak_sustained_elapsed": ("speed of light, arithmetic", "%"),

@@ -17,7 +17,7 @@ from rooftile.lab.reproduce.profile import COPY_IN, COPY_OUT, log_window
 from rooftile.lab.reproduce.timed import Entry, device_samples, measured, time_rungs
 from rooftile.lab.reproduce.verdicts import by_ratio, by_size, by_value
 from rooftile.ops import Conv2d
-from rooftile.ops.linear import Linear
+from rooftile.ops.layers.linear import Linear
 
 _BATCH, _BATCH_OF_A_CPU = 1000, 100
 _BATCHED = ("coarsened", "register_tile", "tiled")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rooftile.errors import InputError
 from rooftile.nn.data.idx import read_idx
-from rooftile.runtime.arrays import library_of
+from rooftile.runtime.arrays.libraries import library_of
 
 
 @dataclass(frozen=True, eq=False)

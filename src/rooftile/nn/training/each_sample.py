@@ -16,8 +16,8 @@ from rooftile.nn.training.losses import Targets, wanted
 from rooftile.nn.training.optimisers import Arrays
 from rooftile.nn.training.options import TrainingOptions
 from rooftile.nn.training.passes import Array
-from rooftile.ops.mlp_training import ACTIVATIONS, MlpTraining, Neurons
-from rooftile.runtime.choice import decide
+from rooftile.ops.gradients.mlp_training import ACTIVATIONS, MlpTraining, Neurons
+from rooftile.runtime.selection.choice import decide
 
 
 def applies(network: Network, data: Data, options: TrainingOptions) -> bool:

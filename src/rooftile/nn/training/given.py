@@ -13,7 +13,7 @@ from rooftile.nn.data.images import FASHION
 from rooftile.nn.network import Network
 from rooftile.nn.training.losses import LossName, Targets
 from rooftile.nn.training.passes import Array
-from rooftile.runtime.arrays import library_of
+from rooftile.runtime.arrays.libraries import library_of
 
 _LOOKED_AT = 4096
 """Items whose numbers are looked at at a time: data may be larger than memory."""

@@ -28,7 +28,7 @@ from rooftile.nn.training.phases import Phases
 from rooftile.nn.training.state import State
 from rooftile.nn.training.watch import Watch
 from rooftile.ops.problem import check_positive
-from rooftile.runtime.plain import plain
+from rooftile.runtime.calls.plain import plain
 
 Report = Callable[[Progress], None]
 

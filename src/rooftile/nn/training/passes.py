@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from rooftile.devices import cpu
 from rooftile.errors import InputError
 from rooftile.ops import Conv2d, Linear, Pool, Pool2d, Problem, activation
-from rooftile.ops.activation_gradient import ActivationGradient
-from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
-from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
-from rooftile.ops.matmul import Matmul
-from rooftile.ops.pool2d_gradient import Pool2dGradient
-from rooftile.ops.pool2d_winners import Pool2dWinners
-from rooftile.runtime.choice import decide
+from rooftile.ops.gradients.activation_gradient import ActivationGradient
+from rooftile.ops.gradients.conv2d_input_gradient import Conv2dInputGradient
+from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
+from rooftile.ops.gradients.pool2d_gradient import Pool2dGradient
+from rooftile.ops.gradients.pool2d_winners import Pool2dWinners
+from rooftile.ops.patterns.matmul import Matmul
+from rooftile.runtime.selection.choice import decide
 from rooftile.strategies import Bound
 
 Array = NDArray[np.floating[Any]]

@@ -15,7 +15,7 @@ from rooftile.nn.training.checkpoint import DATA_KEY
 from rooftile.nn.training.gpu.forward import Outputs
 from rooftile.nn.training.loop import predict
 from rooftile.nn.training.options import TrainingOptions
-from rooftile.runtime.plain import plain
+from rooftile.runtime.calls.plain import plain
 
 _FIRST = (100, 1000, 10000)
 """The numbers of test images whose accuracy is recorded; of fewer images, that of all."""

@@ -45,7 +45,7 @@ _UNKNOWN_CACHE, _MOST_FLUSHED = 64 * 2**20, 2**29
 """Bytes: of a cache whose size is not known, and the most that is written to empty a cache."""
 _LEAST, _ENOUGH, _MOST = 3, 8, 60
 """Numbers of rounds: the least, the least where the time suffices, the most.  Calls of one round
-resemble each other, so an interval takes eight rounds (`rooftile.lab.history.compare`)."""
+resemble each other, so an interval takes eight rounds (`rooftile.lab.measure.history.compare`)."""
 
 
 @dataclass(frozen=True)

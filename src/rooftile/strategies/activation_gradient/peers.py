@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rooftile.ops import AnyArray
-from rooftile.ops.activation_gradient import ActivationGradient
+from rooftile.ops.gradients.activation_gradient import ActivationGradient
 
 ATEN = "backward|expm1|mul|clone"
 """PyTorch's operations that would do all of its work."""

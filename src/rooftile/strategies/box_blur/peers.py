@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rooftile.ops import AnyArray
-from rooftile.ops.box_blur import BoxBlur
+from rooftile.ops.patterns.box_blur import BoxBlur
 
 ATEN = "avg_pool2d|convolution"
 """PyTorch's operations that would do all of its work."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from rooftile.devices.cpu.native import native, source
 from rooftile.strategies.common.activation_texts import scalar_activated
-from rooftile.strategies.cpu import ArrayStrategy
+from rooftile.strategies.contract.cpu import ArrayStrategy
 
 
 class Double(ArrayStrategy):

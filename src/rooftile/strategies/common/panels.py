@@ -17,7 +17,7 @@ from rooftile.devices.cpu.emit import Writer
 from rooftile.devices.cpu.native import source
 from rooftile.ops import Float32
 from rooftile.strategies.common.transposition import emit_columns
-from rooftile.strategies.cpu_kernel import Packing
+from rooftile.strategies.contract.cpu_kernel import Packing
 
 ROW = 64
 """Outputs that are read together where they lie beside each other: some cache lines, none of which

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rooftile.ops.pool2d_gradient import Pool2dGradient
-from rooftile.ops.pool2d_winners import Pool2dWinners
+from rooftile.ops.gradients.pool2d_gradient import Pool2dGradient
+from rooftile.ops.gradients.pool2d_winners import Pool2dWinners
 
 
 def window_macros(problem: Pool2dGradient | Pool2dWinners) -> dict[str, int | str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rooftile.devices.gpu import Launch
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import GpuStrategy, Step
+from rooftile.strategies.contract.gpu import GpuStrategy, Step
 
 THREADS = 256
 

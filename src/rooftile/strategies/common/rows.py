@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rooftile.ops.over_axes import OverAxes
+from rooftile.ops.patterns.over_axes import OverAxes
 from rooftile.strategies.common.grid import MOST_BLOCKS, beyond_block, blocks, tile_of
-from rooftile.strategies.gpu import Config, GpuStrategy, Tunable
+from rooftile.strategies.contract.gpu import Config, GpuStrategy, Tunable
 
 VECTOR_BYTES = 16
 _BLOCK = 256

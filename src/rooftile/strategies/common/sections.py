@@ -8,7 +8,7 @@ from rooftile.analysis.accesses import Counted, beside, stored_apart, stored_bes
 from rooftile.analysis.cooperation import block_scan, chain, in_turn
 from rooftile.devices.gpu import Launch
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import Config, GpuStrategy, Tunable
+from rooftile.strategies.contract.gpu import Config, GpuStrategy, Tunable
 
 RUN = Tunable("RUN", (1, 4, 16, 64), 16)
 """Elements of a thread; a block has ``BLOCK`` threads."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from rooftile.devices import cpu
 from rooftile.ops import Float32
-from rooftile.strategies.cpu_kernel import NOTHING
+from rooftile.strategies.contract.cpu_kernel import NOTHING
 
 
 def run(

@@ -14,7 +14,7 @@ import numpy as np
 from rooftile.devices import cpu
 from rooftile.devices.cpu.native import source
 from rooftile.ops import AnyArray
-from rooftile.ops.sparse_rows import Rows, offsets_of
+from rooftile.ops.sparse.rows import Rows, offsets_of
 
 _MERGE = """
 def kernel(columns, offsets, places, {arrays}, sizes, begin, end):

@@ -120,7 +120,7 @@ def _far(columns: AnyArray, here: AnyArray, there: AnyArray) -> bool:
 def grouped_by_buckets(
     keys: AnyArray, count: int, values: AnyArray, others: AnyArray
 ) -> tuple[AnyArray, AnyArray, AnyArray]:
-    """See `rooftile.ops.sparse_rows.Sorting.grouped`; keys and others are of int32 or int64."""
+    """See `rooftile.ops.sparse.rows.Sorting.grouped`; keys and others are of int32 or int64."""
     index, kinds, shares = keys.dtype.name, (values.dtype.name, others.dtype.name), cpu.cores()
     shift = max(0, (count - 1).bit_length() - (_BUCKETS - 1).bit_length())
     buckets = -(-count // 2**shift)

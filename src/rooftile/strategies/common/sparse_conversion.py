@@ -16,9 +16,9 @@ import numpy as np
 from rooftile.devices import cpu
 from rooftile.devices.cpu.native import source, values_of
 from rooftile.ops import AnyArray
-from rooftile.ops import sparse_reading as reading
-from rooftile.ops.sparse_layouts import laid_out
-from rooftile.ops.sparse_rows import ARRAYS, Arrays, Form, Rows, of_triplets, offsets_of
+from rooftile.ops.sparse import reading
+from rooftile.ops.sparse.layouts import laid_out
+from rooftile.ops.sparse.rows import ARRAYS, Arrays, Form, Rows, of_triplets, offsets_of
 from rooftile.strategies.common.sparse_buckets import grouped_by_buckets, scattered_entries
 from rooftile.strategies.common.sparse_sorting import (
     SORTING,
@@ -104,7 +104,7 @@ def kernel(values, across, starts, offsets, made, columns, sizes, begin, end):
 
 
 def rows_of(form: Form, shape: tuple[int, int], arrays: Mapping[str, AnyArray]) -> Rows:
-    """See `rooftile.ops.sparse_reading.rows_of`; of any format."""
+    """See `rooftile.ops.sparse.reading.rows_of`; of any format."""
     if form not in ("ell", "dia", "bsr"):
         return reading.rows_of(form, shape, arrays, SORTING)
     given = [np.ascontiguousarray(arrays[name]) for name in ARRAYS[form]]

@@ -16,7 +16,7 @@ import numpy as np
 from rooftile.devices import cpu
 from rooftile.devices.cpu.native import source, values_of
 from rooftile.ops import AnyArray
-from rooftile.ops.sparse_rows import Rows, Sorting
+from rooftile.ops.sparse.rows import Rows, Sorting
 from rooftile.strategies.common.sparse_blocks import blocks_of
 from rooftile.strategies.common.sparse_buckets import (
     grouped_by_buckets,

@@ -10,7 +10,7 @@ from rooftile.analysis.accesses import Accesses, stored_beside
 from rooftile.analysis.cooperation import looking_back
 from rooftile.devices.gpu import Launch
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import GpuStrategy, Step
+from rooftile.strategies.contract.gpu import GpuStrategy, Step
 
 _GROUP = 32
 """Tiles of a group, and groups that are looked back at."""

@@ -14,7 +14,7 @@ from rooftile.analysis.cooperation import chain
 from rooftile.devices.gpu import Launch
 from rooftile.strategies.common.grid import beyond_block, blocks
 from rooftile.strategies.common.states import States
-from rooftile.strategies.gpu import Config, GpuStrategy, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, GpuStrategy, Step, Tunable
 
 _VECTOR_BYTES = 16
 _SCAN = 6

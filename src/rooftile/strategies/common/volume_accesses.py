@@ -17,7 +17,7 @@ from rooftile.analysis.accesses import (
     vector_loads,
     warps_of,
 )
-from rooftile.ops.volumes import Size3, VolumeProblem, before
+from rooftile.ops.patterns.volumes import Size3, VolumeProblem, before
 from rooftile.strategies.common.grid import blocks
 
 Covered = tuple[Size3, Size3]

@@ -6,11 +6,11 @@ from abc import abstractmethod
 from typing import Any
 
 from rooftile.analysis.accesses import Accesses, warps_of
-from rooftile.ops.volumes import VolumeProblem, before
+from rooftile.ops.patterns.volumes import VolumeProblem, before
 from rooftile.strategies.common.grid import blocks, tile_of
 from rooftile.strategies.common.volume_accesses import results, taps_of, tile_loads, tiles_of
 from rooftile.strategies.common.volumes import Tile, VolumeStrategy, times
-from rooftile.strategies.gpu import Config, Tunable
+from rooftile.strategies.contract.gpu import Config, Tunable
 
 _WARP = 32
 _VECTOR = 4

@@ -17,8 +17,8 @@ import numpy as np
 from rooftile.devices.cpu.emit import Writer
 from rooftile.devices.cpu.native import Native, source, vector
 from rooftile.ops import Float32
-from rooftile.ops.volumes import Size3
-from rooftile.strategies.cpu_kernel import BoundKernel, CpuKernel
+from rooftile.ops.patterns.volumes import Size3
+from rooftile.strategies.contract.cpu_kernel import BoundKernel, CpuKernel
 
 VECTORS = 2
 """Of a row of a block of sums in registers."""

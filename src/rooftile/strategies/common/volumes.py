@@ -12,7 +12,7 @@ from rooftile.analysis.accesses import Accesses, warps_of
 from rooftile.analysis.pictures import Panels, filter_tile, result_tile, window
 from rooftile.devices.gpu import Launch
 from rooftile.ops import AnyArray
-from rooftile.ops.volumes import Size3, before
+from rooftile.ops.patterns.volumes import Size3, before
 from rooftile.strategies.common.grid import CONSTANT_BYTES, beyond_block, blocks
 from rooftile.strategies.common.volume_accesses import (
     active_warps,
@@ -23,7 +23,7 @@ from rooftile.strategies.common.volume_accesses import (
     tile_loads,
     tiles_of,
 )
-from rooftile.strategies.gpu import Config, Fill, GpuStrategy, Step
+from rooftile.strategies.contract.gpu import Config, Fill, GpuStrategy, Step
 
 _MOST_TILES = 2**31 - 1
 """Blocks of a grid in x."""

@@ -9,8 +9,8 @@ import numpy as np
 from rooftile.analysis.accesses import Accesses, beside, stored_beside
 from rooftile.devices.gpu import Launch
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import Config, GpuStrategy, Step
-from rooftile.strategies.machine import Machine
+from rooftile.strategies.contract.gpu import Config, GpuStrategy, Step
+from rooftile.strategies.contract.machine import Machine
 
 LEAST_ARCHITECTURE = 90
 """Compute capability, times ten, from which on there are bulk copies."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rooftile.ops import AnyArray, Float32
-from rooftile.strategies.gpu import Config, GpuStrategy
+from rooftile.strategies.contract.gpu import Config, GpuStrategy
 
 
 class WeightedGpuStrategy(GpuStrategy):

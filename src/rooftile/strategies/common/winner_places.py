@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from rooftile.ops import Conv2d
-from rooftile.strategies.gpu import GRADIENTS, PLACES, Config
+from rooftile.strategies.contract.gpu import GRADIENTS, PLACES, Config
 
 _TOGETHER = 4
 """As many bytes are the least that a copy brings."""

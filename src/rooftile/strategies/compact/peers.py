@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rooftile.ops import AnyArray
-from rooftile.ops.compact import Compact
+from rooftile.ops.patterns.compact import Compact
 
 ATEN = "masked_select|index|nonzero"
 """PyTorch's operations that would do all of its work."""

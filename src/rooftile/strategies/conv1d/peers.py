@@ -10,7 +10,7 @@ import numpy as np
 
 from rooftile.ops import AnyArray
 from rooftile.ops.boundary import extended
-from rooftile.ops.conv1d import Conv1d
+from rooftile.ops.patterns.conv1d import Conv1d
 from rooftile.strategies.common.ndimage import correlated_along
 
 ATEN = "convolution"

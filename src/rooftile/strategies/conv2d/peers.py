@@ -46,7 +46,7 @@ def _interior(problem: Conv2d) -> Any:
 
 
 def onnx_nodes(graph: Any, problem: Conv2d, parameters: Sequence[Float32]) -> None:
-    """Add its nodes to a graph of `rooftile.lab.peers.onnx`."""
+    """Add its nodes to a graph of `rooftile.lab.measure.peers.onnx`."""
     (vertical, horizontal), ghosts = problem.padding, problem.ghosts
     pads = [vertical, horizontal, vertical, horizontal]
     if ghosts == "replicate":

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rooftile.ops import AnyArray
-from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
+from rooftile.ops.gradients.conv2d_input_gradient import Conv2dInputGradient
 
 ATEN = "convolution_backward|conv|scatter"
 """PyTorch's operations that would do all of its work."""

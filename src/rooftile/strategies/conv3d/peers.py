@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from rooftile.ops import AnyArray
-from rooftile.ops.conv3d import Conv3d
-from rooftile.ops.volumes import before
+from rooftile.ops.patterns.conv3d import Conv3d
+from rooftile.ops.patterns.volumes import before
 from rooftile.strategies.common.ndimage import correlated
 
 ATEN = "convolution"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from rooftile.ops import AnyArray
-from rooftile.ops.equalize import LEVELS, Equalize, gray_levels, table_of
+from rooftile.ops.patterns.equalize import LEVELS, Equalize, gray_levels, table_of
 
 
 def numpy_function(problem: Equalize, parameters: Sequence[AnyArray]) -> Callable[..., AnyArray]:

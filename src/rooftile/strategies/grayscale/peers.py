@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rooftile.ops import AnyArray
-from rooftile.ops.grayscale import BITS, ONE, Grayscale
+from rooftile.ops.patterns.grayscale import BITS, ONE, Grayscale
 
 ATEN = "matmul|mv|mul|add"
 """PyTorch's operations that would do all of its work."""

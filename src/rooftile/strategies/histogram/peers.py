@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rooftile.ops import AnyArray
-from rooftile.ops.histogram import Histogram
+from rooftile.ops.patterns.histogram import Histogram
 
 ATEN = "bincount|histc|histogram|bucketize|searchsorted"
 """PyTorch's operations that would do all of its work."""

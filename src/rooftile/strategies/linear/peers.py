@@ -18,7 +18,7 @@ def torch_modules(problem: Linear, parameters: Sequence[Float32]) -> list[Any]:
 
 
 def onnx_nodes(graph: Any, problem: Linear, parameters: Sequence[Float32]) -> None:
-    """Add its nodes to a graph of `rooftile.lab.peers.onnx`."""
+    """Add its nodes to a graph of `rooftile.lab.measure.peers.onnx`."""
     graph.flatten()
     graph.node("Gemm", *parameters, transB=1)
     graph.activate(problem.activation)

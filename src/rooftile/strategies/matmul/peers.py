@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rooftile.ops import AnyArray
-from rooftile.ops.matmul import Matmul
+from rooftile.ops.patterns.matmul import Matmul
 
 
 def torch_modules(problem: Matmul, parameters: Sequence[AnyArray]) -> list[Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rooftile.ops import AnyArray
-from rooftile.ops.matvec import Matvec
+from rooftile.ops.patterns.matvec import Matvec
 
 
 def torch_modules(problem: Matvec, parameters: Sequence[AnyArray]) -> list[Any]:

@@ -43,7 +43,7 @@ def torch_modules(problem: Pool2d, parameters: Sequence[Float32]) -> list[Any]:
 
 
 def onnx_nodes(graph: Any, problem: Pool2d, parameters: Sequence[Float32]) -> None:
-    """Add its nodes to a graph of `rooftile.lab.peers.onnx`."""
+    """Add its nodes to a graph of `rooftile.lab.measure.peers.onnx`."""
     pool = problem.pool
     masks, bias = _masks_and_bias(problem, parameters)
     if masks is None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rooftile.ops import AnyArray
-from rooftile.ops.pool2d_gradient import Pool2dGradient
+from rooftile.ops.gradients.pool2d_gradient import Pool2dGradient
 
 ATEN = "pool2d"
 """PyTorch's operations that would do all of its work."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from rooftile.ops import AnyArray
 from rooftile.ops.operator import MAX, MIN, PRODUCT, SUM, Operator
-from rooftile.ops.reduce import Reduce
+from rooftile.ops.patterns.reduce import Reduce
 
 ATEN = "sum|amax|amin"
 """PyTorch's operations that would do all of its work."""

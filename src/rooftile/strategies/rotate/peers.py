@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rooftile.ops import AnyArray
-from rooftile.ops.rotate import Rotate
+from rooftile.ops.patterns.rotate import Rotate
 
 ATEN = "roll"
 """PyTorch's operations that would do all of its work."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from rooftile.ops import AnyArray
 from rooftile.ops.operator import MAX, MIN, PRODUCT, SUM
-from rooftile.ops.scan import Scan
+from rooftile.ops.patterns.scan import Scan
 
 ATEN = "cumsum|cumprod|cummax|cummin"
 """PyTorch's operations that would do all of its work."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rooftile.ops import AnyArray
-from rooftile.ops.scatter import Scatter
+from rooftile.ops.patterns.scatter import Scatter
 
 ATEN = "scatter_add|scatter_reduce|index_add|index_reduce"
 """PyTorch's operations that would do all of its work."""

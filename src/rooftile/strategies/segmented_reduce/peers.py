@@ -7,7 +7,7 @@ from typing import Any
 
 from rooftile.ops import AnyArray
 from rooftile.ops.operator import MAX, MIN, SUM
-from rooftile.ops.segmented_reduce import SegmentedReduce
+from rooftile.ops.patterns.segmented_reduce import SegmentedReduce
 
 ATEN = "segment_reduce"
 """PyTorch's operation that would do all of its work."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rooftile.ops import AnyArray
-from rooftile.ops.separable import Separable
+from rooftile.ops.patterns.separable import Separable
 from rooftile.strategies.common.ndimage import correlated_along
 
 ATEN = "convolution"

@@ -16,5 +16,5 @@ def torch_modules(problem: Softmax, parameters: Sequence[Float32]) -> list[Any]:
 
 
 def onnx_nodes(graph: Any, problem: Softmax, parameters: Sequence[Float32]) -> None:
-    """Add its nodes to a graph of `rooftile.lab.peers.onnx`."""
+    """Add its nodes to a graph of `rooftile.lab.measure.peers.onnx`."""
     graph.node("Softmax", axis=1)

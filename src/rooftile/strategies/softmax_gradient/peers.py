@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rooftile.ops import AnyArray
-from rooftile.ops.softmax_gradient import SoftmaxGradient
+from rooftile.ops.gradients.softmax_gradient import SoftmaxGradient
 
 ATEN = "_softmax_backward_data"
 """PyTorch's operations that would do all of its work."""

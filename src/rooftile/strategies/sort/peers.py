@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rooftile.ops import AnyArray
-from rooftile.ops.sort import Sort
+from rooftile.ops.patterns.sort import Sort
 
 ATEN = "sort|argsort|msort|topk"
 """PyTorch's operations that would do all of its work."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rooftile.ops import AnyArray
-from rooftile.ops.spmm import Spmm
+from rooftile.ops.sparse.spmm import Spmm
 
 
 def torch_modules(problem: Spmm, parameters: Sequence[AnyArray]) -> list[Any]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rooftile.ops import AnyArray
-from rooftile.ops.spmv import Spmv
+from rooftile.ops.sparse.spmv import Spmv
 
 
 def torch_modules(problem: Spmv, parameters: Sequence[AnyArray]) -> list[Any]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rooftile.ops import AnyArray
-from rooftile.ops.stencil import Stencil
+from rooftile.ops.patterns.stencil import Stencil
 from rooftile.strategies.common.ndimage import correlated
 
 ATEN = "convolution"

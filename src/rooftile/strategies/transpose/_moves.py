@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from rooftile.ops.transpose import Transpose
+from rooftile.ops.patterns.transpose import Transpose
 
 MOST_AXES = 4
 

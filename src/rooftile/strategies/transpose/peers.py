@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rooftile.ops import AnyArray
-from rooftile.ops.transpose import Transpose
+from rooftile.ops.patterns.transpose import Transpose
 
 ATEN = "permute|transpose|contiguous|clone|copy"
 """PyTorch's operations that would do all of its work."""

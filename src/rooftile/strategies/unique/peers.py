@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rooftile.ops import AnyArray
-from rooftile.ops.unique import Unique
+from rooftile.ops.patterns.unique import Unique
 
 ATEN = "unique_consecutive|unique"
 """PyTorch's operations that would do all of its work."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from made_up.problem import Agreeing
 from rooftile.devices.gpu import Launch
-from rooftile.strategies.gpu import Config, GpuStrategy, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, GpuStrategy, Step, Tunable
 
 
 class Rows(GpuStrategy):

@@ -19,7 +19,7 @@ from rooftile.nn.training.gpu.launches import Work
 from rooftile.nn.training.gpu.resident import Resident
 from rooftile.nn.training.gpu.step import Step
 from rooftile.nn.training.model import Model
-from rooftile.strategies.gpu import HEADERS
+from rooftile.strategies.contract.gpu import HEADERS
 
 ROWS = np.random.default_rng(4).standard_normal((9, 6)).astype(np.float32)
 LABELS = np.random.default_rng(5).integers(0, 3, 9)

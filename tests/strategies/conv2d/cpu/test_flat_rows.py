@@ -8,9 +8,9 @@ from rooftile.devices.cpu.native import vector
 from rooftile.errors import VerificationFailure
 from rooftile.lab.judge.verify import verify
 from rooftile.ops import Conv2d
+from rooftile.strategies.contract.cpu import CpuStrategy
 from rooftile.strategies.conv2d.cpu import _register_source, register_tile
 from rooftile.strategies.conv2d.cpu._flat_rows import FlatRows, lies_flat
-from rooftile.strategies.cpu import CpuStrategy
 from tests.support.unwritten import check_new_memory
 
 pytestmark = pytest.mark.skipif(

@@ -12,11 +12,11 @@ from rooftile.devices.cpu.native import vector
 from rooftile.devices.cpu.native.build import MOST_INSTRUCTIONS
 from rooftile.lab.judge.verify import verify
 from rooftile.ops import Conv2d, Pool
-from rooftile.ops.conv2d import NAMED
+from rooftile.ops.layers.conv2d import NAMED
 from rooftile.strategies import strategy
+from rooftile.strategies.contract.cpu_kernel import BoundKernel, packed
 from rooftile.strategies.conv2d.cpu._register_source import MOST_LINES, fitted, generate
 from rooftile.strategies.conv2d.cpu.register_tile import choose_tile, tile_kernel
-from rooftile.strategies.cpu_kernel import BoundKernel, packed
 
 TILE, UNROLLED = strategy("conv2d", "register_tile"), strategy("conv2d", "unrolled")
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rooftile.errors import InputError
 from rooftile.ops import Conv2d, Pool, named
 from rooftile.strategies import strategy
-from rooftile.strategies.gpu import Fill
+from rooftile.strategies.contract.gpu import Fill
 from tests.support.ladder_checks import check, draw_config, examples
 
 BULK = strategy("conv2d", "direct_bulk", "cuda")

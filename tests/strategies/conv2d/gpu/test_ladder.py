@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from rooftile.errors import InputError
 from rooftile.ops import Conv2d, Pool
-from rooftile.ops.conv2d import NAMED
+from rooftile.ops.layers.conv2d import NAMED
 from rooftile.strategies import strategy
 from tests.support.ladder_checks import (
     PROBLEMS,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.lab.judge.expected import Expected
 from rooftile.ops import Conv2d, Pool
-from rooftile.ops.conv2d import NAMED
+from rooftile.ops.layers.conv2d import NAMED
 from rooftile.strategies import ladder
 from tests.support.compiling import check_compiles
 from tests.support.ladder_checks import PROBLEMS, check, check_any, draw_config, examples, inputs

@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import pytest
 
 from rooftile.ops import Pool
-from rooftile.ops.conv2d_input_gradient import NAMED, Conv2dInputGradient
-from rooftile.runtime import choice
-from rooftile.runtime.choice import choose
+from rooftile.ops.gradients.conv2d_input_gradient import NAMED, Conv2dInputGradient
+from rooftile.runtime.selection import choice
+from rooftile.runtime.selection.choice import choose
 from rooftile.strategies import strategy
 from tests.support.every_rung import Wrong
 from tests.support.gradient_rungs import EveryGpuRung

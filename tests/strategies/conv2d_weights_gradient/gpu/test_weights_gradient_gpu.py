@@ -10,12 +10,12 @@ import pytest
 
 from rooftile.lab.judge.verify import verify
 from rooftile.ops import FORMATS, Pool
-from rooftile.ops.conv2d_weights_gradient import NAMED, Conv2dWeightsGradient
-from rooftile.runtime import choice
-from rooftile.runtime.choice import choose
+from rooftile.ops.gradients.conv2d_weights_gradient import NAMED, Conv2dWeightsGradient
+from rooftile.runtime.selection import choice
+from rooftile.runtime.selection.choice import choose
 from rooftile.strategies import strategy
+from rooftile.strategies.contract.machine import preset
 from rooftile.strategies.conv2d_weights_gradient.gpu import _lane_columns_narrow
-from rooftile.strategies.machine import preset
 from tests.support.every_rung import Wrong, changed
 from tests.support.gradient_rungs import EveryGpuRung
 from tests.support.winner_positions import right_with_cuts, without_cuts

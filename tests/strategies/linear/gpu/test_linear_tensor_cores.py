@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rooftile.errors import UnsupportedProblem
 from rooftile.lab.judge.verify import Expected, random_inputs
 from rooftile.ops import Linear
-from rooftile.ops.linear import NAMED
+from rooftile.ops.layers.linear import NAMED
 from rooftile.strategies import ladder, strategy
 from tests.support.compiling import MEASURED, check_compiles, check_no_spills
 from tests.support.hard_inputs import HARD

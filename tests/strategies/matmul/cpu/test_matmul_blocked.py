@@ -10,7 +10,7 @@ import pytest
 import rooftile
 from rooftile.devices import cpu
 from rooftile.devices.cpu import CpuDevice
-from rooftile.ops.matmul import Matmul
+from rooftile.ops.patterns.matmul import Matmul
 from rooftile.strategies.matmul.cpu.blocked import STRATEGY
 
 TRANSPOSED = [(False, False), (False, True), (True, False), (True, True)]

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from rooftile import nn
 from rooftile.errors import InputError, UnsupportedProblem
-from rooftile.lab.networks.layers import profile
+from rooftile.lab.measure.networks.layers import profile
 from rooftile.ops import Chain, Conv2d, Linear, Pool
-from rooftile.runtime.choice import decide_together
+from rooftile.runtime.selection.choice import decide_together
 from rooftile.strategies import ladder, strategy
 from rooftile.strategies.network.gpu.front.front import LEAST_IMAGES
 from tests.support.compiling import MEASURED, check_no_spills

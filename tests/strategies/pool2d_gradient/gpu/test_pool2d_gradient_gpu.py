@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rooftile.ops import Pool
-from rooftile.ops.pool2d_gradient import Pool2dGradient
+from rooftile.ops.gradients.pool2d_gradient import Pool2dGradient
 from tests.support.every_rung import Wrong
 from tests.support.gradient_rungs import EveryGpuRung
 

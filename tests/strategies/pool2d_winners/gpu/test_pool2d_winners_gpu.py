@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rooftile.ops import Pool
-from rooftile.ops.pool2d_winners import Pool2dWinners
+from rooftile.ops.gradients.pool2d_winners import Pool2dWinners
 from tests.support.every_rung import Wrong
 from tests.support.gradient_rungs import EveryGpuRung
 

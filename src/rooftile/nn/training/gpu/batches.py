@@ -19,7 +19,7 @@ from rooftile.ops import Precision
 from rooftile.ops.formats import format_of
 from rooftile.strategies.common.cores import CORES
 from rooftile.strategies.common.grid import PORTABLE_SHARED_BYTES, blocks
-from rooftile.strategies.gpu import HEADERS
+from rooftile.strategies.contract.gpu import HEADERS
 
 _THREADS = 256
 _ROW_BYTES = 16

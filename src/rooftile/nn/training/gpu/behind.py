@@ -17,9 +17,9 @@ from rooftile.nn.training.gpu.launches import Work
 from rooftile.nn.training.gpu.layers import Stage
 from rooftile.ops import Softmax
 from rooftile.ops.activation import ACTIVATIONS, CODES, Differentiable
-from rooftile.ops.activation_gradient import ActivationGradient
-from rooftile.ops.softmax_gradient import SoftmaxGradient
-from rooftile.strategies.gpu import HEADERS
+from rooftile.ops.gradients.activation_gradient import ActivationGradient
+from rooftile.ops.gradients.softmax_gradient import SoftmaxGradient
+from rooftile.strategies.contract.gpu import HEADERS
 
 _THREADS = 256
 

@@ -11,7 +11,7 @@ from rooftile.devices.gpu import GpuDevice, Launch
 from rooftile.devices.launches import Call
 from rooftile.ops import Linear
 from rooftile.strategies.common.fused import ACTIVATION_CODES
-from rooftile.strategies.gpu import HEADERS
+from rooftile.strategies.contract.gpu import HEADERS
 
 _THREADS = 256
 

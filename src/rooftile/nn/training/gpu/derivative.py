@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rooftile.nn.training.gpu.launches import Work
-from rooftile.ops.activation_gradient import ActivationGradient
+from rooftile.ops.gradients.activation_gradient import ActivationGradient
 
 
 def times_derivative(work: Work, activation: str, y: Any, dy: Any, count: int) -> None:

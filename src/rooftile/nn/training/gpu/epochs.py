@@ -20,7 +20,7 @@ from rooftile.nn.training.gpu.resident import SQUARE_DECAY, Kept, Resident
 from rooftile.nn.training.gpu.step import TOGETHER, Step
 from rooftile.nn.training.options import TrainingOptions
 from rooftile.nn.training.phases import Phases
-from rooftile.runtime.choice import ROUNDING_KINDS
+from rooftile.runtime.selection.choice import ROUNDING_KINDS
 
 _PATIENCE_S = 0.01
 """So long the steps take whose losses the host asks for at a time."""

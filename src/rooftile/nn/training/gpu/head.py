@@ -12,7 +12,7 @@ from rooftile.devices.launches import Call
 from rooftile.ops import Linear
 from rooftile.strategies.common.fused import ACTIVATION_CODES
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import HEADERS
+from rooftile.strategies.contract.gpu import HEADERS
 
 _THREADS, _LANES = 256, 16
 _MOST_SHARED = 5120

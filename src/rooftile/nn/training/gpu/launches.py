@@ -16,10 +16,10 @@ from rooftile.devices import cpu
 from rooftile.devices.gpu import GpuDevice
 from rooftile.devices.launches import Call
 from rooftile.ops import Precision, Problem
-from rooftile.runtime.choice import decide, first_of
-from rooftile.strategies.executable import Executable
-from rooftile.strategies.gpu import Config, GpuStrategy, of_launches
-from rooftile.strategies.machine import Machine
+from rooftile.runtime.selection.choice import decide, first_of
+from rooftile.strategies.binding.executable import Executable
+from rooftile.strategies.contract.gpu import Config, GpuStrategy, of_launches
+from rooftile.strategies.contract.machine import Machine
 
 T = TypeVar("T")
 Bound = tuple[str, Callable[[], None], Callable[[], None] | None, int]

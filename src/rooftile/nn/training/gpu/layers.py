@@ -18,17 +18,17 @@ from rooftile.nn.training.gpu.derivative import times_derivative
 from rooftile.nn.training.gpu.launches import Work
 from rooftile.nn.training.gpu.linear_layer import LinearStage
 from rooftile.ops import Conv2d, Linear, Pool2d, Problem
-from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
-from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
-from rooftile.ops.pool2d_gradient import Pool2dGradient
-from rooftile.runtime.choice import first_of
+from rooftile.ops.gradients.conv2d_input_gradient import Conv2dInputGradient
+from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
+from rooftile.ops.gradients.pool2d_gradient import Pool2dGradient
+from rooftile.runtime.selection.choice import first_of
 from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.contract.gpu import PLACES, GpuStrategy, of_launches
 from rooftile.strategies.conv2d.gpu.direct_tile import _winners as direct_tile
 from rooftile.strategies.conv2d.gpu.pool_folded import _winners as pool_folded
 from rooftile.strategies.conv2d_weights_gradient.gpu import _lane_columns_narrow as narrow_columns
 from rooftile.strategies.conv2d_weights_gradient.gpu import lane_columns
 from rooftile.strategies.conv2d_weights_gradient.gpu.turned import _in_float16 as turned
-from rooftile.strategies.gpu import PLACES, GpuStrategy, of_launches
 
 _WINNERS = (*pool_folded.WINNERS, *direct_tile.WINNERS)
 """What keeps the winners of a max-pool: the fastest first, and last what takes every precision."""

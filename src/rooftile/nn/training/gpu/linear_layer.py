@@ -9,11 +9,11 @@ from rooftile.nn.training.gpu.biased import biased
 from rooftile.nn.training.gpu.derivative import times_derivative
 from rooftile.nn.training.gpu.launches import Work
 from rooftile.ops import FORMATS, Linear, Problem
-from rooftile.ops.linear_gradient import LinearGradient
-from rooftile.ops.matmul import Matmul
-from rooftile.ops.reduce import Reduce
+from rooftile.ops.gradients.linear_gradient import LinearGradient
+from rooftile.ops.patterns.matmul import Matmul
+from rooftile.ops.patterns.reduce import Reduce
+from rooftile.strategies.binding.conversion import Form, conversion
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.conversion import Form, conversion
 
 _FEW = 2**23
 """Products of a linear layer up to which its gradients are one launch, not matrix products."""

@@ -13,7 +13,7 @@ from rooftile.devices.launches import Call
 from rooftile.nn.training.gpu.launches import Work
 from rooftile.ops import Linear
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import HEADERS
+from rooftile.strategies.contract.gpu import HEADERS
 
 _TILE, _THREADS = 32, 256
 _FEW_IMAGES = 64

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from rooftile.nn.training.gpu.layers import FirstConvStage, Stage, WinnersStage
 from rooftile.nn.training.gpu.linear_layer import LinearStage
 from rooftile.ops import Problem
-from rooftile.strategies.gpu import GRADIENTS, PLACES, GpuStrategy
+from rooftile.strategies.contract.gpu import GRADIENTS, PLACES, GpuStrategy
 
 _MOST_POSITIONS = 255
 """Of a window, which 8 bits tell apart, and from a window without a winner."""

@@ -21,7 +21,7 @@ from rooftile.nn.training.gpu.memory import Layout
 from rooftile.nn.training.optimisers import LOSS_SCALE
 from rooftile.nn.training.options import TrainingOptions
 from rooftile.ops import Precision
-from rooftile.strategies.gpu import HEADERS
+from rooftile.strategies.contract.gpu import HEADERS
 
 _THREADS = 256
 _MEMORIES = {"sgd": ("velocity",), "adam": ("mean", "square")}

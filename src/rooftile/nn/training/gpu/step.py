@@ -29,8 +29,8 @@ from rooftile.nn.training.gpu.narrow import narrow_between
 from rooftile.nn.training.gpu.resident import Resident
 from rooftile.nn.training.losses import loss_of
 from rooftile.nn.training.phases import Phases
-from rooftile.ops.loss_gradient import LossGradient, RowLoss
-from rooftile.ops.softmax_cross_entropy import SoftmaxCrossEntropy
+from rooftile.ops.gradients.loss_gradient import LossGradient, RowLoss
+from rooftile.ops.gradients.softmax_cross_entropy import SoftmaxCrossEntropy
 
 TOGETHER = 8
 """Steps of one graph, between which the device need not wait for the next graph's start."""

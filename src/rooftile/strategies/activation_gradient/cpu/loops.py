@@ -9,8 +9,8 @@ from functools import cache
 
 from rooftile.devices.cpu.native import Native, source
 from rooftile.ops.activation import ACTIVATIONS
-from rooftile.ops.activation_gradient import ActivationGradient
 from rooftile.ops.features import features
+from rooftile.ops.gradients.activation_gradient import ActivationGradient
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 
 

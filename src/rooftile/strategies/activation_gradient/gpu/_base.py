@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from rooftile.devices.gpu import Launch
-from rooftile.ops.activation_gradient import ActivationGradient
 from rooftile.ops.features import features
+from rooftile.ops.gradients.activation_gradient import ActivationGradient
 from rooftile.strategies.common.fused import ACTIVATION_CODES
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import Config, GpuStrategy, Step
+from rooftile.strategies.contract.gpu import Config, GpuStrategy, Step
 
 
 class GpuActivationGradient(GpuStrategy):

@@ -5,9 +5,9 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 
 from __future__ import annotations
 
-from rooftile.ops.activation_gradient import ActivationGradient
+from rooftile.ops.gradients.activation_gradient import ActivationGradient
 from rooftile.strategies.activation_gradient.gpu._base import GpuActivationGradient
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 
 
 class Naive(GpuActivationGradient):

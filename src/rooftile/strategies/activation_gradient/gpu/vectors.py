@@ -5,9 +5,9 @@ Source: Luitjens, "CUDA Pro Tip: Increase Performance with Vectorized Memory Acc
 
 from __future__ import annotations
 
-from rooftile.ops.activation_gradient import ActivationGradient
+from rooftile.ops.gradients.activation_gradient import ActivationGradient
 from rooftile.strategies.activation_gradient.gpu._base import GpuActivationGradient
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 
 
 class Vectors(GpuActivationGradient):

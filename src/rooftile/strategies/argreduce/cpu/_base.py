@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rooftile.devices import cpu
 from rooftile.devices.cpu.native import source, values_of
-from rooftile.ops.argreduce import Argreduce
+from rooftile.ops.patterns.argreduce import Argreduce
 from rooftile.strategies.common.operators import (
     array_in_kernel_language,
     number_in_kernel_language,

@@ -9,8 +9,8 @@ import numpy as np
 from rooftile.analysis.accesses import Counted
 from rooftile.analysis.cooperation import through
 from rooftile.ops import AnyArray
-from rooftile.ops.argreduce import Argreduce
 from rooftile.ops.features import features
+from rooftile.ops.patterns.argreduce import Argreduce
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.argreduce.cpu._base import searching
 

@@ -10,11 +10,11 @@ import numpy as np
 from rooftile.analysis.accesses import Accesses, Counted, beside, stored_apart
 from rooftile.analysis.cooperation import chain, shared_tree
 from rooftile.devices.gpu import Launch
-from rooftile.ops.argreduce import Argreduce
 from rooftile.ops.features import features
+from rooftile.ops.patterns.argreduce import Argreduce
 from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
 from rooftile.strategies.common.operators import CARRIED_BYTES, operator_macros
-from rooftile.strategies.gpu import Config, GpuStrategy, Step
+from rooftile.strategies.contract.gpu import Config, GpuStrategy, Step
 
 MOST_ROWS = 2**31 - 1
 PLACE_BYTES = 8

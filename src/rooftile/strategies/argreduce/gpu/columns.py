@@ -11,12 +11,12 @@ import numpy as np
 from rooftile.analysis.accesses import WARP, Accesses, Counted, beside
 from rooftile.analysis.cooperation import chain
 from rooftile.devices.gpu import Launch
-from rooftile.ops.argreduce import Argreduce
+from rooftile.ops.patterns.argreduce import Argreduce
 from rooftile.strategies.argreduce.gpu._base import MOST_ROWS, PLACE_BYTES, GpuArgreduce
 from rooftile.strategies.common.grid import MOST_BLOCKS, beyond_block, blocks
 from rooftile.strategies.common.operators import CARRIED_BYTES
 from rooftile.strategies.common.rows import vector_of
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 
 _MOST = 8
 """Columns of a thread."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from rooftile.analysis.accesses import WARP, Accesses, Counted, apart, stored_beside
 from rooftile.analysis.cooperation import chain
 from rooftile.devices.gpu import Launch
-from rooftile.ops.argreduce import Argreduce
+from rooftile.ops.patterns.argreduce import Argreduce
 from rooftile.strategies.argreduce.gpu._base import PLACE_BYTES, GpuArgreduce
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.rows import numbers_of
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 
 
 class Naive(GpuArgreduce):

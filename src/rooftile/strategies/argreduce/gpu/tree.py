@@ -9,12 +9,12 @@ from __future__ import annotations
 from rooftile.analysis.accesses import Counted, apart
 from rooftile.analysis.cooperation import chain, in_turn, shared_tree
 from rooftile.devices.gpu import Launch
-from rooftile.ops.argreduce import Argreduce
+from rooftile.ops.patterns.argreduce import Argreduce
 from rooftile.strategies.argreduce.gpu._base import MOST_ROWS, PLACE_BYTES, GpuArgreduce
 from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
 from rooftile.strategies.common.operators import CARRIED_BYTES
 from rooftile.strategies.common.rows import numbers_of
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 
 
 class Tree(GpuArgreduce):

@@ -7,12 +7,12 @@ import numpy as np
 from rooftile.analysis.accesses import WARP, Counted, beside
 from rooftile.analysis.cooperation import chain, shared_tree
 from rooftile.devices.gpu import Launch
-from rooftile.ops.argreduce import Argreduce
+from rooftile.ops.patterns.argreduce import Argreduce
 from rooftile.strategies.argreduce.gpu._base import PLACE_BYTES, GpuArgreduce
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.operators import CARRIED_BYTES
 from rooftile.strategies.common.rows import InRows, row_vector
-from rooftile.strategies.gpu import Config, Step
+from rooftile.strategies.contract.gpu import Config, Step
 
 
 class Vectors(InRows, GpuArgreduce):

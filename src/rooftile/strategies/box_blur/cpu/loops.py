@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rooftile.devices.cpu.native import native
-from rooftile.ops.box_blur import BoxBlur
+from rooftile.ops.patterns.box_blur import BoxBlur
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 
 

@@ -19,7 +19,7 @@ from rooftile._locks import lock
 from rooftile.devices import cpu
 from rooftile.devices.cpu.native import Native, native
 from rooftile.ops import AnyArray
-from rooftile.ops.box_blur import BoxBlur
+from rooftile.ops.patterns.box_blur import BoxBlur
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.box_blur.cpu._rows import add_row, remove_row
 

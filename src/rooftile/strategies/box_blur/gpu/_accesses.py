@@ -13,7 +13,7 @@ from rooftile.analysis.accesses import (
     warps_of,
 )
 from rooftile.analysis.divergence import guard_2d
-from rooftile.ops.box_blur import BoxBlur
+from rooftile.ops.patterns.box_blur import BoxBlur
 from rooftile.strategies.common.grid import blocks
 
 _PIECE = 16

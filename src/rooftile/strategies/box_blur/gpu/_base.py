@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from rooftile.devices.gpu import Launch
-from rooftile.ops.box_blur import BoxBlur
-from rooftile.strategies.gpu import Config, GpuStrategy, Step
+from rooftile.ops.patterns.box_blur import BoxBlur
+from rooftile.strategies.contract.gpu import Config, GpuStrategy, Step
 
 
 class GpuBoxBlur(GpuStrategy):

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from rooftile.analysis.accesses import Accesses
 from rooftile.devices.gpu import Launch
-from rooftile.ops.box_blur import BoxBlur
+from rooftile.ops.patterns.box_blur import BoxBlur
 from rooftile.strategies.box_blur.gpu._accesses import of_windows
 from rooftile.strategies.box_blur.gpu._base import GpuBoxBlur
 from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 
 
 class Naive(GpuBoxBlur):

@@ -10,11 +10,11 @@ import math
 
 from rooftile.analysis.accesses import Accesses
 from rooftile.devices.gpu import Launch
-from rooftile.ops.box_blur import BoxBlur
+from rooftile.ops.patterns.box_blur import BoxBlur
 from rooftile.strategies.box_blur.gpu._accesses import of_spans
 from rooftile.strategies.box_blur.gpu._base import GpuBoxBlur
 from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 
 _MOST_REACH = 16
 """Bytes on either side that a thread keeps sums of."""

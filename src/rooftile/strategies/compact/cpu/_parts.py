@@ -16,8 +16,8 @@ from rooftile.analysis.cooperation import through
 from rooftile.devices import cpu
 from rooftile.devices.cpu.native import Native
 from rooftile.ops import AnyArray
-from rooftile.ops.compact import Compact
 from rooftile.ops.features import features
+from rooftile.ops.patterns.compact import Compact
 from rooftile.strategies import HostStrategy
 
 SEEN_AS = {1: "uint8", 2: "uint16", 4: "float32", 8: "int64"}

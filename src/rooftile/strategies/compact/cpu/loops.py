@@ -11,8 +11,8 @@ from rooftile.analysis.cooperation import through
 from rooftile.devices import cpu
 from rooftile.devices.cpu.native import native
 from rooftile.ops import AnyArray
-from rooftile.ops.compact import Compact
 from rooftile.ops.features import features
+from rooftile.ops.patterns.compact import Compact
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.compact.cpu._parts import SEEN_AS
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from rooftile.devices.cpu.native import source
 from rooftile.devices.cpu.native.vector import lanes
 from rooftile.ops import AnyArray
-from rooftile.ops.compact import Compact
+from rooftile.ops.patterns.compact import Compact
 from rooftile.strategies.compact.cpu._parts import PartsStrategy
 
 _LANES = 16

@@ -7,10 +7,10 @@ import numpy as np
 from rooftile.analysis.accesses import Accesses, beside, stored_beside
 from rooftile.analysis.cooperation import chain
 from rooftile.devices.gpu import Launch
-from rooftile.ops.compact import Compact
 from rooftile.ops.features import features
+from rooftile.ops.patterns.compact import Compact
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import Config, GpuStrategy, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, GpuStrategy, Step, Tunable
 
 THREADS = Tunable("BLOCK", (64, 128, 256, 512), 256)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from rooftile.analysis.accesses import Counted, stored_apart
 from rooftile.analysis.cooperation import increments
-from rooftile.ops.compact import Compact
+from rooftile.ops.patterns.compact import Compact
 from rooftile.strategies.compact.gpu._base import Counting
-from rooftile.strategies.gpu import Config
+from rooftile.strategies.contract.gpu import Config
 
 
 class Atomic(Counting):

@@ -7,10 +7,10 @@ NVR-2016-002, 2016).
 from __future__ import annotations
 
 from rooftile.analysis.accesses import Counted
-from rooftile.ops.compact import Compact
 from rooftile.ops.features import features
+from rooftile.ops.patterns.compact import Compact
 from rooftile.strategies.common.tiles_in_order import LOOKING, TilesInOrder
-from rooftile.strategies.gpu import Config, Step
+from rooftile.strategies.contract.gpu import Config, Step
 
 
 class LookBack(TilesInOrder):

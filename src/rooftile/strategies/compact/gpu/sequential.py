@@ -9,9 +9,9 @@ import numpy as np
 from rooftile.analysis.accesses import Counted, scattered_loads, stored_apart
 from rooftile.analysis.cooperation import chain
 from rooftile.devices.gpu import Launch
-from rooftile.ops.compact import Compact
+from rooftile.ops.patterns.compact import Compact
 from rooftile.strategies.compact.gpu._base import GpuCompact
-from rooftile.strategies.gpu import Config, Step
+from rooftile.strategies.contract.gpu import Config, Step
 
 
 class Sequential(GpuCompact):

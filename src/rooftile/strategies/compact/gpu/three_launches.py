@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from rooftile.analysis.accesses import Counted
-from rooftile.ops.compact import Compact
+from rooftile.ops.patterns.compact import Compact
 from rooftile.strategies.common.sections import RUN, InSections
 from rooftile.strategies.compact.gpu._base import THREADS, GpuCompact
-from rooftile.strategies.gpu import Config, Step
+from rooftile.strategies.contract.gpu import Config, Step
 
 
 class ThreeLaunches(InSections, GpuCompact):

@@ -9,12 +9,12 @@ import numpy as np
 
 from rooftile.analysis.accesses import WARP, Accesses, Counted, beside, stored_beside
 from rooftile.analysis.cooperation import chain
-from rooftile.ops.compact import Compact
 from rooftile.ops.features import features
+from rooftile.ops.patterns.compact import Compact
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.waves import LEAST_ARCHITECTURE, Waves
 from rooftile.strategies.compact.gpu._base import GpuCompact
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 
 _PIECE = 1024
 """Elements of a warp."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rooftile.ops.conv1d import Conv1d
 from rooftile.ops.features import features
+from rooftile.ops.patterns.conv1d import Conv1d
 from rooftile.strategies import ArrayKernel
 from rooftile.strategies.common import double
 

@@ -12,8 +12,8 @@ import numpy as np
 from rooftile.devices import cpu
 from rooftile.devices.cpu.native import Native, native
 from rooftile.ops import AnyArray
-from rooftile.ops.conv1d import Conv1d
 from rooftile.ops.features import features
+from rooftile.ops.patterns.conv1d import Conv1d
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.common.correlate import PART_TERMS
 

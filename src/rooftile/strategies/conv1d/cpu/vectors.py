@@ -11,7 +11,7 @@ from __future__ import annotations
 from functools import cache
 
 from rooftile.devices.cpu.native import Native, source
-from rooftile.ops.conv1d import Conv1d
+from rooftile.ops.patterns.conv1d import Conv1d
 from rooftile.strategies.common.correlate import correlation, streams
 from rooftile.strategies.conv1d.cpu.loops import LineStrategy, one_output
 

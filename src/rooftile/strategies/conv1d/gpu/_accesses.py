@@ -16,7 +16,7 @@ from rooftile.analysis.accesses import (
     warps_of,
 )
 from rooftile.analysis.divergence import guard_1d
-from rooftile.ops.conv1d import Conv1d
+from rooftile.ops.patterns.conv1d import Conv1d
 from rooftile.strategies.common.grid import blocks
 
 

@@ -10,10 +10,10 @@ import numpy as np
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops import AnyArray
-from rooftile.ops.conv1d import Conv1d
 from rooftile.ops.features import features
+from rooftile.ops.patterns.conv1d import Conv1d
 from rooftile.strategies.common.grid import CONSTANT_BYTES, MOST_BLOCKS, blocks
-from rooftile.strategies.gpu import Config, Fill, GpuStrategy, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Fill, GpuStrategy, Step, Tunable
 
 BLOCKS = Tunable("BLOCK", (64, 128, 256, 512, 1024), 256)
 """Threads of a block."""

@@ -8,11 +8,11 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 from __future__ import annotations
 
 from rooftile.analysis.accesses import Accesses
-from rooftile.ops.conv1d import Conv1d
+from rooftile.ops.patterns.conv1d import Conv1d
 from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.contract.gpu import Config, Tunable
 from rooftile.strategies.conv1d.gpu._accesses import window_quads
 from rooftile.strategies.conv1d.gpu._base import ConstantConv1d
-from rooftile.strategies.gpu import Config, Tunable
 
 _QUAD = 4
 """Outputs whose vector has 16 bytes."""

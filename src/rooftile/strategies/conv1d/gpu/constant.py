@@ -6,10 +6,10 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 from __future__ import annotations
 
 from rooftile.analysis.accesses import Accesses
-from rooftile.ops.conv1d import Conv1d
+from rooftile.ops.patterns.conv1d import Conv1d
+from rooftile.strategies.contract.gpu import Config
 from rooftile.strategies.conv1d.gpu._accesses import thread_an_output
 from rooftile.strategies.conv1d.gpu._base import ConstantConv1d
-from rooftile.strategies.gpu import Config
 
 
 class Constant(ConstantConv1d):

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from rooftile.analysis.accesses import Accesses
 from rooftile.devices.gpu import Launch
-from rooftile.ops.conv1d import Conv1d
+from rooftile.ops.patterns.conv1d import Conv1d
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.conv1d.gpu._accesses import thread_an_output
 from rooftile.strategies.conv1d.gpu._base import GpuConv1d, numbers
-from rooftile.strategies.gpu import Config, Step, Tunable
 
 
 class OneBlock(GpuConv1d):

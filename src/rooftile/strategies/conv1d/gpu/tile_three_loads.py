@@ -7,10 +7,10 @@ for one axis.
 from __future__ import annotations
 
 from rooftile.analysis.accesses import Accesses
-from rooftile.ops.conv1d import Conv1d
+from rooftile.ops.patterns.conv1d import Conv1d
+from rooftile.strategies.contract.gpu import Config
 from rooftile.strategies.conv1d.gpu._accesses import output_tile
 from rooftile.strategies.conv1d.gpu._base import ConstantConv1d
-from rooftile.strategies.gpu import Config
 
 
 class TileThreeLoads(ConstantConv1d):

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from rooftile.analysis.accesses import Accesses
 from rooftile.analysis.pictures import Panels, filter_tile, result_tile, window
-from rooftile.ops.conv1d import Conv1d
+from rooftile.ops.patterns.conv1d import Conv1d
+from rooftile.strategies.contract.gpu import Config
 from rooftile.strategies.conv1d.gpu._accesses import output_tile
 from rooftile.strategies.conv1d.gpu._base import ConstantConv1d
-from rooftile.strategies.gpu import Config
 
 
 class TileTwoLoads(ConstantConv1d):

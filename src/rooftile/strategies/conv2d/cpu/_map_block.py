@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from rooftile.devices.cpu.emit import Writer
-from rooftile.ops.pooling import Pool
+from rooftile.ops.layers.pooling import Pool
 from rooftile.strategies.common.transposition import emit_transposition
 
 FEW = 8

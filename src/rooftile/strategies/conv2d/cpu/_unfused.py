@@ -13,8 +13,8 @@ from rooftile.devices.cpu.native import native
 from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.common.fused import ACTIVATION_CODES, finish_row
 from rooftile.strategies.common.serial import run
+from rooftile.strategies.contract.cpu_kernel import aligned_copy
 from rooftile.strategies.conv2d.cpu.loops import pool_codes
-from rooftile.strategies.cpu_kernel import aligned_copy
 
 
 @native

@@ -30,9 +30,9 @@ from rooftile._locks import lock
 from rooftile.devices import cpu
 from rooftile.ops import Conv2d, Float32
 from rooftile.ops.features import features
+from rooftile.strategies.contract.cpu import HostStrategy
 from rooftile.strategies.conv2d.cpu._unfused import Finisher
 from rooftile.strategies.conv2d.cpu.loops import Threads
-from rooftile.strategies.cpu import HostStrategy
 
 _SPECTRUM_BYTES = 2**30
 """Bytes of the largest transformed weights that are held."""

@@ -22,9 +22,9 @@ from rooftile.devices.cpu.native import native
 from rooftile.ops import Conv2d, Float32
 from rooftile.ops.features import features
 from rooftile.strategies.common.serial import run
+from rooftile.strategies.contract.cpu import HostStrategy
+from rooftile.strategies.contract.cpu_kernel import aligned_copy
 from rooftile.strategies.conv2d.cpu._unfused import Finisher, copy_taps
-from rooftile.strategies.cpu import HostStrategy
-from rooftile.strategies.cpu_kernel import aligned_copy
 
 _BLOCK_FLOATS = 2**18
 """float32 of matrix and product that a thread aims at: they fill a second-level cache."""

@@ -21,9 +21,9 @@ from rooftile.devices.cpu.native import Native, source, vector
 from rooftile.ops import Conv2d, Float32
 from rooftile.ops.features import features
 from rooftile.strategies.common.fused import ACTIVATION_CODES, finish_row
+from rooftile.strategies.contract.cpu import CpuKernel, CpuStrategy
 from rooftile.strategies.conv2d.cpu._unfused import copy_taps
 from rooftile.strategies.conv2d.cpu.loops import pool_codes
-from rooftile.strategies.cpu import CpuKernel, CpuStrategy
 
 _TILE_FLOATS = 6 * 1024
 """float32 of a tile: 24 KiB of a first-level cache of 32 or more."""

@@ -22,8 +22,8 @@ from rooftile.strategies.common.fused import (
     activate_row,
     pooled_with,
 )
+from rooftile.strategies.contract.cpu import CpuKernel, CpuStrategy
 from rooftile.strategies.conv2d.ends import BOUNDARY_CODES
-from rooftile.strategies.cpu import CpuKernel, CpuStrategy
 
 
 @native

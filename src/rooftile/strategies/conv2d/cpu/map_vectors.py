@@ -20,11 +20,11 @@ from rooftile.ops import ACTIVATIONS, Conv2d, Float32
 from rooftile.ops.features import features
 from rooftile.strategies.common.fused import ACTIVATION_CODES, activate_row
 from rooftile.strategies.common.panels import pack, packed_size, packing_of
+from rooftile.strategies.contract.cpu import CpuKernel, CpuStrategy
 from rooftile.strategies.conv2d.cpu import register_tile
 from rooftile.strategies.conv2d.cpu._map_block import MapBlock
 from rooftile.strategies.conv2d.cpu._map_source import generate
 from rooftile.strategies.conv2d.cpu._tile import SUMMED
-from rooftile.strategies.cpu import CpuKernel, CpuStrategy
 
 _STAGED_VECTORS = 6 * 1024
 """Vectors of staged input that a band may take: a part of the second-level cache, which is 1 MiB

@@ -21,6 +21,8 @@ from rooftile.ops import Conv2d, Float32
 from rooftile.ops.features import features
 from rooftile.strategies.common.fused import ACTIVATION_CODES, activate_row
 from rooftile.strategies.common.panels import ROW
+from rooftile.strategies.contract.cpu import CpuKernel, CpuStrategy
+from rooftile.strategies.contract.cpu_kernel import Packing
 from rooftile.strategies.conv2d.cpu._pointwise_source import (
     HEIGHT,
     STEP,
@@ -28,8 +30,6 @@ from rooftile.strategies.conv2d.cpu._pointwise_source import (
     scratch_size,
     weaving,
 )
-from rooftile.strategies.cpu import CpuKernel, CpuStrategy
-from rooftile.strategies.cpu_kernel import Packing
 
 _UNITS = 16
 """So many units are work for some cores; an image with fewer tiles has its maps in parts."""

@@ -23,11 +23,11 @@ from rooftile.devices.cpu.native import Passes, native, source, vector
 from rooftile.ops import Conv2d, Float32
 from rooftile.ops.features import features
 from rooftile.strategies.common.fused import activate_row, finish_row
+from rooftile.strategies.contract.cpu import CpuKernel, CpuStrategy
+from rooftile.strategies.contract.cpu_kernel import Packing
 from rooftile.strategies.conv2d.cpu._flat_rows import lies_flat
 from rooftile.strategies.conv2d.cpu._register_source import fitted, generate
 from rooftile.strategies.conv2d.cpu._tile import Block, Order, Tile
-from rooftile.strategies.cpu import CpuKernel, CpuStrategy
-from rooftile.strategies.cpu_kernel import Packing
 
 _FEW_WEIGHTS = 2**12
 _STAGED_FLOATS = 48 * 1024

@@ -20,9 +20,9 @@ from rooftile.devices.cpu.native import source, vector
 from rooftile.ops import Conv2d
 from rooftile.ops.features import features
 from rooftile.strategies.common.fused import finish_row
+from rooftile.strategies.contract.cpu import CpuKernel, CpuStrategy
 from rooftile.strategies.conv2d.cpu._epilogue import finish_row_call
 from rooftile.strategies.conv2d.cpu._stage import Staged
-from rooftile.strategies.cpu import CpuKernel, CpuStrategy
 
 _GROUP = 28
 """Taps written out in one pass: about as many as there are vector registers to keep them in."""

@@ -24,6 +24,7 @@ from rooftile.devices.cpu.native import source, vector
 from rooftile.ops import Conv2d, Float32
 from rooftile.ops.features import features
 from rooftile.strategies.common.fused import activate, activate_row
+from rooftile.strategies.contract.cpu import CpuKernel, CpuStrategy
 from rooftile.strategies.conv2d.cpu import _winograd_rows, _winograd_tiles
 from rooftile.strategies.conv2d.cpu._epilogue import emit_band, folds
 from rooftile.strategies.conv2d.cpu._toom_cook import OUTPUTS, Transforms, toom_cook
@@ -31,7 +32,6 @@ from rooftile.strategies.conv2d.cpu._winograd_gain import gain
 from rooftile.strategies.conv2d.cpu._winograd_rows import RowTile
 from rooftile.strategies.conv2d.cpu._winograd_tiles import SquareTile
 from rooftile.strategies.conv2d.cpu.loops import one_row, sizes_of
-from rooftile.strategies.cpu import CpuKernel, CpuStrategy
 
 _GAIN = 1.25
 """It pays where it is estimated to be so many times as fast as the best rung at `ieee`: then it was

@@ -26,7 +26,7 @@ from rooftile.analysis.traffic import matmul_tile
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d
 from rooftile.strategies.common.grid import MOST_BLOCKS
-from rooftile.strategies.gpu import Config
+from rooftile.strategies.contract.gpu import Config
 
 
 def window(problem: Conv2d) -> tuple[tuple[int, int], tuple[int, int]]:

@@ -7,8 +7,8 @@ from rooftile.ops.features import features
 from rooftile.strategies.common.fused import ACTIVATION_CODES, POOL_CODES
 from rooftile.strategies.common.grid import MOST_BLOCKS, beyond_block, blocks
 from rooftile.strategies.common.weights import WeightedGpuStrategy
+from rooftile.strategies.contract.gpu import Config
 from rooftile.strategies.conv2d.ends import BOUNDARY_CODES
-from rooftile.strategies.gpu import Config
 
 __all__ = ["MOST_BLOCKS", "GpuConv2d", "beyond_block", "blocks", "sizes"]
 

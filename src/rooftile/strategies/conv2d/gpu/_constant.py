@@ -9,8 +9,8 @@ import numpy as np
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.common.grid import CONSTANT_BYTES
+from rooftile.strategies.contract.gpu import Config, Fill, Step
 from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, GpuConv2d, blocks
-from rooftile.strategies.gpu import Config, Fill, Step
 
 
 class ConstantWeights(GpuConv2d):

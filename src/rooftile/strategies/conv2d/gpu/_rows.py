@@ -15,9 +15,9 @@ from rooftile.analysis.accesses import WARP, Accesses, broadcasts, row_loads
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d, Float32
 from rooftile.ops.features import features
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.conv2d.gpu._accesses import real_taps
 from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, GpuConv2d, beyond_block, blocks
-from rooftile.strategies.gpu import Config, Step, Tunable
 
 _VECTOR = 4
 

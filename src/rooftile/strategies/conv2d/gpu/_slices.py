@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 
 from rooftile.ops import Conv2d
+from rooftile.strategies.contract.gpu import Config, Step
 from rooftile.strategies.conv2d.gpu._base import GpuConv2d
-from rooftile.strategies.gpu import Config, Step
 
 MOST_BYTES = 256 * 2**20
 """Workspace that a slice of images may take; a single image may take more."""

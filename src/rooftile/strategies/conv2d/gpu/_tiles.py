@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d
+from rooftile.strategies.contract.gpu import Config, Step
 from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, GpuConv2d, beyond_block, blocks
-from rooftile.strategies.gpu import Config, Step
 
 Size2 = tuple[int, int]
 """Rows and columns."""

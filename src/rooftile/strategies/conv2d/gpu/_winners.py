@@ -10,8 +10,8 @@ from typing import Any
 
 from rooftile.ops import Array, Conv2d
 from rooftile.ops.problem import Dtype
+from rooftile.strategies.contract.gpu import PLACES, Config, Step
 from rooftile.strategies.conv2d.gpu._base import GpuConv2d
-from rooftile.strategies.gpu import PLACES, Config, Step
 
 
 class Winners(GpuConv2d):

@@ -17,10 +17,10 @@ from rooftile.analysis.accesses import (
 )
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.conv2d.gpu._accesses import finish_sums, real_share
 from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, blocks
 from rooftile.strategies.conv2d.gpu._slices import SlicedConv2d
-from rooftile.strategies.gpu import Config, Step, Tunable
 
 
 class ChannelsAtomic(SlicedConv2d):

@@ -19,9 +19,9 @@ from rooftile.analysis.divergence import guard_1d
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d
 from rooftile.strategies.common.grid import tile_of
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.conv2d.gpu._accesses import positions_of, real_share, result_stride
 from rooftile.strategies.conv2d.gpu._base import GpuConv2d, beyond_block, blocks
-from rooftile.strategies.gpu import Config, Step, Tunable
 
 
 class ChannelsTree(GpuConv2d):

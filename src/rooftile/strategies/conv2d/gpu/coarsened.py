@@ -9,13 +9,13 @@ from __future__ import annotations
 from rooftile.analysis.accesses import Accesses, linear_loads, warps_of
 from rooftile.ops import Conv2d
 from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.contract.gpu import Config, Tunable
 from rooftile.strategies.conv2d.gpu._tile_accesses import (
     loads_and_results,
     tap_conflicts,
     tile_passes,
 )
 from rooftile.strategies.conv2d.gpu._tiles import Tile, TiledConv2d, inputs_of, results_of
-from rooftile.strategies.gpu import Config, Tunable
 
 _MOST_SUMS = 32
 """Sums a thread, so that a block of 1024 has registers enough."""

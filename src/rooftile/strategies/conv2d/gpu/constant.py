@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from rooftile.analysis.accesses import Accesses
 from rooftile.ops import Conv2d
+from rooftile.strategies.contract.gpu import Config, Step
 from rooftile.strategies.conv2d.gpu._accesses import thread_a_result
 from rooftile.strategies.conv2d.gpu._constant import ConstantWeights
 from rooftile.strategies.conv2d.gpu.naive import Naive
-from rooftile.strategies.gpu import Config, Step
 
 
 class Constant(ConstantWeights, Naive):

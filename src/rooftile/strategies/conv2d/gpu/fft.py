@@ -19,9 +19,9 @@ from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d, Float32
 from rooftile.ops.features import features
 from rooftile.strategies.common.grid import tile_of
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, blocks
 from rooftile.strategies.conv2d.gpu._slices import SlicedConv2d
-from rooftile.strategies.gpu import Config, Step, Tunable
 
 _TILES = (16, 32, 64)
 _SPECTRUM_BYTES = 2**30

@@ -21,10 +21,10 @@ from rooftile.analysis.divergence import guard_2d
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d
 from rooftile.strategies.common.grid import tile_of
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.conv2d.gpu._accesses import finish_sums, real_share, tiled_product
 from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, beyond_block, blocks
 from rooftile.strategies.conv2d.gpu._slices import SlicedConv2d
-from rooftile.strategies.gpu import Config, Step, Tunable
 
 THREADS = 256
 """Threads of a block that unrolls or finishes."""

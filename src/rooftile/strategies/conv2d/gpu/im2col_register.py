@@ -22,9 +22,9 @@ from rooftile.analysis.accesses import (
 )
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d, Float32
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.conv2d.gpu._accesses import real_share, window
 from rooftile.strategies.conv2d.gpu._base import GpuConv2d, blocks
-from rooftile.strategies.gpu import Config, Step, Tunable
 
 _TILE, _THREADS = 128, 256
 

@@ -11,9 +11,9 @@ from typing import ClassVar
 from rooftile.analysis.accesses import Accesses
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.conv2d.gpu._accesses import thread_a_result
 from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, GpuConv2d, blocks
-from rooftile.strategies.gpu import Config, Step, Tunable
 
 
 class Naive(GpuConv2d):

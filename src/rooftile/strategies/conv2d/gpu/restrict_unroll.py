@@ -6,8 +6,8 @@ chapter 6 (unrolling among the optimisations of its checklist).
 
 from __future__ import annotations
 
+from rooftile.strategies.contract.gpu import Tunable
 from rooftile.strategies.conv2d.gpu.naive import Naive
-from rooftile.strategies.gpu import Tunable
 
 
 class RestrictUnroll(Naive):

@@ -5,8 +5,8 @@ Source: the OpenCL report on a 5x5 convolution, variant with rows in private mem
 
 from __future__ import annotations
 
+from rooftile.strategies.contract.gpu import Tunable
 from rooftile.strategies.conv2d.gpu._rows import RowConv2d
-from rooftile.strategies.gpu import Tunable
 
 
 class RowPrivate(RowConv2d):

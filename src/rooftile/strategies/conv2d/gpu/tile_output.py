@@ -10,9 +10,9 @@ from __future__ import annotations
 from rooftile.analysis.accesses import Accesses
 from rooftile.analysis.pictures import Panels, filter_tile, result_tile, window
 from rooftile.ops import Conv2d
+from rooftile.strategies.contract.gpu import Config, Tunable
 from rooftile.strategies.conv2d.gpu._tile_accesses import loads_and_results, tap_reads
 from rooftile.strategies.conv2d.gpu._tiles import Tile, TiledConv2d, inputs_of, results_of
-from rooftile.strategies.gpu import Config, Tunable
 
 
 class TileOutput(TiledConv2d):

@@ -15,8 +15,8 @@ from rooftile.devices import cpu
 from rooftile.devices.cpu.emit import Writer
 from rooftile.devices.cpu.native import Native, source, vector
 from rooftile.ops import AnyArray
-from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.ops.features import features
+from rooftile.ops.gradients.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.common.nonzeros import (
     emit_collection,

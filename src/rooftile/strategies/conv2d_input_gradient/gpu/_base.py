@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.ops.features import features
+from rooftile.ops.gradients.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.strategies.common.convolution_gradients import gradient_macros
 from rooftile.strategies.common.fused import ACTIVATION_CODES
-from rooftile.strategies.gpu import PLACES, Config, GpuStrategy
+from rooftile.strategies.contract.gpu import PLACES, Config, GpuStrategy
 
 
 class GpuInputGradient(GpuStrategy):

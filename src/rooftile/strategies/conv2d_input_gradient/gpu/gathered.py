@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 
 from rooftile.devices.gpu import Launch
-from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.ops.features import features
+from rooftile.ops.gradients.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.strategies.common.grid import MOST_BLOCKS, PORTABLE_SHARED_BYTES, blocks
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.conv2d_input_gradient.gpu._base import GpuInputGradient, arguments_of
-from rooftile.strategies.gpu import Config, Step, Tunable
 
 _CHANNELS = 4
 """Channels of a thread: one load brings a tap's weights for all of them."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from rooftile.ops import AnyArray, Float32
-from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
+from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
 
 _MOST = 8
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from rooftile.devices.cpu.native import native
-from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.ops.features import features
+from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 from rooftile.strategies.common.fused import ACTIVATION_CODES, derivative
 

@@ -16,8 +16,8 @@ from rooftile.devices import cpu
 from rooftile.devices.cpu.emit import Writer
 from rooftile.devices.cpu.native import Native, source, vector
 from rooftile.ops import AnyArray
-from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.ops.features import features
+from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.common.convolution_gradients import before_activation, framed
 from rooftile.strategies.common.nonzeros import (

@@ -8,12 +8,12 @@ from typing import ClassVar
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops import FORMATS, Array
-from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.ops.features import features
+from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies.common.convolution_gradients import gradient_macros
 from rooftile.strategies.common.fused import ACTIVATION_CODES
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import PLACES, Config, GpuStrategy, Step
+from rooftile.strategies.contract.gpu import PLACES, Config, GpuStrategy, Step
 
 _FINISH = 32, 16, 1
 """Threads that share out what `finish` joins: columns, and rows of each."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
+from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies.common.cores import CORES
+from rooftile.strategies.contract.gpu import GRADIENTS, Config
 from rooftile.strategies.conv2d_weights_gradient.gpu._base import VALUES
 from rooftile.strategies.conv2d_weights_gradient.gpu.lane_columns import LaneColumns
-from rooftile.strategies.gpu import GRADIENTS, Config
 
 
 class NarrowLaneColumns(LaneColumns):

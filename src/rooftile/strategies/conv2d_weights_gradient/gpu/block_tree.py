@@ -7,11 +7,11 @@ section 10.6 (the tree in shared memory).
 from __future__ import annotations
 
 from rooftile.devices.gpu import Launch
-from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.ops.features import features
+from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies.common.grid import MOST_BLOCKS
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.conv2d_weights_gradient.gpu._base import GpuWeightsGradient, inputs_of
-from rooftile.strategies.gpu import Config, Step, Tunable
 
 
 class BlockTree(GpuWeightsGradient):

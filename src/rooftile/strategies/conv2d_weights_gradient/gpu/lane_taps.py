@@ -10,16 +10,16 @@ from __future__ import annotations
 import math
 
 from rooftile.devices.gpu import Launch
-from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.ops.features import features
+from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies.common.grid import PORTABLE_SHARED_BYTES, blocks
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.conv2d_weights_gradient.gpu._base import (
     GpuWeightsGradient,
     columns_of,
     finish,
     inputs_of,
 )
-from rooftile.strategies.gpu import Config, Step, Tunable
 
 _MOST_SUMS = 48
 """Sums of a thread that registers hold beside what they are made of."""

@@ -13,15 +13,15 @@ from itertools import product
 from typing import NamedTuple
 
 from rooftile.devices.gpu import Launch
-from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
+from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.conv2d_weights_gradient.gpu._base import (
     GpuWeightsGradient,
     columns_of,
     finish,
     inputs_of,
 )
-from rooftile.strategies.gpu import Config, Step, Tunable
 
 _LANES = _BANKS = 32
 _MOST_SUMS = 128

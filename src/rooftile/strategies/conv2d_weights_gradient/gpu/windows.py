@@ -11,15 +11,15 @@ import math
 from typing import ClassVar
 
 from rooftile.devices.gpu import Launch
-from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
+from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies.common.grid import PORTABLE_SHARED_BYTES, blocks
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.conv2d_weights_gradient.gpu._base import (
     GpuWeightsGradient,
     columns_of,
     finish,
     inputs_of,
 )
-from rooftile.strategies.gpu import Config, Step, Tunable
 
 _TEAM = 64
 _MOST_TAPS = 56

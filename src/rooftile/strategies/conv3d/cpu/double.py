@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rooftile.ops.conv3d import Conv3d
 from rooftile.ops.features import features
+from rooftile.ops.patterns.conv3d import Conv3d
 from rooftile.strategies import ArrayKernel
 from rooftile.strategies.common import double
 from rooftile.strategies.conv3d.cpu.loops import lead

@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from rooftile.devices.cpu.native import native
-from rooftile.ops.conv3d import Conv3d
 from rooftile.ops.features import features
-from rooftile.ops.volumes import before
+from rooftile.ops.patterns.conv3d import Conv3d
+from rooftile.ops.patterns.volumes import before
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from rooftile.devices.cpu.native import Native
 from rooftile.ops import AnyArray
-from rooftile.ops.conv3d import Conv3d
 from rooftile.ops.features import features
+from rooftile.ops.patterns.conv3d import Conv3d
 from rooftile.strategies import CpuKernel, HostStrategy
 from rooftile.strategies.common.volume_rows import Pattern, VolumeKernel, kernel, units
+from rooftile.strategies.contract.cpu_kernel import aligned_copy
 from rooftile.strategies.conv3d.cpu.loops import lead
-from rooftile.strategies.cpu_kernel import aligned_copy
 
 
 class Vectors(HostStrategy):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from rooftile.ops.features import features
 from rooftile.strategies.common.volumes import CoarsenedStrategy
-from rooftile.strategies.gpu import Tunable
+from rooftile.strategies.contract.gpu import Tunable
 
 
 class Coarsened(CoarsenedStrategy):

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops import AnyArray
-from rooftile.ops.conv3d import Conv3d
 from rooftile.ops.features import features
+from rooftile.ops.patterns.conv3d import Conv3d
 from rooftile.strategies.common.volumes import PlainStrategy
-from rooftile.strategies.gpu import Config, Fill, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Fill, Step, Tunable
 
 
 class Naive(PlainStrategy):

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from rooftile.devices.cpu.native import native, values_of
-from rooftile.ops.elementwise import Elementwise
 from rooftile.ops.features import features
+from rooftile.ops.patterns.elementwise import Elementwise
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 
 

@@ -18,7 +18,7 @@ from rooftile.devices import cpu
 from rooftile.devices.cpu.native import Native, source
 from rooftile.devices.cpu.native.vector import lanes
 from rooftile.ops import AnyArray
-from rooftile.ops.elementwise import FUNCTIONS, Elementwise
+from rooftile.ops.patterns.elementwise import FUNCTIONS, Elementwise
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.common.streaming import lead_of, pays
 

@@ -9,10 +9,10 @@ import numpy as np
 from rooftile.analysis.accesses import Accesses, linear_stores, vector_loads
 from rooftile.analysis.pictures import Cell, Panels, panel
 from rooftile.devices.gpu import Launch
-from rooftile.ops.elementwise import FUNCTIONS, Elementwise
 from rooftile.ops.features import features
+from rooftile.ops.patterns.elementwise import FUNCTIONS, Elementwise
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import Config, GpuStrategy, Step
+from rooftile.strategies.contract.gpu import Config, GpuStrategy, Step
 
 _NUMBERS = {"float32": "float", "float64": "double"}
 _BITS = {1: "unsigned char", 2: "unsigned short", 4: "unsigned", 8: "uint64"}

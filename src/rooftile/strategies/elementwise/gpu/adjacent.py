@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from rooftile.analysis.access import SECTOR_BYTES
 from rooftile.analysis.accesses import Accesses, row_loads, row_stores
-from rooftile.ops.elementwise import Elementwise
+from rooftile.ops.patterns.elementwise import Elementwise
 from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.contract.gpu import Config, Tunable
 from rooftile.strategies.elementwise.gpu._base import GpuElementwise
-from rooftile.strategies.gpu import Config, Tunable
 
 
 class Adjacent(GpuElementwise):

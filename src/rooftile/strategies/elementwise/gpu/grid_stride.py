@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from rooftile.analysis.accesses import Accesses
 from rooftile.analysis.pictures import Panels
-from rooftile.ops.elementwise import Elementwise
+from rooftile.ops.patterns.elementwise import Elementwise
 from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.contract.gpu import Config, Tunable
 from rooftile.strategies.elementwise.gpu._base import GpuElementwise
-from rooftile.strategies.gpu import Config, Tunable
 
 
 class GridStride(GpuElementwise):

@@ -6,9 +6,9 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 from __future__ import annotations
 
 from rooftile.analysis.accesses import Accesses
-from rooftile.ops.elementwise import Elementwise
+from rooftile.ops.patterns.elementwise import Elementwise
+from rooftile.strategies.contract.gpu import Config, Tunable
 from rooftile.strategies.elementwise.gpu._base import GpuElementwise
-from rooftile.strategies.gpu import Config, Tunable
 
 
 class Naive(GpuElementwise):

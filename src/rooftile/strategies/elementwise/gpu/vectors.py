@@ -6,10 +6,10 @@ Source: Luitjens, "CUDA Pro Tip: Increase Performance with Vectorized Memory Acc
 from __future__ import annotations
 
 from rooftile.analysis.accesses import Accesses, linear_stores, vector_loads
-from rooftile.ops.elementwise import Elementwise
+from rooftile.ops.patterns.elementwise import Elementwise
 from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.contract.gpu import Config, Tunable
 from rooftile.strategies.elementwise.gpu._base import GpuElementwise
-from rooftile.strategies.gpu import Config, Tunable
 
 _VECTOR_BYTES = 16
 _VECTORS = {"float32": "float4", "float64": "double2", "int64": "uint64_pair"}

@@ -10,7 +10,7 @@ from rooftile._locks import lock
 from rooftile.devices import cpu
 from rooftile.devices.cpu.native import Native, native
 from rooftile.ops import AnyArray
-from rooftile.ops.equalize import LEVELS, Equalize, table_of
+from rooftile.ops.patterns.equalize import LEVELS, Equalize, table_of
 
 
 @native

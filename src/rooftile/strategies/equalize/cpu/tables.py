@@ -17,7 +17,7 @@ from rooftile.analysis.accesses import Accesses, Counted
 from rooftile.analysis.cooperation import through
 from rooftile.devices.cpu.native import native
 from rooftile.ops import AnyArray
-from rooftile.ops.equalize import LEVELS, Equalize
+from rooftile.ops.patterns.equalize import LEVELS, Equalize
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.equalize.cpu._levels import equalizing, exact_level
 

@@ -11,9 +11,9 @@ from rooftile.analysis.access import SECTOR_BYTES
 from rooftile.analysis.accesses import WARP, Accesses, Counted, apart, beside, stored_beside
 from rooftile.analysis.cooperation import block_scan, chain, increments
 from rooftile.devices.gpu import Launch
-from rooftile.ops.equalize import LEVELS, Equalize
+from rooftile.ops.patterns.equalize import LEVELS, Equalize
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import Config, GpuStrategy, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, GpuStrategy, Step, Tunable
 
 BLOCK = Tunable("BLOCK", (64, 128, 256, 512, 1024), 256)
 _MOST_BLOCKS = 2**31 - 1

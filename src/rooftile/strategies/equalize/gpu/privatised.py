@@ -5,8 +5,8 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 
 from __future__ import annotations
 
+from rooftile.strategies.contract.gpu import Tunable
 from rooftile.strategies.equalize.gpu._base import BLOCK, PersistentEqualize
-from rooftile.strategies.gpu import Tunable
 
 
 class Privatised(PersistentEqualize):

@@ -6,8 +6,8 @@ Source: Podlozhnyuk, "Histogram calculation in CUDA" (NVIDIA, 2007), for bins of
 from __future__ import annotations
 
 from rooftile.analysis.accesses import WARP
+from rooftile.strategies.contract.gpu import Tunable
 from rooftile.strategies.equalize.gpu._base import PersistentEqualize
-from rooftile.strategies.gpu import Tunable
 
 
 class Vectors(PersistentEqualize):

@@ -8,7 +8,7 @@ from rooftile.devices.cpu.native import Native, source
 from rooftile.ops import Linear
 from rooftile.strategies.common.fused import ACTIVATION_CODES, activate_row
 from rooftile.strategies.common.panels import Lie, pack, packed_size, packing_of, panels_of
-from rooftile.strategies.cpu_kernel import CpuKernel
+from rooftile.strategies.contract.cpu_kernel import CpuKernel
 from rooftile.strategies.gemm.cpu import rows_source
 from rooftile.strategies.gemm.cpu.blocked_source import generate
 from rooftile.strategies.gemm.cpu.shapes import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rooftile.devices.cpu.native import native
-from rooftile.ops.grayscale import Grayscale
+from rooftile.ops.patterns.grayscale import Grayscale
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rooftile.strategies.gpu import GpuStrategy
+from rooftile.strategies.contract.gpu import GpuStrategy
 
 MOST_BLOCKS_ACROSS = 2**31 - 1
 

@@ -13,9 +13,9 @@ from rooftile.analysis.access import SECTOR_BYTES
 from rooftile.analysis.accesses import WARP, Accesses, row_loads, row_stores
 from rooftile.analysis.divergence import guard_2d
 from rooftile.devices.gpu import Launch
-from rooftile.ops.grayscale import Grayscale
+from rooftile.ops.patterns.grayscale import Grayscale
 from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.grayscale.gpu._base import MOST_BLOCKS_ACROSS, GpuGrayscale
 
 

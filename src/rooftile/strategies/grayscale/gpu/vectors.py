@@ -8,9 +8,9 @@ from rooftile.analysis.access import SECTOR_BYTES
 from rooftile.analysis.accesses import Accesses, vector_loads
 from rooftile.analysis.pictures import Cell, Panels, panel
 from rooftile.devices.gpu import Launch
-from rooftile.ops.grayscale import Grayscale
+from rooftile.ops.patterns.grayscale import Grayscale
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.grayscale.gpu._base import MOST_BLOCKS_ACROSS, GpuGrayscale
 
 _RUN = 16

@@ -9,7 +9,7 @@ import numpy as np
 from rooftile.devices import cpu
 from rooftile.devices.cpu.native import native, values_of
 from rooftile.ops import AnyArray
-from rooftile.ops.histogram import Histogram
+from rooftile.ops.patterns.histogram import Histogram
 from rooftile.ops.problem import Float64
 
 _UNIT_ROUNDOFF = {"float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}

@@ -9,7 +9,7 @@ from rooftile.analysis.accesses import Accesses, Counted
 from rooftile.analysis.cooperation import through
 from rooftile.ops import AnyArray
 from rooftile.ops.features import features
-from rooftile.ops.histogram import Histogram
+from rooftile.ops.patterns.histogram import Histogram
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.histogram.cpu._bins import counting
 

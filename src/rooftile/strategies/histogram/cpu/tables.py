@@ -20,7 +20,7 @@ from rooftile.analysis.cooperation import through
 from rooftile.devices import cpu
 from rooftile.ops import AnyArray
 from rooftile.ops.features import features
-from rooftile.ops.histogram import Histogram
+from rooftile.ops.patterns.histogram import Histogram
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.histogram.cpu._bins import byte_counts, counting
 

@@ -10,11 +10,11 @@ import numpy as np
 from rooftile.analysis.accesses import WARP, Accesses, apart, beside, stored_beside
 from rooftile.devices.gpu import Launch
 from rooftile.ops.features import features
-from rooftile.ops.histogram import EDGES, Histogram
+from rooftile.ops.patterns.histogram import EDGES, Histogram
 from rooftile.ops.problem import Dtype
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.operators import TYPES
-from rooftile.strategies.gpu import Config, GpuStrategy, Step
+from rooftile.strategies.contract.gpu import Config, GpuStrategy, Step
 
 _KINDS: tuple[Dtype, ...] = ("uint8", "int32", "float32")
 """Dtypes whose even bins are told apart by an estimate in float32."""

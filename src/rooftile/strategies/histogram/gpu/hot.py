@@ -10,9 +10,9 @@ import numpy as np
 from rooftile.analysis.accesses import Counted, apart, beside, stored_beside
 from rooftile.analysis.cooperation import chain, increments
 from rooftile.devices.gpu import Launch
-from rooftile.ops.histogram import Histogram
+from rooftile.ops.patterns.histogram import Histogram
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.histogram.gpu._base import CLEAR_THREADS, GpuHistogram, rule_arguments
 
 _SAMPLE = 2**14

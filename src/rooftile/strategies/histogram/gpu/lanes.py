@@ -7,8 +7,8 @@ Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., sections 9.4
 from __future__ import annotations
 
 from rooftile.analysis.accesses import Accesses
-from rooftile.ops.histogram import Histogram
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.ops.patterns.histogram import Histogram
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.histogram.gpu._shared import SharedHistogram
 
 _MOST_COPIES = 32

@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from rooftile.analysis.accesses import WARP, Accesses
 from rooftile.ops.features import features
-from rooftile.ops.histogram import Histogram
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.ops.patterns.histogram import Histogram
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.histogram.gpu._shared import SharedHistogram
 
 

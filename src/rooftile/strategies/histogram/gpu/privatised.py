@@ -5,8 +5,8 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 
 from __future__ import annotations
 
-from rooftile.ops.histogram import Histogram
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.ops.patterns.histogram import Histogram
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.histogram.gpu._shared import SharedHistogram
 
 

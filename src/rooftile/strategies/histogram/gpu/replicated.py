@@ -9,9 +9,9 @@ from __future__ import annotations
 from rooftile.analysis.accesses import Counted, beside, stored_beside
 from rooftile.analysis.cooperation import chain, increments
 from rooftile.devices.gpu import Launch
-from rooftile.ops.histogram import Histogram
+from rooftile.ops.patterns.histogram import Histogram
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.histogram.gpu._base import CLEAR_THREADS, GpuHistogram
 
 _MOST_IN_COPIES = 2**28

@@ -17,8 +17,8 @@ from rooftile.ops import Float32, Linear
 from rooftile.ops.features import features
 from rooftile.strategies.common.fused import ACTIVATION_CODES, activate_row
 from rooftile.strategies.common.serial import run
-from rooftile.strategies.cpu import HostStrategy
-from rooftile.strategies.cpu_kernel import aligned_copy
+from rooftile.strategies.contract.cpu import HostStrategy
+from rooftile.strategies.contract.cpu_kernel import aligned_copy
 
 _THREAD_FLOPS = 2_000_000
 """Least FLOPs that are worth a thread of their own: some tens of microseconds."""

@@ -29,8 +29,8 @@ from rooftile.devices.cpu import CpuDevice
 from rooftile.devices.cpu.native import vector
 from rooftile.ops import Linear
 from rooftile.ops.features import features
-from rooftile.strategies.cpu import CpuKernel, CpuStrategy, HostBound
-from rooftile.strategies.cpu_kernel import LentKernel
+from rooftile.strategies.contract.cpu import CpuKernel, CpuStrategy, HostBound
+from rooftile.strategies.contract.cpu_kernel import LentKernel
 from rooftile.strategies.gemm.cpu.kernels import in_one_chunk, linear_kernel, rows_kernel
 from rooftile.strategies.gemm.cpu.rows_source import IMAGES
 

@@ -12,7 +12,7 @@ from rooftile.devices.cpu.native import native
 from rooftile.ops import Linear
 from rooftile.ops.features import features
 from rooftile.strategies.common.fused import ACTIVATION_CODES, activate
-from rooftile.strategies.cpu import CpuKernel, CpuStrategy
+from rooftile.strategies.contract.cpu import CpuKernel, CpuStrategy
 
 
 @native

@@ -6,7 +6,7 @@ from rooftile.ops import Linear
 from rooftile.ops.features import features
 from rooftile.strategies.common.fused import ACTIVATION_CODES
 from rooftile.strategies.common.weights import WeightedGpuStrategy
-from rooftile.strategies.gpu import Config
+from rooftile.strategies.contract.gpu import Config
 
 _FEW_IMAGES = 8
 """Up to so many images, a team of threads an output reads the weights once; tiles stay empty."""

@@ -19,7 +19,7 @@ from rooftile.analysis.divergence import guard_1d
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Linear
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.linear.gpu._base import GpuLinear
 
 

@@ -26,7 +26,7 @@ from rooftile.analysis.accesses import (
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Linear
 from rooftile.strategies.common.grid import blocks, tile_of
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.linear.gpu._base import GpuLinear
 
 _RESIDENT = 2**16

@@ -22,7 +22,7 @@ from rooftile.analysis.traffic import matmul_tile
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Linear
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.linear.gpu._base import GpuLinear
 
 

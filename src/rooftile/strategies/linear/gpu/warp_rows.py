@@ -12,7 +12,7 @@ from rooftile.analysis.accesses import WARP, Accesses, broadcasts, vector_loads
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Linear
 from rooftile.strategies.common.grid import beyond_block, blocks, tile_of
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.linear.gpu._base import GpuLinear, pays_for_few
 
 _THREAD_INPUTS = 32

@@ -8,8 +8,8 @@ from __future__ import annotations
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Linear
 from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.contract.gpu import Config, Step, family
 from rooftile.strategies.gemm.gpu.warpgroups.product import THREADS, WarpgroupsProduct
-from rooftile.strategies.gpu import Config, Step, family
 from rooftile.strategies.linear.gpu._base import GpuLinear, pays_for_many
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Linear
 from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.contract.gpu import Config, Step
 from rooftile.strategies.gemm.gpu.warpgroups.product import THREADS
 from rooftile.strategies.gemm.gpu.warpgroups.split import SplitProduct
-from rooftile.strategies.gpu import Config, Step
 from rooftile.strategies.linear.gpu.warpgroups import Warpgroups
 
 

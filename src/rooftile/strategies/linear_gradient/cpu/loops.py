@@ -9,7 +9,7 @@ import numpy as np
 
 from rooftile.devices.cpu.native import native
 from rooftile.ops.features import features
-from rooftile.ops.linear_gradient import LinearGradient
+from rooftile.ops.gradients.linear_gradient import LinearGradient
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 from rooftile.strategies.common.fused import ACTIVATION_CODES, derivative
 

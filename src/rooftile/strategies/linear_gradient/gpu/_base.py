@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from rooftile.ops.features import features
-from rooftile.ops.linear_gradient import LinearGradient
+from rooftile.ops.gradients.linear_gradient import LinearGradient
 from rooftile.strategies.common.fused import ACTIVATION_CODES
-from rooftile.strategies.gpu import Config, GpuStrategy
+from rooftile.strategies.contract.gpu import Config, GpuStrategy
 
 
 class GpuLinearGradient(GpuStrategy):

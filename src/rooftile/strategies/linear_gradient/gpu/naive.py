@@ -6,9 +6,9 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 from __future__ import annotations
 
 from rooftile.devices.gpu import Launch
-from rooftile.ops.linear_gradient import LinearGradient
+from rooftile.ops.gradients.linear_gradient import LinearGradient
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.linear_gradient.gpu._base import ARGUMENTS, GpuLinearGradient
 
 

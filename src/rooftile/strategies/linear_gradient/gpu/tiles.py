@@ -7,9 +7,9 @@ section 5.4 (tiling) and 10.8 (sums by block).
 from __future__ import annotations
 
 from rooftile.devices.gpu import Launch
-from rooftile.ops.linear_gradient import LinearGradient
+from rooftile.ops.gradients.linear_gradient import LinearGradient
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.linear_gradient.gpu._base import ARGUMENTS, GpuLinearGradient
 
 _TILE = 32

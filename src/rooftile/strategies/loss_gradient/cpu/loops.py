@@ -11,7 +11,7 @@ import numpy as np
 
 from rooftile.devices.cpu.native import native
 from rooftile.ops.features import features
-from rooftile.ops.loss_gradient import LossGradient
+from rooftile.ops.gradients.loss_gradient import LossGradient
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rooftile.ops.features import features
-from rooftile.ops.loss_gradient import LossGradient
-from rooftile.strategies.gpu import Config, GpuStrategy
+from rooftile.ops.gradients.loss_gradient import LossGradient
+from rooftile.strategies.contract.gpu import Config, GpuStrategy
 
 ARGUMENTS = ("y", "targets", "targets", "loss", "dy")
 """The arrays, in the order of the kernels' arguments: targets as labels, and as numbers."""

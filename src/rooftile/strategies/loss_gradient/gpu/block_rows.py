@@ -7,9 +7,9 @@ section 10.6 (the tree in shared memory).
 from __future__ import annotations
 
 from rooftile.devices.gpu import Launch
-from rooftile.ops.loss_gradient import LossGradient
+from rooftile.ops.gradients.loss_gradient import LossGradient
 from rooftile.strategies.common.grid import beyond_block, blocks, tile_of
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.loss_gradient.gpu._base import ARGUMENTS, GpuLossGradient
 
 _BLOCK = 256

@@ -6,9 +6,9 @@ Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), sections 6.2.1 an
 from __future__ import annotations
 
 from rooftile.devices.gpu import Launch
-from rooftile.ops.loss_gradient import LossGradient
+from rooftile.ops.gradients.loss_gradient import LossGradient
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.loss_gradient.gpu._base import ARGUMENTS, GpuLossGradient
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from rooftile._blas import multiply, share_out
 from rooftile.ops import AnyArray
 from rooftile.ops.features import features
-from rooftile.ops.matmul import Matmul
+from rooftile.ops.patterns.matmul import Matmul
 from rooftile.strategies import HostStrategy
 
 _THREAD_FLOPS = 2_000_000

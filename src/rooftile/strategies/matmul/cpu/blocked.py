@@ -19,11 +19,11 @@ from rooftile.devices.cpu.emit import Writer
 from rooftile.devices.cpu.native import Native, source, vector
 from rooftile.ops import AnyArray, Float32
 from rooftile.ops.features import features
-from rooftile.ops.matmul import Matmul
+from rooftile.ops.patterns.matmul import Matmul
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.common.panels import Lie, packing_of, panels_of
 from rooftile.strategies.common.transposition import emit_columns
-from rooftile.strategies.cpu_kernel import (
+from rooftile.strategies.contract.cpu_kernel import (
     NOTHING,
     OUT,
     UNITS,

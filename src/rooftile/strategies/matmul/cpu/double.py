@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rooftile.ops.features import features
-from rooftile.ops.matmul import Matmul
+from rooftile.ops.patterns.matmul import Matmul
 from rooftile.strategies import ArrayKernel
 from rooftile.strategies.common import double
 from rooftile.strategies.matmul.cpu.loops import pitches

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from rooftile.devices.cpu.native import native
 from rooftile.ops.features import features
-from rooftile.ops.matmul import Matmul
+from rooftile.ops.patterns.matmul import Matmul
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 
 

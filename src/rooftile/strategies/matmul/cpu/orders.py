@@ -13,7 +13,7 @@ import numpy as np
 
 from rooftile.devices.cpu.native import native
 from rooftile.ops.features import features
-from rooftile.ops.matmul import Matmul
+from rooftile.ops.patterns.matmul import Matmul
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 from rooftile.strategies.matmul.cpu.loops import pitches
 

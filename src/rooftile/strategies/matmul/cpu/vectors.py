@@ -18,10 +18,10 @@ from rooftile._locks import lock
 from rooftile.devices.cpu.native import Native, source, vector
 from rooftile.ops import AnyArray, Float32, Linear
 from rooftile.ops.features import features
-from rooftile.ops.matmul import Matmul
+from rooftile.ops.patterns.matmul import Matmul
 from rooftile.strategies import HostStrategy
-from rooftile.strategies.cpu import ArrayKernel, BoundArrays
-from rooftile.strategies.cpu_kernel import LentKernel
+from rooftile.strategies.contract.cpu import ArrayKernel, BoundArrays
+from rooftile.strategies.contract.cpu_kernel import LentKernel
 from rooftile.strategies.gemm.cpu.kernels import rows_kernel
 from rooftile.strategies.matmul.cpu._vectors_source import CHUNK, PANEL, generate
 from rooftile.strategies.matmul.cpu.loops import pitches

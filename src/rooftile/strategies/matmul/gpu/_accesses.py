@@ -15,7 +15,7 @@ from rooftile.analysis.accesses import (
 )
 from rooftile.analysis.divergence import guard_2d
 from rooftile.analysis.traffic import matmul_tile
-from rooftile.ops.matmul import Matmul
+from rooftile.ops.patterns.matmul import Matmul
 from rooftile.strategies.common.grid import blocks
 
 

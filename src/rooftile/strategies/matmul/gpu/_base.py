@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops.features import features
-from rooftile.ops.matmul import Matmul
+from rooftile.ops.patterns.matmul import Matmul
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import Config, GpuStrategy, Step
+from rooftile.strategies.contract.gpu import Config, GpuStrategy, Step
 
 MOST = 2**31 - 1
 """What an index of the texts reaches, of rows, terms, columns, or blocks."""

@@ -12,9 +12,9 @@ from rooftile.analysis.accesses import (
     vector_loads,
     warps_of,
 )
-from rooftile.ops.matmul import Matmul
+from rooftile.ops.patterns.matmul import Matmul
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import Config
+from rooftile.strategies.contract.gpu import Config
 
 
 def of_teams(problem: Matmul, config: Config, rows: int, vector: int) -> Accesses:

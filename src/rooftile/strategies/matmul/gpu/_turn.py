@@ -6,7 +6,7 @@ from rooftile.analysis.accesses import WARP, Accesses, row_loads, row_stores
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Array
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import GpuStrategy, Step
+from rooftile.strategies.contract.gpu import GpuStrategy, Step
 
 _TURNED = 32
 """Sides of the tiles in which it is turned."""

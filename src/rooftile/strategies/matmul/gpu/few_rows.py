@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from rooftile.analysis.accesses import WARP, Accesses
 from rooftile.devices.gpu import Launch
-from rooftile.ops.matmul import Matmul
+from rooftile.ops.patterns.matmul import Matmul
 from rooftile.strategies.common.cores import CORES
 from rooftile.strategies.common.grid import beyond_block, blocks, tile_of
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.matmul.gpu._base import MOST, GpuMatmul
 from rooftile.strategies.matmul.gpu._few_rows_accesses import of_finish, of_strips, of_teams
 

@@ -16,8 +16,8 @@ from rooftile.analysis.accesses import (
     row_stores,
 )
 from rooftile.analysis.divergence import guard_2d
-from rooftile.ops.matmul import Matmul
-from rooftile.strategies.gpu import Config, Tunable
+from rooftile.ops.patterns.matmul import Matmul
+from rooftile.strategies.contract.gpu import Config, Tunable
 from rooftile.strategies.matmul.gpu._base import TiledMatmul
 
 

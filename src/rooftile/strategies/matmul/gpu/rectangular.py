@@ -7,9 +7,9 @@ tiles of another shape.
 from __future__ import annotations
 
 from rooftile.analysis.accesses import WARP, Accesses
-from rooftile.ops.matmul import Matmul
+from rooftile.ops.patterns.matmul import Matmul
 from rooftile.strategies.common.grid import beyond_block
-from rooftile.strategies.gpu import Config, Tunable
+from rooftile.strategies.contract.gpu import Config, Tunable
 from rooftile.strategies.matmul.gpu._accesses import of_tiles
 from rooftile.strategies.matmul.gpu._base import TiledMatmul
 

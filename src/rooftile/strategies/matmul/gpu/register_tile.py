@@ -16,9 +16,9 @@ from rooftile.analysis.accesses import (
     row_stores,
     warps_of,
 )
-from rooftile.ops.matmul import Matmul
+from rooftile.ops.patterns.matmul import Matmul
 from rooftile.strategies.common.grid import blocks, tile_of
-from rooftile.strategies.gpu import Config, Tunable
+from rooftile.strategies.contract.gpu import Config, Tunable
 from rooftile.strategies.matmul.gpu._base import TiledMatmul
 
 _RESIDENT = 2**15

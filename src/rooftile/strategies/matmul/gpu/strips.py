@@ -7,8 +7,8 @@ tiles of another shape.
 from __future__ import annotations
 
 from rooftile.analysis.accesses import Accesses
-from rooftile.ops.matmul import Matmul
-from rooftile.strategies.gpu import Config, Tunable
+from rooftile.ops.patterns.matmul import Matmul
+from rooftile.strategies.contract.gpu import Config, Tunable
 from rooftile.strategies.matmul.gpu._accesses import of_strips
 from rooftile.strategies.matmul.gpu._base import SquareMatmul
 

@@ -5,8 +5,8 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 
 from __future__ import annotations
 
-from rooftile.ops.matmul import Matmul
-from rooftile.strategies.gpu import Config, Tunable
+from rooftile.ops.patterns.matmul import Matmul
+from rooftile.strategies.contract.gpu import Config, Tunable
 from rooftile.strategies.matmul.gpu.tiled_any import TiledAny
 
 

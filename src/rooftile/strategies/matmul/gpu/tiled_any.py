@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from rooftile.analysis.accesses import Accesses
 from rooftile.analysis.pictures import Cell, Panels, Role, panel, result_tile
-from rooftile.ops.matmul import Matmul
-from rooftile.strategies.gpu import Config, Tunable
+from rooftile.ops.patterns.matmul import Matmul
+from rooftile.strategies.contract.gpu import Config, Tunable
 from rooftile.strategies.matmul.gpu._accesses import of_tiles
 from rooftile.strategies.matmul.gpu._base import SquareMatmul
 

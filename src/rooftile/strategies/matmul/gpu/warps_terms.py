@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rooftile.analysis.accesses import Accesses, row_stores
-from rooftile.ops.matmul import Matmul
+from rooftile.ops.patterns.matmul import Matmul
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.matmul.gpu._base import TiledMatmul
 from rooftile.strategies.matmul.gpu.register_tile import fours_loaded, vectors
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rooftile.ops.features import features
-from rooftile.ops.matvec import Matvec
+from rooftile.ops.patterns.matvec import Matvec
 from rooftile.strategies import ArrayKernel
 from rooftile.strategies.common import double
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rooftile.devices.cpu.native import native
 from rooftile.ops.features import features
-from rooftile.ops.matvec import Matvec
+from rooftile.ops.patterns.matvec import Matvec
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 
 

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from rooftile.devices.cpu.native import Native
 from rooftile.ops import AnyArray
 from rooftile.ops.features import features
-from rooftile.ops.matmul import Matmul
-from rooftile.ops.matvec import Matvec
+from rooftile.ops.patterns.matmul import Matmul
+from rooftile.ops.patterns.matvec import Matvec
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.matmul.cpu.vectors import STRATEGY as PRODUCT
 

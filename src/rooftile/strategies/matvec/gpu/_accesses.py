@@ -14,7 +14,7 @@ from rooftile.analysis.accesses import (
     warps_of,
 )
 from rooftile.analysis.divergence import guard_1d
-from rooftile.ops.matvec import Matvec
+from rooftile.ops.patterns.matvec import Matvec
 
 
 def along_rows(problem: Matvec, block: int) -> Accesses:

@@ -10,10 +10,10 @@ from typing import Any
 from rooftile.analysis.accesses import Accesses
 from rooftile.devices.gpu import Launch
 from rooftile.ops.features import features
-from rooftile.ops.matmul import Matmul
-from rooftile.ops.matvec import Matvec
+from rooftile.ops.patterns.matmul import Matmul
+from rooftile.ops.patterns.matvec import Matvec
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import Config, GpuStrategy, Step
+from rooftile.strategies.contract.gpu import Config, GpuStrategy, Step
 from rooftile.strategies.matmul.gpu.few_rows import FewRows
 
 _CLEAR_THREADS = 256

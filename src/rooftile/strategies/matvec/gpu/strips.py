@@ -6,7 +6,7 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 
 from __future__ import annotations
 
-from rooftile.ops.matvec import Matvec
+from rooftile.ops.patterns.matvec import Matvec
 from rooftile.strategies.matvec.gpu._base import FewRowsMatvec, as_product
 
 

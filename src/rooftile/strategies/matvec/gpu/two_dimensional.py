@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from rooftile.analysis.accesses import Accesses, row_loads
 from rooftile.devices.gpu import Launch
-from rooftile.ops.matvec import Matvec
+from rooftile.ops.patterns.matvec import Matvec
 from rooftile.strategies.common.grid import beyond_block, blocks
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.matvec.gpu._accesses import along_columns, cleared
 from rooftile.strategies.matvec.gpu._base import GpuMatvec
 

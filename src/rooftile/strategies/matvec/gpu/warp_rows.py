@@ -7,8 +7,8 @@ Throughput-Oriented Processors", SC09 (a warp a row), on a dense matrix.
 from __future__ import annotations
 
 from rooftile.analysis.pictures import Cell, Panels, panel, result_tile
-from rooftile.ops.matvec import Matvec
-from rooftile.strategies.gpu import Config
+from rooftile.ops.patterns.matvec import Matvec
+from rooftile.strategies.contract.gpu import Config
 from rooftile.strategies.matvec.gpu._base import FewRowsMatvec, as_product
 
 

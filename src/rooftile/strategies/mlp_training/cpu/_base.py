@@ -8,7 +8,7 @@ from functools import lru_cache
 from rooftile.devices.cpu.native import Native, source
 from rooftile.ops.activation import ACTIVATIONS
 from rooftile.ops.features import features
-from rooftile.ops.mlp_training import MlpTraining
+from rooftile.ops.gradients.mlp_training import MlpTraining
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 from rooftile.strategies.common.activation_texts import scalar_functions
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rooftile.devices.cpu.emit import Writer
-from rooftile.ops.mlp_training import MlpTraining
+from rooftile.ops.gradients.mlp_training import MlpTraining
 from rooftile.strategies.mlp_training.cpu._base import (
     FUNCTIONS,
     HEAD,

@@ -21,7 +21,7 @@ from rooftile.devices import cpu
 from rooftile.devices.cpu.native import Native, source
 from rooftile.ops import AnyArray
 from rooftile.ops.features import features
-from rooftile.ops.mlp_training import ACTIVATIONS, MlpTraining
+from rooftile.ops.gradients.mlp_training import ACTIVATIONS, MlpTraining
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.mlp_training.cpu._base import FUNCTIONS, slope_of, value_of
 

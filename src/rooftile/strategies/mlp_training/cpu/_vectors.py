@@ -15,7 +15,7 @@ import numpy as np
 from rooftile.devices.cpu.emit import Writer
 from rooftile.devices.cpu.native.vector import lanes as widest
 from rooftile.ops.activation import ACTIVATIONS
-from rooftile.ops.mlp_training import MlpTraining
+from rooftile.ops.gradients.mlp_training import MlpTraining
 from rooftile.strategies.mlp_training.cpu._base import HEAD, OneThread
 
 _NARROW = 8

@@ -7,7 +7,7 @@ they stay in registers, or at fixed places of the stack, from step to step.
 from __future__ import annotations
 
 from rooftile.devices.cpu.emit import Writer
-from rooftile.ops.mlp_training import MlpTraining
+from rooftile.ops.gradients.mlp_training import MlpTraining
 from rooftile.strategies.mlp_training.cpu._base import (
     FUNCTIONS,
     HEAD,

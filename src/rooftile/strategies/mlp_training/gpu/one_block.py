@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops.activation import CODES
-from rooftile.ops.mlp_training import MlpTraining
-from rooftile.strategies.gpu import Config, GpuStrategy, Step, Tunable
+from rooftile.ops.gradients.mlp_training import MlpTraining
+from rooftile.strategies.contract.gpu import Config, GpuStrategy, Step, Tunable
 
 _SHARED = 48 * 1024
 """Bytes of shared memory that every block may have."""

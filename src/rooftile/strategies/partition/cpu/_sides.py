@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cache
 
 from rooftile.devices.cpu.native import Native, source
-from rooftile.ops.partition import Partition
+from rooftile.ops.patterns.partition import Partition
+from rooftile.ops.patterns.sort import Sort
 from rooftile.ops.problem import Dtype
-from rooftile.ops.sort import Sort
 from rooftile.strategies.sort.cpu._words import Words
 
 _LESS = """

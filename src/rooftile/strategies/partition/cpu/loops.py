@@ -8,7 +8,7 @@ from rooftile.analysis.accesses import Counted
 from rooftile.analysis.cooperation import through
 from rooftile.ops import AnyArray
 from rooftile.ops.features import features
-from rooftile.ops.partition import Partition
+from rooftile.ops.patterns.partition import Partition
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.partition.cpu.two_pass import in_parts
 

@@ -15,7 +15,7 @@ from rooftile.analysis.cooperation import through
 from rooftile.devices import cpu
 from rooftile.ops import AnyArray
 from rooftile.ops.features import features
-from rooftile.ops.partition import Partition
+from rooftile.ops.patterns.partition import Partition
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.partition.cpu import _sides
 

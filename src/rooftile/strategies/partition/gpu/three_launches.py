@@ -9,11 +9,11 @@ import numpy as np
 
 from rooftile.analysis.accesses import Counted
 from rooftile.ops.features import features
-from rooftile.ops.partition import Partition
+from rooftile.ops.patterns.partition import Partition
+from rooftile.ops.patterns.sort import Sort
 from rooftile.ops.problem import numpy_dtype
-from rooftile.ops.sort import Sort
 from rooftile.strategies.common.sections import RUN, InSections
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.sort.gpu._base import key_macros
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rooftile.devices.cpu.native import native
 from rooftile.ops.features import features
-from rooftile.ops.permute_columns import PermuteColumns
+from rooftile.ops.patterns.permute_columns import PermuteColumns
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 
 

@@ -7,8 +7,8 @@ import numpy as np
 from rooftile.analysis.accesses import Accesses, row_stores, scattered_loads
 from rooftile.devices.gpu import Launch
 from rooftile.ops.features import features
-from rooftile.ops.permute_columns import PermuteColumns
-from rooftile.strategies.gpu import Config, GpuStrategy, Step
+from rooftile.ops.patterns.permute_columns import PermuteColumns
+from rooftile.strategies.contract.gpu import Config, GpuStrategy, Step
 
 
 class GpuPermuteColumns(GpuStrategy):

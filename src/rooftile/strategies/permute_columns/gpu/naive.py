@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from rooftile.analysis.accesses import WARP, Accesses, row_loads
 from rooftile.devices.gpu import Launch
-from rooftile.ops.permute_columns import PermuteColumns
+from rooftile.ops.patterns.permute_columns import PermuteColumns
 from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.permute_columns.gpu._base import GpuPermuteColumns
 
 

@@ -8,9 +8,9 @@ from rooftile.analysis.access import SECTOR_BYTES
 from rooftile.analysis.accesses import WARP, Accesses, row_loads, warps_of
 from rooftile.analysis.pictures import Cell, Panels, panel
 from rooftile.devices.gpu import Launch
-from rooftile.ops.permute_columns import PermuteColumns
+from rooftile.ops.patterns.permute_columns import PermuteColumns
 from rooftile.strategies.common.grid import beyond_block, tile_of
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.permute_columns.gpu._base import GpuPermuteColumns
 
 _COLLISIONS = 3.53

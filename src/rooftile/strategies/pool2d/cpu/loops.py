@@ -21,7 +21,7 @@ from rooftile.strategies.common.fused import (
     activate_row,
     pooled_with,
 )
-from rooftile.strategies.cpu import CpuKernel, CpuStrategy
+from rooftile.strategies.contract.cpu import CpuKernel, CpuStrategy
 
 
 @native

@@ -15,9 +15,9 @@ from rooftile.devices.cpu.emit import Writer
 from rooftile.devices.cpu.native import Native, source
 from rooftile.ops import Pool2d
 from rooftile.ops.features import features
-from rooftile.ops.pooling import PoolKind
+from rooftile.ops.layers.pooling import PoolKind
 from rooftile.strategies.common.fused import POOL_CODES, larger, norm, pool_row
-from rooftile.strategies.cpu import CpuKernel, CpuStrategy
+from rooftile.strategies.contract.cpu import CpuKernel, CpuStrategy
 from rooftile.strategies.pool2d.cpu.loops import finish, sizes_of
 
 _UNROLL = 16

@@ -6,7 +6,7 @@ from rooftile.devices.gpu import Launch
 from rooftile.ops import Pool2d
 from rooftile.ops.features import features
 from rooftile.strategies.common.fused import ACTIVATION_CODES, POOL_CODES
-from rooftile.strategies.gpu import Config, GpuStrategy, Step
+from rooftile.strategies.contract.gpu import Config, GpuStrategy, Step
 
 
 class GpuPool2d(GpuStrategy):

@@ -13,7 +13,7 @@ from rooftile.analysis.divergence import guard_1d
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Pool2d
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.pool2d.gpu._base import GpuPool2d
 
 _MOST_COLUMNS = 64

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from rooftile.devices.cpu.native import native
-from rooftile.ops.pool2d_gradient import Pool2dGradient
+from rooftile.ops.gradients.pool2d_gradient import Pool2dGradient
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 from rooftile.strategies.common.winner import winner
 

@@ -11,7 +11,7 @@ from functools import cache
 
 from rooftile.devices.cpu.emit import Writer
 from rooftile.devices.cpu.native import Native, source
-from rooftile.ops.pool2d_gradient import Pool2dGradient
+from rooftile.ops.gradients.pool2d_gradient import Pool2dGradient
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 from rooftile.strategies.common.winner import emit_winner
 

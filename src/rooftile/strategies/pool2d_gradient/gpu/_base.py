@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from rooftile.devices.gpu import Launch
-from rooftile.ops.pool2d_gradient import Pool2dGradient
+from rooftile.ops.gradients.pool2d_gradient import Pool2dGradient
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.pools import window_macros
-from rooftile.strategies.gpu import Config, GpuStrategy, Step
+from rooftile.strategies.contract.gpu import Config, GpuStrategy, Step
 
 
 class GpuPool2dGradient(GpuStrategy):

@@ -6,9 +6,9 @@ ICANN 2010.
 
 from __future__ import annotations
 
-from rooftile.ops.pool2d_gradient import Pool2dGradient
+from rooftile.ops.gradients.pool2d_gradient import Pool2dGradient
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.pool2d_gradient.gpu._base import GpuPool2dGradient
 
 

@@ -7,7 +7,7 @@ ICANN 2010.
 from __future__ import annotations
 
 from rooftile.devices.cpu.native import native
-from rooftile.ops.pool2d_winners import Pool2dWinners
+from rooftile.ops.gradients.pool2d_winners import Pool2dWinners
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 from rooftile.strategies.common.winner import winner
 

@@ -6,8 +6,8 @@ ICANN 2010.
 
 from __future__ import annotations
 
-from rooftile.ops.pool2d_winners import Pool2dWinners
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.ops.gradients.pool2d_winners import Pool2dWinners
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.pool2d_winners.gpu._base import GpuPool2dWinners
 
 

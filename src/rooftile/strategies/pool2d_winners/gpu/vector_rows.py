@@ -6,9 +6,9 @@ Source: NVIDIA, "CUDA C++ Best Practices Guide", section 10.2.1 (coalesced acces
 
 from __future__ import annotations
 
-from rooftile.ops.pool2d_winners import Pool2dWinners
+from rooftile.ops.gradients.pool2d_winners import Pool2dWinners
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.pool2d_winners.gpu._base import GpuPool2dWinners
 
 _MOST_COLUMNS = 64

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rooftile.ops.reduce import Reduce
+from rooftile.ops.patterns.reduce import Reduce
 
 _LANES = 64
 _CHUNK = 512

@@ -15,8 +15,8 @@ from rooftile.analysis.cooperation import through, tree_depth
 from rooftile.devices import cpu
 from rooftile.ops import AnyArray
 from rooftile.ops.features import features
+from rooftile.ops.patterns.reduce import Reduce
 from rooftile.ops.problem import numpy_dtype
-from rooftile.ops.reduce import Reduce
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.common.combining import combining
 from rooftile.strategies.reduce.cpu._lanes import LEAF_ROWS, Walk

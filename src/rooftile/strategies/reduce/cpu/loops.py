@@ -18,7 +18,7 @@ from rooftile.analysis.cooperation import through
 from rooftile.ops import AnyArray
 from rooftile.ops.features import features
 from rooftile.ops.operator import SUM
-from rooftile.ops.reduce import Reduce
+from rooftile.ops.patterns.reduce import Reduce
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.common.combining import combining
 

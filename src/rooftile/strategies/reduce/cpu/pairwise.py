@@ -17,8 +17,8 @@ from rooftile.devices import cpu
 from rooftile.ops import AnyArray
 from rooftile.ops.features import features
 from rooftile.ops.operator import Operator
+from rooftile.ops.patterns.reduce import Reduce
 from rooftile.ops.problem import Dtype
-from rooftile.ops.reduce import Reduce
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.common.combining import combining
 

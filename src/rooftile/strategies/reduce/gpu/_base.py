@@ -10,11 +10,11 @@ from rooftile.analysis.cooperation import chain, in_turn, shared_tree
 from rooftile.devices.gpu import Launch
 from rooftile.ops.features import features
 from rooftile.ops.operator import SUM
-from rooftile.ops.reduce import Reduce
+from rooftile.ops.patterns.reduce import Reduce
 from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
 from rooftile.strategies.common.operators import CARRIED_BYTES, operator_macros
 from rooftile.strategies.common.rows import numbers_of
-from rooftile.strategies.gpu import Config, GpuStrategy, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, GpuStrategy, Step, Tunable
 
 MOST_ROWS = 2**31 - 1
 _FINISH_THREADS = 256

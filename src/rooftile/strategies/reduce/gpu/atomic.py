@@ -9,10 +9,10 @@ from rooftile.analysis.accesses import Accesses, Counted, stored_beside
 from rooftile.analysis.cooperation import chain, in_turn, shared_tree
 from rooftile.devices.gpu import Launch
 from rooftile.ops.features import features
-from rooftile.ops.reduce import Reduce
+from rooftile.ops.patterns.reduce import Reduce
 from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
 from rooftile.strategies.common.rows import numbers_of
-from rooftile.strategies.gpu import Config, Step
+from rooftile.strategies.contract.gpu import Config, Step
 from rooftile.strategies.reduce.gpu._base import PersistentReduce
 
 

@@ -11,11 +11,11 @@ import numpy as np
 from rooftile.analysis.accesses import WARP, Accesses, Counted, beside, stored_beside
 from rooftile.analysis.cooperation import chain
 from rooftile.devices.gpu import Launch
-from rooftile.ops.reduce import Reduce
+from rooftile.ops.patterns.reduce import Reduce
 from rooftile.strategies.common.grid import MOST_BLOCKS, beyond_block, blocks
 from rooftile.strategies.common.operators import CARRIED_BYTES
 from rooftile.strategies.common.rows import vector_of
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.reduce.gpu._base import GpuReduce
 
 _LANES, _SHARES = 32, 8

@@ -9,9 +9,9 @@ from __future__ import annotations
 from rooftile.analysis.accesses import Accesses
 from rooftile.analysis.cooperation import shared_tree
 from rooftile.ops.features import features
-from rooftile.ops.reduce import Reduce
+from rooftile.ops.patterns.reduce import Reduce
 from rooftile.strategies.common.operators import CARRIED_BYTES
-from rooftile.strategies.gpu import Config
+from rooftile.strategies.contract.gpu import Config
 from rooftile.strategies.reduce.gpu._base import TiledReduce
 
 

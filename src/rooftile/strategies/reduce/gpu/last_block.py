@@ -10,11 +10,11 @@ import numpy as np
 from rooftile.analysis.accesses import Accesses, Counted, beside, stored_apart, stored_beside
 from rooftile.analysis.cooperation import chain, warp_tree
 from rooftile.devices.gpu import Launch
-from rooftile.ops.reduce import Reduce
+from rooftile.ops.patterns.reduce import Reduce
 from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
 from rooftile.strategies.common.operators import CARRIED_BYTES
 from rooftile.strategies.common.rows import row_vector
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.reduce.gpu._base import PersistentReduce
 
 _LOADED = {"float32": "float", "float64": "double", "int32": "int", "int64": "int64"}

@@ -10,10 +10,10 @@ from rooftile.analysis.accesses import WARP, Accesses, Counted, apart, stored_be
 from rooftile.analysis.cooperation import chain
 from rooftile.devices.gpu import Launch
 from rooftile.ops.features import features
-from rooftile.ops.reduce import Reduce
+from rooftile.ops.patterns.reduce import Reduce
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.rows import numbers_of
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.reduce.gpu._base import MOST_ROWS, GpuReduce
 
 

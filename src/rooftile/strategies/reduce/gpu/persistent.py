@@ -8,10 +8,10 @@ from __future__ import annotations
 from rooftile.analysis.accesses import Counted
 from rooftile.analysis.cooperation import in_turn, shared_tree
 from rooftile.devices.gpu import Launch
-from rooftile.ops.reduce import Reduce
+from rooftile.ops.patterns.reduce import Reduce
 from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
 from rooftile.strategies.common.operators import CARRIED_BYTES
-from rooftile.strategies.gpu import Config, Step
+from rooftile.strategies.contract.gpu import Config, Step
 from rooftile.strategies.reduce.gpu._base import PersistentReduce
 
 

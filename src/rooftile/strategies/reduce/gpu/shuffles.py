@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from rooftile.analysis.accesses import Accesses
 from rooftile.analysis.cooperation import chain, warp_tree
-from rooftile.ops.reduce import Reduce
-from rooftile.strategies.gpu import Config
+from rooftile.ops.patterns.reduce import Reduce
+from rooftile.strategies.contract.gpu import Config
 from rooftile.strategies.reduce.gpu.coarsened import Coarsened
 
 

@@ -10,11 +10,11 @@ import numpy as np
 from rooftile.analysis.accesses import WARP, Counted, beside, stored_apart
 from rooftile.analysis.cooperation import chain, shared_tree
 from rooftile.devices.gpu import Launch
-from rooftile.ops.reduce import Reduce
+from rooftile.ops.patterns.reduce import Reduce
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.operators import CARRIED_BYTES
 from rooftile.strategies.common.rows import InRows, row_vector
-from rooftile.strategies.gpu import Config, Step
+from rooftile.strategies.contract.gpu import Config, Step
 from rooftile.strategies.reduce.gpu._base import GpuReduce, shortened
 
 

@@ -15,7 +15,7 @@ from rooftile.devices import cpu
 from rooftile.devices.cpu.native import Native, native
 from rooftile.ops import AnyArray
 from rooftile.ops.features import features
-from rooftile.ops.rotate import Rotate
+from rooftile.ops.patterns.rotate import Rotate
 from rooftile.strategies import HostStrategy
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rooftile.devices.cpu.native import native
 from rooftile.ops.features import features
-from rooftile.ops.rotate import Rotate
+from rooftile.ops.patterns.rotate import Rotate
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 
 _SEGMENT = 2**16

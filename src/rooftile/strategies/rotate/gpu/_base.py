@@ -8,8 +8,8 @@ from functools import partial
 from rooftile.analysis.access import SECTOR_BYTES
 from rooftile.analysis.accesses import Accesses, row_loads
 from rooftile.ops.features import features
-from rooftile.ops.rotate import Rotate
-from rooftile.strategies.gpu import Config, GpuStrategy
+from rooftile.ops.patterns.rotate import Rotate
+from rooftile.strategies.contract.gpu import Config, GpuStrategy
 
 
 class GpuRotate(GpuStrategy):

@@ -7,9 +7,9 @@ import numpy as np
 from rooftile.analysis.accesses import Accesses
 from rooftile.analysis.pictures import Cell, Panels, panel
 from rooftile.devices.gpu import Launch
-from rooftile.ops.rotate import Rotate
+from rooftile.ops.patterns.rotate import Rotate
 from rooftile.strategies.common.grid import blocks, tile_of
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.rotate.gpu._base import GpuRotate
 
 _BLOCK, _HELD = 512, 16

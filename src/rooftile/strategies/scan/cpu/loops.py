@@ -18,7 +18,7 @@ from rooftile.analysis.accesses import Counted
 from rooftile.analysis.cooperation import through
 from rooftile.ops import AnyArray
 from rooftile.ops.features import features
-from rooftile.ops.scan import Scan
+from rooftile.ops.patterns.scan import Scan
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.scan.cpu._base import scanning
 

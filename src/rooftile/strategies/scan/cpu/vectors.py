@@ -26,8 +26,8 @@ from rooftile.devices.cpu.native.vector import lanes
 from rooftile.ops import AnyArray
 from rooftile.ops.features import features
 from rooftile.ops.operator import MAX, MIN, PRODUCT, SUM, Operator
+from rooftile.ops.patterns.scan import Scan
 from rooftile.ops.problem import Dtype
-from rooftile.ops.scan import Scan
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.common.operators import in_kernel_language, number_in_kernel_language
 from rooftile.strategies.common.streaming import pays

@@ -19,10 +19,10 @@ from rooftile.analysis.cooperation import chain, in_turn, run_scan
 from rooftile.devices.gpu import Launch
 from rooftile.ops.features import features
 from rooftile.ops.operator import SUM
-from rooftile.ops.scan import Scan
+from rooftile.ops.patterns.scan import Scan
 from rooftile.strategies.common.grid import beyond_block, blocks
 from rooftile.strategies.common.operators import CARRIED_BYTES, operator_macros
-from rooftile.strategies.gpu import Config, GpuStrategy, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, GpuStrategy, Step, Tunable
 
 MOST_BLOCKS = 2**31 - 1
 """Blocks of a grid in x."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rooftile.ops.scan import Scan
-from rooftile.strategies.gpu import Config
+from rooftile.ops.patterns.scan import Scan
+from rooftile.strategies.contract.gpu import Config
 from rooftile.strategies.scan.gpu._base import GpuScan, itemsize
 
 _VECTOR_BYTES = 16

@@ -9,9 +9,9 @@ from __future__ import annotations
 from rooftile.analysis.accesses import WARP, Accesses, Counted, beside, stored_beside
 from rooftile.analysis.cooperation import chain
 from rooftile.devices.gpu import Launch
-from rooftile.ops.scan import Scan
+from rooftile.ops.patterns.scan import Scan
 from rooftile.strategies.common.grid import beyond_block, blocks
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.scan.gpu._base import GpuScan, itemsize, wide
 from rooftile.strategies.scan.gpu._tiles import vector
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from rooftile.analysis.accesses import Counted
 from rooftile.analysis.cooperation import block_scan
-from rooftile.ops.scan import Scan
+from rooftile.ops.patterns.scan import Scan
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import Config
+from rooftile.strategies.contract.gpu import Config
 from rooftile.strategies.scan.gpu._base import LineScan, itemsize
 
 

@@ -10,9 +10,9 @@ from dataclasses import replace
 
 from rooftile.analysis.accesses import WARP, Counted
 from rooftile.analysis.cooperation import block_scan
-from rooftile.ops.scan import Scan
+from rooftile.ops.patterns.scan import Scan
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import Config
+from rooftile.strategies.contract.gpu import Config
 from rooftile.strategies.scan.gpu._base import LineScan, itemsize
 
 

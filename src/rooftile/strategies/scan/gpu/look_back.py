@@ -9,10 +9,10 @@ from __future__ import annotations
 from rooftile.analysis.accesses import Counted, beside, stored_beside
 from rooftile.analysis.cooperation import vector_scan
 from rooftile.devices.gpu import Launch
-from rooftile.ops.scan import Scan
+from rooftile.ops.patterns.scan import Scan
 from rooftile.strategies.common.grid import beyond_block, blocks
 from rooftile.strategies.common.states import States
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.scan.gpu._base import itemsize, wide
 from rooftile.strategies.scan.gpu._tiles import TileScan, rows, vector
 

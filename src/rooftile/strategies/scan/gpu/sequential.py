@@ -10,9 +10,9 @@ from rooftile.analysis.accesses import WARP, Accesses, Counted, apart, stored_ap
 from rooftile.analysis.cooperation import chain
 from rooftile.devices.gpu import Launch
 from rooftile.ops.features import features
-from rooftile.ops.scan import Scan
+from rooftile.ops.patterns.scan import Scan
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.scan.gpu._base import GpuScan, wide
 
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from rooftile.analysis.accesses import Counted
 from rooftile.ops.features import features
-from rooftile.ops.scan import Scan
-from rooftile.strategies.gpu import Config, Step
+from rooftile.ops.patterns.scan import Scan
+from rooftile.strategies.contract.gpu import Config, Step
 from rooftile.strategies.scan.gpu._base import SectionScan, wide
 
 

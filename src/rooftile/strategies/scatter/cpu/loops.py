@@ -12,7 +12,7 @@ from rooftile.devices import cpu
 from rooftile.devices.cpu.native import source
 from rooftile.ops import AnyArray
 from rooftile.ops.features import features
-from rooftile.ops.scatter import Scatter
+from rooftile.ops.patterns.scatter import Scatter
 from rooftile.strategies import HostStrategy
 
 _UPDATES = {

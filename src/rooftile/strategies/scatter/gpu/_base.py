@@ -8,9 +8,9 @@ from rooftile.analysis.accesses import Accesses, Counted, beside, stored_beside
 from rooftile.analysis.cooperation import chain, increments
 from rooftile.devices.gpu import Launch
 from rooftile.ops.features import features
-from rooftile.ops.scatter import DTYPES, FUNCTIONS, Scatter
+from rooftile.ops.patterns.scatter import DTYPES, FUNCTIONS, Scatter
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import Config, GpuStrategy, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, GpuStrategy, Step, Tunable
 
 _MOST_BLOCKS = 2**31 - 1
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rooftile.ops.features import features
-from rooftile.ops.scatter import Scatter
+from rooftile.ops.patterns.scatter import Scatter
 from rooftile.strategies.scatter.gpu._base import GpuScatter
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rooftile.analysis.accesses import Accesses, scattered_loads, stored_apart
 from rooftile.analysis.cooperation import chain
-from rooftile.ops.scatter import Scatter
+from rooftile.ops.patterns.scatter import Scatter
 from rooftile.strategies.scatter.gpu._base import GpuScatter
 
 

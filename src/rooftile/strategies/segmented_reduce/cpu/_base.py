@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rooftile.ops.features import features
-from rooftile.ops.segmented_reduce import SegmentedReduce
+from rooftile.ops.patterns.segmented_reduce import SegmentedReduce
 from rooftile.strategies import HostStrategy
 
 

@@ -20,8 +20,8 @@ from rooftile.analysis.cooperation import through, tree_depth
 from rooftile.devices import cpu
 from rooftile.ops import AnyArray
 from rooftile.ops.features import features
+from rooftile.ops.patterns.segmented_reduce import SegmentedReduce
 from rooftile.ops.problem import numpy_dtype
-from rooftile.ops.segmented_reduce import SegmentedReduce
 from rooftile.strategies.common.combining import combining
 from rooftile.strategies.common.shares import ENDS_AMONG
 from rooftile.strategies.segmented_reduce.cpu._base import CpuSegmented, length_of

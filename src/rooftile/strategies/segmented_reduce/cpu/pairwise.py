@@ -13,7 +13,7 @@ from rooftile.analysis.accesses import Counted
 from rooftile.analysis.cooperation import through, tree_depth
 from rooftile.ops import AnyArray
 from rooftile.ops.features import features
-from rooftile.ops.segmented_reduce import SegmentedReduce
+from rooftile.ops.patterns.segmented_reduce import SegmentedReduce
 from rooftile.strategies.common.combining import combining
 from rooftile.strategies.segmented_reduce.cpu._base import CpuSegmented, length_of
 

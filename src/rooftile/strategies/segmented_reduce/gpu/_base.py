@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from rooftile.ops.features import features
 from rooftile.ops.operator import SUM
-from rooftile.ops.segmented_reduce import SegmentedReduce
+from rooftile.ops.patterns.segmented_reduce import SegmentedReduce
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.operators import operator_macros
-from rooftile.strategies.gpu import Config, GpuStrategy
+from rooftile.strategies.contract.gpu import Config, GpuStrategy
 
 MOST_BLOCKS = 2**31 - 1
 _OFFSETS = {"int64": "int64", "int32": "int"}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from rooftile.analysis.accesses import Counted, beside, stored_apart, stored_beside
 from rooftile.analysis.cooperation import chain, warp_tree
 from rooftile.devices.gpu import Launch
-from rooftile.ops.segmented_reduce import SegmentedReduce
+from rooftile.ops.patterns.segmented_reduce import SegmentedReduce
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.operators import CARRIED_BYTES
-from rooftile.strategies.gpu import GpuStrategy, Step
+from rooftile.strategies.contract.gpu import GpuStrategy, Step
 
 _BETWEEN = ("carries", "opens", "span_tails", "span_ended")
 

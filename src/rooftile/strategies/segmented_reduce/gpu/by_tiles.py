@@ -16,10 +16,10 @@ from rooftile.analysis.accesses import (
 )
 from rooftile.analysis.cooperation import chain, warp_tree
 from rooftile.devices.gpu import Launch
-from rooftile.ops.segmented_reduce import SegmentedReduce
+from rooftile.ops.patterns.segmented_reduce import SegmentedReduce
 from rooftile.strategies.common.grid import beyond_block, blocks
 from rooftile.strategies.common.operators import CARRIED_BYTES
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.segmented_reduce.gpu._base import MOST_BLOCKS, GpuSegmented, lengths
 from rooftile.strategies.segmented_reduce.gpu._join import joined, joining, left_by_tiles
 

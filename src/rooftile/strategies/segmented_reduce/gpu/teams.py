@@ -11,10 +11,10 @@ import numpy as np
 from rooftile.analysis.accesses import WARP, Counted, beside, row_loads, stored_apart
 from rooftile.analysis.cooperation import chain, shared_tree
 from rooftile.devices.gpu import Launch
-from rooftile.ops.segmented_reduce import SegmentedReduce
+from rooftile.ops.patterns.segmented_reduce import SegmentedReduce
 from rooftile.strategies.common.grid import blocks, tile_of
 from rooftile.strategies.common.operators import CARRIED_BYTES
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.segmented_reduce.gpu._base import GpuSegmented, lengths
 
 _THREADS = 256

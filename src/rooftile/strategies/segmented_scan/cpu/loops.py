@@ -13,7 +13,7 @@ from rooftile.analysis.accesses import Counted
 from rooftile.analysis.cooperation import through
 from rooftile.ops import AnyArray
 from rooftile.ops.features import features
-from rooftile.ops.segmented_scan import SegmentedScan
+from rooftile.ops.patterns.segmented_scan import SegmentedScan
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.scan.cpu._base import scanning
 

@@ -18,8 +18,8 @@ from rooftile.analysis.cooperation import through
 from rooftile.devices import cpu
 from rooftile.ops import AnyArray
 from rooftile.ops.features import features
+from rooftile.ops.patterns.segmented_scan import SegmentedScan
 from rooftile.ops.problem import numpy_dtype
-from rooftile.ops.segmented_scan import SegmentedScan
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.scan.cpu._base import scanning
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from rooftile.ops.features import features
 from rooftile.ops.operator import SUM
-from rooftile.ops.segmented_scan import SegmentedScan
+from rooftile.ops.patterns.segmented_scan import SegmentedScan
 from rooftile.strategies.common.operators import operator_macros
-from rooftile.strategies.gpu import Config, GpuStrategy
+from rooftile.strategies.contract.gpu import Config, GpuStrategy
 
 
 class GpuSegmentedScan(GpuStrategy):

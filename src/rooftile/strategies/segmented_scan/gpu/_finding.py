@@ -5,9 +5,9 @@ from __future__ import annotations
 from rooftile.analysis.accesses import Accesses, scattered_loads, stored_beside
 from rooftile.analysis.cooperation import chain
 from rooftile.devices.gpu import Launch
-from rooftile.ops.segmented_scan import SegmentedScan
+from rooftile.ops.patterns.segmented_scan import SegmentedScan
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import GpuStrategy, Step
+from rooftile.strategies.contract.gpu import GpuStrategy, Step
 from rooftile.strategies.scan.gpu._base import wide
 
 _FINDING = 128

@@ -11,10 +11,10 @@ import numpy as np
 from rooftile.analysis.accesses import Counted, beside, broadcasts, stored_apart, stored_beside
 from rooftile.analysis.cooperation import chain, in_turn, run_scan
 from rooftile.devices.gpu import Launch
-from rooftile.ops.segmented_scan import SegmentedScan
+from rooftile.ops.patterns.segmented_scan import SegmentedScan
 from rooftile.strategies.common.grid import beyond_block, blocks
 from rooftile.strategies.common.operators import CARRIED_BYTES
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.segmented_scan.gpu._base import GpuSegmentedScan
 
 

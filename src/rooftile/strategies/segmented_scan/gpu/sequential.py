@@ -11,9 +11,9 @@ from rooftile.analysis.accesses import WARP, Accesses, Counted, apart, beside, s
 from rooftile.analysis.cooperation import chain
 from rooftile.devices.gpu import Launch
 from rooftile.ops.features import features
-from rooftile.ops.segmented_scan import SegmentedScan
+from rooftile.ops.patterns.segmented_scan import SegmentedScan
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.segmented_scan.gpu._base import GpuSegmentedScan
 
 

@@ -14,7 +14,7 @@ from rooftile.devices import cpu
 from rooftile.devices.cpu.native import Native, native
 from rooftile.ops import AnyArray
 from rooftile.ops.features import features
-from rooftile.ops.separable import Separable
+from rooftile.ops.patterns.separable import Separable
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.common.correlate import PART_TERMS
 

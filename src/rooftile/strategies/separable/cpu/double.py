@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rooftile.ops.features import features
-from rooftile.ops.separable import Separable
+from rooftile.ops.patterns.separable import Separable
 from rooftile.strategies import ArrayKernel
 from rooftile.strategies.common import double
 

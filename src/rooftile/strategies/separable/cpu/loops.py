@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from rooftile.devices.cpu.native import Native, native
-from rooftile.ops.separable import Separable
+from rooftile.ops.patterns.separable import Separable
 from rooftile.strategies.common.correlate import PART_TERMS
 from rooftile.strategies.separable.cpu._textbook import FilterStrategy, sum_down
 

@@ -15,7 +15,7 @@ from itertools import product
 from rooftile.devices.cpu.emit import Writer
 from rooftile.devices.cpu.native import Native, source
 from rooftile.devices.cpu.native.vector import lanes
-from rooftile.ops.separable import Separable
+from rooftile.ops.patterns.separable import Separable
 from rooftile.strategies.common.correlate import PART_TERMS, correlation, streams
 from rooftile.strategies.separable.cpu._textbook import FilterStrategy, sum_down
 

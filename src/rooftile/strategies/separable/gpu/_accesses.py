@@ -15,7 +15,7 @@ from rooftile.analysis.accesses import (
     vector_loads,
     warps_of,
 )
-from rooftile.ops.separable import Separable
+from rooftile.ops.patterns.separable import Separable
 from rooftile.strategies.common.grid import blocks
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops.features import features
-from rooftile.ops.separable import Separable
+from rooftile.ops.patterns.separable import Separable
 from rooftile.strategies.common.grid import CONSTANT_BYTES, MOST_BLOCKS, blocks
-from rooftile.strategies.gpu import Config, Fill, GpuStrategy, Step
+from rooftile.strategies.contract.gpu import Config, Fill, GpuStrategy, Step
 
 Size2 = tuple[int, int]
 """Rows and columns."""

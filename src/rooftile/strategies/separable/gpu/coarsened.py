@@ -8,9 +8,9 @@ Vectorized Memory Access", 2013.
 from __future__ import annotations
 
 from rooftile.analysis.accesses import Accesses
-from rooftile.ops.separable import Separable
+from rooftile.ops.patterns.separable import Separable
 from rooftile.strategies.common.grid import MOST_BLOCKS, beyond_block, blocks
-from rooftile.strategies.gpu import Config, Tunable
+from rooftile.strategies.contract.gpu import Config, Tunable
 from rooftile.strategies.separable.gpu._accesses import sums_in_registers
 from rooftile.strategies.separable.gpu._base import Size2, TiledSeparable
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from rooftile.analysis.accesses import Accesses
 from rooftile.devices.gpu import Launch
-from rooftile.ops.separable import Separable
+from rooftile.ops.patterns.separable import Separable
 from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.separable.gpu._accesses import pass_across, pass_down
 from rooftile.strategies.separable.gpu._base import GpuSeparable, numbers
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from rooftile.analysis.accesses import Accesses
 from rooftile.analysis.pictures import Cell, Panels, filter_tile, panel, result_tile, window
-from rooftile.ops.separable import Separable
+from rooftile.ops.patterns.separable import Separable
 from rooftile.strategies.common.grid import MOST_BLOCKS, beyond_block
-from rooftile.strategies.gpu import Config, Tunable
+from rooftile.strategies.contract.gpu import Config, Tunable
 from rooftile.strategies.separable.gpu._accesses import tile_in_shared
 from rooftile.strategies.separable.gpu._base import Size2, TiledSeparable
 

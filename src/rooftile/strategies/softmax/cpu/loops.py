@@ -15,7 +15,7 @@ import numpy as np
 from rooftile.devices.cpu.native import native
 from rooftile.ops import Softmax
 from rooftile.strategies.common.fused import larger
-from rooftile.strategies.cpu import CpuKernel, CpuStrategy
+from rooftile.strategies.contract.cpu import CpuKernel, CpuStrategy
 
 
 @native

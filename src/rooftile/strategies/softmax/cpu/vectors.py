@@ -22,7 +22,7 @@ from rooftile.devices.cpu.emit import Writer
 from rooftile.devices.cpu.native import Native, source, vector
 from rooftile.ops import Softmax
 from rooftile.strategies.common.streaming import pays
-from rooftile.strategies.cpu import CpuKernel, CpuStrategy
+from rooftile.strategies.contract.cpu import CpuKernel, CpuStrategy
 
 _CHAINS = 4
 """Vectors of the first row's running maxima: up to four cycles each, for which nothing waits."""

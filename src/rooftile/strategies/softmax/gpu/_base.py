@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rooftile.ops import Softmax
-from rooftile.strategies.gpu import Config, GpuStrategy
+from rooftile.strategies.contract.gpu import Config, GpuStrategy
 
 
 class GpuSoftmax(GpuStrategy):

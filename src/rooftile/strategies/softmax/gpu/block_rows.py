@@ -18,7 +18,7 @@ from rooftile.analysis.accesses import (
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Softmax
 from rooftile.strategies.common.grid import beyond_block, blocks, tile_of
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.softmax.gpu._base import GpuSoftmax
 
 _BLOCK = 256

@@ -12,7 +12,7 @@ import numpy as np
 
 from rooftile.devices.cpu.native import native
 from rooftile.ops.features import features
-from rooftile.ops.softmax_cross_entropy import SoftmaxCrossEntropy
+from rooftile.ops.gradients.softmax_cross_entropy import SoftmaxCrossEntropy
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 
 

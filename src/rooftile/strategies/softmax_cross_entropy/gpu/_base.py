@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from rooftile.ops.features import features
-from rooftile.ops.softmax_cross_entropy import SoftmaxCrossEntropy
-from rooftile.strategies.gpu import Config, GpuStrategy
+from rooftile.ops.gradients.softmax_cross_entropy import SoftmaxCrossEntropy
+from rooftile.strategies.contract.gpu import Config, GpuStrategy
 
 
 def arguments(problem: SoftmaxCrossEntropy) -> tuple[str | int, ...]:

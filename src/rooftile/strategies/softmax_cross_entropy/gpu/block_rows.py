@@ -7,9 +7,9 @@ section 10.6 (the tree in shared memory).
 from __future__ import annotations
 
 from rooftile.devices.gpu import Launch
-from rooftile.ops.softmax_cross_entropy import SoftmaxCrossEntropy
+from rooftile.ops.gradients.softmax_cross_entropy import SoftmaxCrossEntropy
 from rooftile.strategies.common.grid import beyond_block, blocks, tile_of
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.softmax_cross_entropy.gpu._base import GpuSoftmaxCrossEntropy, arguments
 
 _BLOCK = 256

@@ -7,9 +7,9 @@ Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), sections 4.1 (the
 from __future__ import annotations
 
 from rooftile.devices.gpu import Launch
-from rooftile.ops.softmax_cross_entropy import SoftmaxCrossEntropy
+from rooftile.ops.gradients.softmax_cross_entropy import SoftmaxCrossEntropy
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.softmax_cross_entropy.gpu._base import GpuSoftmaxCrossEntropy, arguments
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from rooftile.devices.cpu.native import native
-from rooftile.ops.softmax_gradient import SoftmaxGradient
+from rooftile.ops.gradients.softmax_gradient import SoftmaxGradient
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rooftile.ops.softmax_gradient import SoftmaxGradient
-from rooftile.strategies.gpu import Config, GpuStrategy
+from rooftile.ops.gradients.softmax_gradient import SoftmaxGradient
+from rooftile.strategies.contract.gpu import Config, GpuStrategy
 
 ARGUMENTS = ("y", "dy", "dx")
 """The arrays, in the order of the kernels' arguments."""

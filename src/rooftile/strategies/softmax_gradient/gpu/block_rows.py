@@ -7,9 +7,9 @@ section 10.6 (the tree in shared memory).
 from __future__ import annotations
 
 from rooftile.devices.gpu import Launch
-from rooftile.ops.softmax_gradient import SoftmaxGradient
+from rooftile.ops.gradients.softmax_gradient import SoftmaxGradient
 from rooftile.strategies.common.grid import beyond_block, blocks, tile_of
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.softmax_gradient.gpu._base import ARGUMENTS, GpuSoftmaxGradient
 
 _BLOCK = 256

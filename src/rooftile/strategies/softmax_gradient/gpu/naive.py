@@ -6,9 +6,9 @@ Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 6.2.2.3.
 from __future__ import annotations
 
 from rooftile.devices.gpu import Launch
-from rooftile.ops.softmax_gradient import SoftmaxGradient
+from rooftile.ops.gradients.softmax_gradient import SoftmaxGradient
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.softmax_gradient.gpu._base import ARGUMENTS, GpuSoftmaxGradient
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from rooftile.devices import cpu
 from rooftile.devices.cpu.native import source
 from rooftile.ops import AnyArray
-from rooftile.ops.sort import Sort
+from rooftile.ops.patterns.sort import Sort
 from rooftile.strategies.sort.cpu._digits import STORES
 from rooftile.strategies.sort.cpu._words import Words
 

@@ -14,7 +14,7 @@ import numpy as np
 from rooftile.devices import cpu
 from rooftile.devices.cpu.native import Native, source
 from rooftile.ops import AnyArray
-from rooftile.ops.sort import Sort
+from rooftile.ops.patterns.sort import Sort
 from rooftile.strategies.sort.cpu._words import Words
 
 DIGITS = 256

@@ -18,7 +18,7 @@ from functools import cached_property
 import numpy as np
 
 from rooftile.ops import AnyArray
-from rooftile.ops.sort import Sort
+from rooftile.ops.patterns.sort import Sort
 
 _BITS = {1: "uint8", 2: "uint16", 4: "int32", 8: "int64"}
 """What a kernel is given instead of elements of so many bytes."""

@@ -21,7 +21,7 @@ from rooftile.devices import cpu
 from rooftile.devices.cpu.native import Native, source
 from rooftile.ops import AnyArray
 from rooftile.ops.features import features
-from rooftile.ops.sort import Sort, ordered
+from rooftile.ops.patterns.sort import Sort, ordered
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.sort.cpu._words import rows_of
 

@@ -18,7 +18,7 @@ from rooftile.analysis.cooperation import through
 from rooftile.devices import cpu
 from rooftile.ops import AnyArray
 from rooftile.ops.features import features
-from rooftile.ops.sort import Sort
+from rooftile.ops.patterns.sort import Sort
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.sort.cpu._digits import (
     DIGIT_BITS,

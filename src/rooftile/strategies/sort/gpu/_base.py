@@ -10,9 +10,9 @@ import numpy as np
 from rooftile.analysis.accesses import Accesses, beside, stored_apart, stored_beside
 from rooftile.devices.gpu import TensorMap
 from rooftile.ops.features import features
-from rooftile.ops.sort import GIVES, Sort
+from rooftile.ops.patterns.sort import GIVES, Sort
 from rooftile.strategies.common.grid import beyond_block, blocks
-from rooftile.strategies.gpu import Config, GpuStrategy, Tunable
+from rooftile.strategies.contract.gpu import Config, GpuStrategy, Tunable
 
 BLOCKS = Tunable("BLOCK", (64, 128, 256, 512), 256)
 MOST_BLOCKS = 2**31 - 1

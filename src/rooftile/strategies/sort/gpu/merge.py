@@ -10,9 +10,9 @@ from __future__ import annotations
 from rooftile.analysis.accesses import Counted, scattered_loads
 from rooftile.analysis.cooperation import chain
 from rooftile.devices.gpu import Launch
-from rooftile.ops.sort import Sort
+from rooftile.ops.patterns.sort import Sort
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import Config, Step
+from rooftile.strategies.contract.gpu import Config, Step
 from rooftile.strategies.sort.gpu._base import BLOCKS, GpuSort, ends_of, wide
 
 

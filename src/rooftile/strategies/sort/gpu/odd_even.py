@@ -9,9 +9,9 @@ from __future__ import annotations
 from rooftile.analysis.accesses import WARP, Accesses, Counted
 from rooftile.analysis.cooperation import chain
 from rooftile.devices.gpu import Launch
-from rooftile.ops.sort import Sort
+from rooftile.ops.patterns.sort import Sort
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import Config, Step
+from rooftile.strategies.contract.gpu import Config, Step
 from rooftile.strategies.sort.gpu._base import BLOCKS, GpuSort, wide
 
 _SECTION = 2048

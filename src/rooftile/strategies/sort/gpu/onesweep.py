@@ -9,9 +9,9 @@ from __future__ import annotations
 from rooftile.analysis.accesses import WARP, Accesses, Counted, beside, stored_beside
 from rooftile.analysis.cooperation import chain, increments, warp_tree
 from rooftile.devices.gpu import Launch
-from rooftile.ops.sort import Sort
+from rooftile.ops.patterns.sort import Sort
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.sort.gpu._base import GpuSort, ends_of, wide
 
 _DIGITS = 256

@@ -12,9 +12,9 @@ from dataclasses import replace
 from rooftile.analysis.accesses import WARP, Accesses, Counted, beside, stored_apart, stored_beside
 from rooftile.analysis.cooperation import block_scan, chain, in_turn, shared_tree
 from rooftile.devices.gpu import Launch
-from rooftile.ops.sort import Sort
+from rooftile.ops.patterns.sort import Sort
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.sort.gpu._base import Argument, GpuSort, ends_of, wide
 
 _BITS = 4

@@ -10,7 +10,7 @@ from rooftile.devices import cpu
 from rooftile.devices.cpu.native import source, values_of
 from rooftile.ops import AnyArray
 from rooftile.ops.features import features
-from rooftile.ops.spmm import Spmm
+from rooftile.ops.sparse.spmm import Spmm
 from rooftile.strategies import HostStrategy
 
 

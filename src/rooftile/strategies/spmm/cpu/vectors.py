@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from rooftile.devices.cpu.native.vector import lanes
 from rooftile.ops.features import features
-from rooftile.ops.spmm import Spmm
+from rooftile.ops.sparse.spmm import Spmm
 from rooftile.strategies.spmm.cpu._base import CpuSpmm
 
 _VECTORS = 4

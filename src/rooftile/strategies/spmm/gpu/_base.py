@@ -9,10 +9,10 @@ import numpy as np
 from rooftile.devices.gpu import Launch
 from rooftile.ops.features import features
 from rooftile.ops.operator import SUM
-from rooftile.ops.spmm import Spmm
+from rooftile.ops.sparse.spmm import Spmm
 from rooftile.strategies.common.grid import MOST_BLOCKS, blocks, tile_of
 from rooftile.strategies.common.operators import operator_macros
-from rooftile.strategies.gpu import Config, GpuStrategy, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, GpuStrategy, Step, Tunable
 
 _THREADS = 256
 _TYPES = {"int64": "int64", "int32": "int"}

@@ -6,9 +6,9 @@ Euro-Par 2018 (row splitting).
 
 from __future__ import annotations
 
-from rooftile.ops.spmm import Spmm
+from rooftile.ops.sparse.spmm import Spmm
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import Tunable
+from rooftile.strategies.contract.gpu import Tunable
 from rooftile.strategies.spmm.gpu._base import GpuSpmm
 
 

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from rooftile.ops import AnyArray
 from rooftile.ops.features import features
-from rooftile.ops.sparse_rows import Form
-from rooftile.ops.spmv import Spmv
+from rooftile.ops.sparse.rows import Form
+from rooftile.ops.sparse.spmv import Spmv
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.spmv.cpu._texts import rows_kernel, sizes_of
 

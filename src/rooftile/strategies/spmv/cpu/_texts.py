@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rooftile.devices import cpu
 from rooftile.devices.cpu.native import source, values_of
-from rooftile.ops.spmv import Spmv
+from rooftile.ops.sparse.spmv import Spmv
 
 ROWS: dict[str, str] = {
     "csr": """

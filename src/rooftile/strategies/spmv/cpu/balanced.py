@@ -19,7 +19,7 @@ from rooftile._locks import lock
 from rooftile.devices import cpu
 from rooftile.ops import AnyArray
 from rooftile.ops.features import features
-from rooftile.ops.spmv import Spmv
+from rooftile.ops.sparse.spmv import Spmv
 from rooftile.strategies.common.shares import ENDS_AMONG
 from rooftile.strategies.spmv.cpu._base import CpuSpmv
 from rooftile.strategies.spmv.cpu._texts import sizes_of, spread

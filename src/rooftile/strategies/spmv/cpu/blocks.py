@@ -11,7 +11,7 @@ from functools import cache
 
 from rooftile.ops import AnyArray
 from rooftile.ops.features import features
-from rooftile.ops.spmv import Spmv
+from rooftile.ops.sparse.spmv import Spmv
 from rooftile.strategies.spmv.cpu._base import CpuSpmv
 from rooftile.strategies.spmv.cpu._texts import sizes_of, spread
 

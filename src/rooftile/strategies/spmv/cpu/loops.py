@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rooftile.ops import AnyArray
-from rooftile.ops.sparse_rows import FORMS
-from rooftile.ops.spmv import Spmv
+from rooftile.ops.sparse.rows import FORMS
+from rooftile.ops.sparse.spmv import Spmv
 from rooftile.strategies.spmv.cpu._base import RowSpmv
 from rooftile.strategies.spmv.cpu._texts import sizes_of, spread
 

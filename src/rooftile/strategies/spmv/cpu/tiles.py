@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from rooftile.ops import AnyArray
 from rooftile.ops.features import features
-from rooftile.ops.spmv import Spmv
+from rooftile.ops.sparse.spmv import Spmv
 from rooftile.strategies.spmv.cpu._base import CpuSpmv
 from rooftile.strategies.spmv.cpu._texts import FIRST, sizes_of, spread
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from rooftile.devices.cpu.native.vector import gathers_in_hardware, lanes
 from rooftile.ops.features import features
-from rooftile.ops.spmv import Spmv
+from rooftile.ops.sparse.spmv import Spmv
 from rooftile.strategies.spmv.cpu.balanced import Balanced
 
 _AHEAD = 512

@@ -21,7 +21,7 @@ from rooftile.analysis.accesses import (
     scattered_loads,
     warps_of,
 )
-from rooftile.ops.spmv import Spmv
+from rooftile.ops.sparse.spmv import Spmv
 
 _EVEN = ("even", "banded", "grid", "blocks")
 """Patterns of rows of (nearly) one length."""

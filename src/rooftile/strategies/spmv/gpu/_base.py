@@ -9,12 +9,12 @@ import numpy as np
 from rooftile.devices.gpu import Launch
 from rooftile.ops.features import features
 from rooftile.ops.operator import SUM
-from rooftile.ops.sparse_rows import ARRAYS, Form
-from rooftile.ops.sparse_tiles import TILE, tiles_of
-from rooftile.ops.spmv import Spmv
+from rooftile.ops.sparse.rows import ARRAYS, Form
+from rooftile.ops.sparse.spmv import Spmv
+from rooftile.ops.sparse.tiles import TILE, tiles_of
 from rooftile.strategies.common.grid import beyond_block, blocks
 from rooftile.strategies.common.operators import CARRIED_BYTES, operator_macros
-from rooftile.strategies.gpu import Config, GpuStrategy, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, GpuStrategy, Step, Tunable
 
 MOST_BLOCKS = 2**31 - 1
 SPAN = 128

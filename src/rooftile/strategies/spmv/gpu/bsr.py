@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from rooftile.ops.features import features
-from rooftile.ops.spmv import Spmv
-from rooftile.strategies.gpu import Config
+from rooftile.ops.sparse.spmv import Spmv
+from rooftile.strategies.contract.gpu import Config
 from rooftile.strategies.spmv.gpu._base import RowSpmv
 
 

@@ -5,7 +5,7 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 
 from __future__ import annotations
 
-from rooftile.ops.spmv import Spmv
+from rooftile.ops.sparse.spmv import Spmv
 from rooftile.strategies.spmv.gpu._base import ScatterSpmv
 
 

@@ -8,8 +8,8 @@ Multiplication", SC 2016.
 from __future__ import annotations
 
 from rooftile.ops.features import features
-from rooftile.ops.spmv import Spmv
-from rooftile.strategies.gpu import Config, Step
+from rooftile.ops.sparse.spmv import Spmv
+from rooftile.strategies.contract.gpu import Config, Step
 from rooftile.strategies.spmv.gpu._base import MergedSpmv, index_words
 
 

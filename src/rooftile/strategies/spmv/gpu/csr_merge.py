@@ -5,8 +5,8 @@ Source: Merrill and Garland, "Merge-Based Parallel Sparse Matrix-Vector Multipli
 
 from __future__ import annotations
 
-from rooftile.ops.spmv import Spmv
-from rooftile.strategies.gpu import Config, Step
+from rooftile.ops.sparse.spmv import Spmv
+from rooftile.strategies.contract.gpu import Config, Step
 from rooftile.strategies.spmv.gpu._base import MergedSpmv
 
 

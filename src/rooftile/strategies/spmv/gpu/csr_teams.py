@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from rooftile.devices.gpu import Launch
-from rooftile.ops.spmv import Spmv
+from rooftile.ops.sparse.spmv import Spmv
 from rooftile.strategies.common.grid import blocks, tile_of
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.spmv.gpu._base import GpuSpmv, matrix_of, update_of
 
 _THREADS = 256

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rooftile.analysis.accesses import Accesses
-from rooftile.ops.spmv import Spmv
-from rooftile.strategies.gpu import Config
+from rooftile.ops.sparse.spmv import Spmv
+from rooftile.strategies.contract.gpu import Config
 from rooftile.strategies.spmv.gpu._accesses import only, row_apart
 from rooftile.strategies.spmv.gpu._base import RowSpmv
 

@@ -13,9 +13,9 @@ import numpy as np
 from rooftile.analysis.accesses import Accesses
 from rooftile.devices.gpu import Launch
 from rooftile.ops.features import features
-from rooftile.ops.spmv import Spmv
+from rooftile.ops.sparse.spmv import Spmv
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.spmv.gpu._accesses import along_diagonals, only
 from rooftile.strategies.spmv.gpu._base import GpuSpmv, matrix_of, update_of
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from rooftile.analysis.accesses import Accesses
 from rooftile.ops.features import features
-from rooftile.ops.spmv import Spmv
+from rooftile.ops.sparse.spmv import Spmv
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import Config
+from rooftile.strategies.contract.gpu import Config
 from rooftile.strategies.spmv.gpu._accesses import only, side_by_side
 from rooftile.strategies.spmv.gpu._base import RowSpmv
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops.features import features
-from rooftile.ops.spmv import Spmv
+from rooftile.ops.sparse.spmv import Spmv
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import Config, Step
+from rooftile.strategies.contract.gpu import Config, Step
 from rooftile.strategies.spmv.gpu._base import SPAN, MergedSpmv, index_words
 
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 
 from rooftile.analysis.accesses import Accesses
 from rooftile.ops.features import features
-from rooftile.ops.spmv import Spmv
-from rooftile.strategies.gpu import Config
+from rooftile.ops.sparse.spmv import Spmv
+from rooftile.strategies.contract.gpu import Config
 from rooftile.strategies.spmv.gpu._accesses import only, per_row, row_apart
 from rooftile.strategies.spmv.gpu._base import RowSpmv
 

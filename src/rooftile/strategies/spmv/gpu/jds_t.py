@@ -11,8 +11,8 @@ import numpy as np
 
 from rooftile.analysis.accesses import Accesses
 from rooftile.ops.features import features
-from rooftile.ops.spmv import Spmv
-from rooftile.strategies.gpu import Config
+from rooftile.ops.sparse.spmv import Spmv
+from rooftile.strategies.contract.gpu import Config
 from rooftile.strategies.spmv.gpu._accesses import only, per_row, per_warp, side_by_side
 from rooftile.strategies.spmv.gpu._base import RowSpmv
 

@@ -10,7 +10,7 @@ import numpy as np
 from rooftile._locks import lock
 from rooftile.devices import cpu
 from rooftile.ops import Float32
-from rooftile.ops.stencil import Stencil
+from rooftile.ops.patterns.stencil import Stencil
 
 Step = Callable[[Float32, Float32], object]
 """``step(x, out)`` on flat grids."""

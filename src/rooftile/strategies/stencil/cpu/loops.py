@@ -8,7 +8,7 @@ from rooftile.devices import cpu
 from rooftile.devices.cpu.native import Native, native
 from rooftile.ops import AnyArray, Float32
 from rooftile.ops.features import features
-from rooftile.ops.stencil import Stencil
+from rooftile.ops.patterns.stencil import Stencil
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.stencil.cpu._steps import Step, Steps, between_steps, lead
 

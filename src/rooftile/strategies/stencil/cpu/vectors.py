@@ -10,7 +10,7 @@ import math
 from rooftile.devices.cpu.native import Native
 from rooftile.ops import AnyArray, Float32
 from rooftile.ops.features import features
-from rooftile.ops.stencil import Stencil
+from rooftile.ops.patterns.stencil import Stencil
 from rooftile.strategies import CpuKernel, HostStrategy
 from rooftile.strategies.common.volume_rows import Pattern, VolumeKernel, kernel, units
 from rooftile.strategies.stencil.cpu._steps import Step, Steps, between_steps, lead

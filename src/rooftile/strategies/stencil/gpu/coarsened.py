@@ -6,9 +6,9 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 from __future__ import annotations
 
 from rooftile.ops.features import features
-from rooftile.ops.stencil import Stencil
+from rooftile.ops.patterns.stencil import Stencil
 from rooftile.strategies.common.volumes import CoarsenedStrategy
-from rooftile.strategies.gpu import Tunable
+from rooftile.strategies.contract.gpu import Tunable
 
 
 class Coarsened(CoarsenedStrategy):

@@ -10,9 +10,9 @@ from dataclasses import replace
 
 from rooftile.ops import AnyArray
 from rooftile.ops.features import features
-from rooftile.ops.stencil import Stencil
+from rooftile.ops.patterns.stencil import Stencil
 from rooftile.strategies.common.volumes import PlainStrategy
-from rooftile.strategies.gpu import Config, Fill, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Fill, Step, Tunable
 
 
 class Naive(PlainStrategy):

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 
-from rooftile.ops.stencil import Stencil
-from rooftile.strategies.gpu import Config
+from rooftile.ops.patterns.stencil import Stencil
+from rooftile.strategies.contract.gpu import Config
 from rooftile.strategies.stencil.gpu.one_barrier import OneBarrier
 
 

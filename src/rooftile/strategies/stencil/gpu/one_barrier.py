@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rooftile.ops.stencil import Stencil
+from rooftile.ops.patterns.stencil import Stencil
 from rooftile.strategies.common.volumes import Tile
-from rooftile.strategies.gpu import Config
+from rooftile.strategies.contract.gpu import Config
 from rooftile.strategies.stencil.gpu.several_steps import SeveralSteps
 
 

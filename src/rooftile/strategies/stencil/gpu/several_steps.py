@@ -10,12 +10,12 @@ from itertools import product
 
 from rooftile.analysis.accesses import Accesses, warps_of
 from rooftile.ops.features import features
-from rooftile.ops.stencil import Stencil
+from rooftile.ops.patterns.stencil import Stencil
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.volume_accesses import results, tile_loads, tiles_of
 from rooftile.strategies.common.volume_march import MarchingStrategy
 from rooftile.strategies.common.volumes import Tile, times
-from rooftile.strategies.gpu import Config, Tunable
+from rooftile.strategies.contract.gpu import Config, Tunable
 
 _MOST_LEVELS = {1: 4, 2: 2, 4: 1}
 """Steps of a launch, by how far a stencil reaches: rims and registers grow with both."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from rooftile.devices.cpu.native import native
 from rooftile.ops.features import features
-from rooftile.ops.transpose import Transpose
+from rooftile.ops.patterns.transpose import Transpose
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 
 _BLOCK_BYTES = 64

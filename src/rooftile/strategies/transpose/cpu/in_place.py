@@ -13,7 +13,7 @@ from rooftile.devices import cpu
 from rooftile.devices.cpu.native import Native, native
 from rooftile.ops import AnyArray
 from rooftile.ops.features import features
-from rooftile.ops.transpose import Transpose
+from rooftile.ops.patterns.transpose import Transpose
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.transpose.cpu.blocked import why_no_matrices
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rooftile.devices.cpu.native import native
 from rooftile.ops.features import features
-from rooftile.ops.transpose import Transpose
+from rooftile.ops.patterns.transpose import Transpose
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 from rooftile.strategies.transpose._moves import of_results, too_many_axes
 

@@ -25,7 +25,7 @@ from rooftile.devices.cpu.native import Native, source
 from rooftile.devices.cpu.native.vector import lanes
 from rooftile.ops import AnyArray
 from rooftile.ops.features import features
-from rooftile.ops.transpose import Transpose
+from rooftile.ops.patterns.transpose import Transpose
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.common.streaming import lead_of, pays
 from rooftile.strategies.common.transposition import emit_transposition

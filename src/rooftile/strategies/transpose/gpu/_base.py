@@ -10,9 +10,9 @@ from rooftile.analysis.access import SECTOR_BYTES, bank_conflicts
 from rooftile.analysis.accesses import WARP, Accesses, row_loads, row_stores
 from rooftile.devices.gpu import Launch
 from rooftile.ops.features import features
-from rooftile.ops.transpose import Transpose
+from rooftile.ops.patterns.transpose import Transpose
 from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
-from rooftile.strategies.gpu import Config, GpuStrategy, Step
+from rooftile.strategies.contract.gpu import Config, GpuStrategy, Step
 
 TILE = 32
 """Rows and columns of a tile of single elements."""

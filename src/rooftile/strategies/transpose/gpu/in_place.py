@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from rooftile.analysis.accesses import Accesses
-from rooftile.ops.transpose import Transpose
-from rooftile.strategies.gpu import Config, Tunable
+from rooftile.ops.patterns.transpose import Transpose
+from rooftile.strategies.contract.gpu import Config, Tunable
 from rooftile.strategies.transpose.gpu._base import TILE, MatrixTranspose, column_reads, in_rows
 
 

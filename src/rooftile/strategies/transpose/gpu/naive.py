@@ -13,9 +13,9 @@ import numpy as np
 from rooftile.analysis.access import SECTOR_BYTES
 from rooftile.analysis.accesses import Accesses, row_loads, row_stores
 from rooftile.devices.gpu import Launch
-from rooftile.ops.transpose import Transpose
+from rooftile.ops.patterns.transpose import Transpose
 from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.transpose._moves import of_inputs, of_results, too_many_axes
 from rooftile.strategies.transpose.gpu._base import GpuTranspose
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 
 from rooftile.analysis.accesses import Accesses
 from rooftile.analysis.pictures import Cell, Panels, panel
-from rooftile.ops.transpose import Transpose
-from rooftile.strategies.gpu import Config, Tunable
+from rooftile.ops.patterns.transpose import Transpose
+from rooftile.strategies.contract.gpu import Config, Tunable
 from rooftile.strategies.transpose.gpu._base import TILE, MatrixTranspose, column_reads, in_rows
 
 

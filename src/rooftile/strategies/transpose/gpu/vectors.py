@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from rooftile.analysis.access import SECTOR_BYTES
 from rooftile.analysis.accesses import WARP, Accesses, vector_loads
-from rooftile.ops.transpose import Transpose
+from rooftile.ops.patterns.transpose import Transpose
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import Config, Tunable
+from rooftile.strategies.contract.gpu import Config, Tunable
 from rooftile.strategies.transpose.gpu._base import MatrixTranspose
 
 _SIDES = {1: 8, 2: 8, 4: 4, 8: 2}

@@ -8,7 +8,7 @@ from rooftile.analysis.accesses import Counted
 from rooftile.analysis.cooperation import through
 from rooftile.ops import AnyArray
 from rooftile.ops.features import features
-from rooftile.ops.unique import Unique
+from rooftile.ops.patterns.unique import Unique
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.unique.cpu.two_pass import in_parts
 

@@ -15,7 +15,7 @@ from rooftile.analysis.cooperation import through
 from rooftile.devices import cpu
 from rooftile.ops import AnyArray
 from rooftile.ops.features import features
-from rooftile.ops.unique import Unique
+from rooftile.ops.patterns.unique import Unique
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.unique.cpu import _runs
 

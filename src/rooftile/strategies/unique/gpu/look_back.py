@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from rooftile.analysis.accesses import Counted, apart
 from rooftile.ops.features import features
+from rooftile.ops.patterns.sort import Sort
+from rooftile.ops.patterns.unique import Unique
 from rooftile.ops.problem import numpy_dtype
-from rooftile.ops.sort import Sort
-from rooftile.ops.unique import Unique
 from rooftile.strategies.common.tiles_in_order import LOOKING, TilesInOrder
-from rooftile.strategies.gpu import Config, Step
+from rooftile.strategies.contract.gpu import Config, Step
 from rooftile.strategies.sort.gpu._base import key_macros
 
 

@@ -10,12 +10,12 @@ import numpy as np
 from rooftile.analysis.accesses import Counted, beside, stored_apart, stored_beside
 from rooftile.devices.gpu import Launch
 from rooftile.ops.features import features
+from rooftile.ops.patterns.sort import Sort
+from rooftile.ops.patterns.unique import Unique
 from rooftile.ops.problem import numpy_dtype
-from rooftile.ops.sort import Sort
-from rooftile.ops.unique import Unique
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.sections import RUN, InSections
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.sort.gpu._base import key_macros
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from rooftile.ops import Conv2d
+from rooftile.strategies.contract.gpu import Config
+from rooftile.strategies.contract.machine import Machine
 from rooftile.strategies.conv2d.gpu._base import blocks
-from rooftile.strategies.gpu import Config
-from rooftile.strategies.machine import Machine
 
 
 def window(problem: Conv2d) -> tuple[int, int]:

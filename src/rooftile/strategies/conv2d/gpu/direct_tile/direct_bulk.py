@@ -14,10 +14,10 @@ from rooftile.analysis.accesses import Accesses
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d, Float32
 from rooftile.ops.features import features
+from rooftile.strategies.contract.gpu import Config, Fill, Step
 from rooftile.strategies.conv2d.gpu._base import blocks
 from rooftile.strategies.conv2d.gpu.direct_tile._tile import tile_of
 from rooftile.strategies.conv2d.gpu.direct_tile.direct_tile import DirectTile
-from rooftile.strategies.gpu import Config, Fill, Step
 
 _RESIDENT = 6
 """Blocks for which a multiprocessor has room: they hide each other's beginnings."""

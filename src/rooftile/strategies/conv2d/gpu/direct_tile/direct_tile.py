@@ -20,10 +20,10 @@ from rooftile.ops.features import features
 from rooftile.strategies.common.cores import CORES
 from rooftile.strategies.common.grid import CONSTANT_BYTES, PORTABLE_SHARED_BYTES
 from rooftile.strategies.common.rounded import rounding
+from rooftile.strategies.contract.gpu import Config, Fill, Step, Tunable
 from rooftile.strategies.conv2d.gpu._base import GpuConv2d, blocks
 from rooftile.strategies.conv2d.gpu.direct_tile import _tile
 from rooftile.strategies.conv2d.gpu.direct_tile._accesses import band_accesses
-from rooftile.strategies.gpu import Config, Fill, Step, Tunable
 
 _CONSTANT_PAYS = 10**8
 """FLOPs of a problem from which constant memory saves more than it takes to fill it."""

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 
 from rooftile.ops import Conv2d
+from rooftile.strategies.contract.gpu import Config
 from rooftile.strategies.conv2d.gpu._base import blocks
-from rooftile.strategies.gpu import Config
 
 _WORDS = 8
 """Words of an instruction's depth, whatever the type."""

@@ -20,10 +20,10 @@ from rooftile.ops.features import features
 from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.rounded import rounding
 from rooftile.strategies.common.warpgroups import too_short
+from rooftile.strategies.contract.gpu import Config, Step, Tunable, family
+from rooftile.strategies.contract.machine import Machine
 from rooftile.strategies.conv2d.gpu._base import GpuConv2d, blocks
 from rooftile.strategies.conv2d.gpu.gathered_gemm._tile import Tile, Words, tile_of
-from rooftile.strategies.gpu import Config, Step, Tunable, family
-from rooftile.strategies.machine import Machine
 
 _FEW_CHANNELS = 16
 """Up to so many, it comes before the rungs whose chunks of channels would be empty."""

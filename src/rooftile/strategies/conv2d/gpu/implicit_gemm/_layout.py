@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from rooftile.ops import Conv2d
 from rooftile.strategies.common.cores import Cores
+from rooftile.strategies.contract.gpu import Config
+from rooftile.strategies.contract.machine import Machine
 from rooftile.strategies.conv2d.gpu._base import blocks
-from rooftile.strategies.gpu import Config
-from rooftile.strategies.machine import Machine
 
 MOST_BOX = 256
 """Rows that one copy of the engine brings."""

@@ -18,10 +18,10 @@ from rooftile.ops import Conv2d, Float32
 from rooftile.ops.features import features
 from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.warpgroups import elements, wgmma
+from rooftile.strategies.contract.gpu import Config, Step, Tunable, family
+from rooftile.strategies.contract.machine import Machine
 from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, GpuConv2d, blocks
 from rooftile.strategies.conv2d.gpu.implicit_gemm._layout import MOST_BOX, Layout, layout_of
-from rooftile.strategies.gpu import Config, Step, Tunable, family
-from rooftile.strategies.machine import Machine
 
 _PACK_PIXELS, PACK_THREADS = 32, 128
 _MOST_SUMS = 192

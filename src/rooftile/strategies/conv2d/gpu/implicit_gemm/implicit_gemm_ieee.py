@@ -10,9 +10,9 @@ from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.common.scaled import split_macros
 from rooftile.strategies.common.warpgroups import too_short
+from rooftile.strategies.contract.gpu import Config, Step
 from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, blocks
 from rooftile.strategies.conv2d.gpu.implicit_gemm.implicit_gemm import PACK_THREADS, ImplicitGemm
-from rooftile.strategies.gpu import Config, Step
 
 _MEASURE_THREADS = 1024
 

@@ -14,8 +14,8 @@ from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.fused import ACTIVATION_CODES
 from rooftile.strategies.common.rounded import rounding
 from rooftile.strategies.common.warpgroups import too_short
+from rooftile.strategies.contract.gpu import Config, Step, Tunable, family
 from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, GpuConv2d, blocks
-from rooftile.strategies.gpu import Config, Step, Tunable, family
 
 _LINE = 128
 """Bytes of a slice's terms."""

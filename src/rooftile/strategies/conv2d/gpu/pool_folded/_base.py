@@ -9,6 +9,7 @@ from rooftile.ops import Conv2d
 from rooftile.ops.features import features
 from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.warpgroups import elements, wgmma, wgmma_wait
+from rooftile.strategies.contract.gpu import Config, Step
 from rooftile.strategies.conv2d.gpu._base import GpuConv2d
 from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
     does_not_fold,
@@ -16,7 +17,6 @@ from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
     halves_of,
     slabs_of,
 )
-from rooftile.strategies.gpu import Config, Step
 
 MOST_WARPS = 16
 ENOUGH_BLOCKS = 2500

@@ -10,6 +10,7 @@ import numpy as np
 from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.rounded import rounding
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.conv2d.gpu.pool_folded._base import ENOUGH_BLOCKS, MOST_WARPS, PoolFolded
 from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
     GROUP_MAPS,
@@ -20,7 +21,6 @@ from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
     strips_of,
     tile_of,
 )
-from rooftile.strategies.gpu import Config, Step, Tunable
 
 _MOST_REGISTERS = 255
 BANDS = (40, 20, 16, 10, 8, 4, 2, 1)

@@ -10,13 +10,13 @@ import numpy as np
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.common.cores import CORES, Cores
+from rooftile.strategies.contract.gpu import Config, Step
 from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
     GROUP_MAPS,
     groups_of,
     weight_bytes,
 )
 from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded import NarrowFolded
-from rooftile.strategies.gpu import Config, Step
 
 _MOST_BLOCKS = 4
 _TWO_BANDS = 1000

@@ -14,7 +14,7 @@ import numpy as np
 
 from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import Config
+from rooftile.strategies.contract.gpu import Config
 
 GROUP_MAPS = 4
 """Maps whose columns one instruction has: 16, four a map."""

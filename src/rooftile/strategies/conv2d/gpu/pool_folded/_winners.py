@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rooftile.ops import Conv2d
+from rooftile.strategies.contract.gpu import Config
 from rooftile.strategies.conv2d.gpu._winners import Winners
 from rooftile.strategies.conv2d.gpu.pool_folded._in_float16 import Tf32InFloat16
 from rooftile.strategies.conv2d.gpu.pool_folded._layout import rows_of_few
@@ -12,7 +13,6 @@ from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_tf32 import PoolFold
 from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_wgmma import WarpgroupsFolded
 from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_wgmma_ieee import PoolFoldedWgmmaIeee
 from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_wgmma_tf32 import PoolFoldedWgmmaTf32
-from rooftile.strategies.gpu import Config
 
 _MOST_BLOCKS = 5
 _FEW_IMAGES = 16

@@ -8,6 +8,7 @@ from typing import ClassVar
 from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.common.grid import PORTABLE_SHARED_BYTES, blocks
 from rooftile.strategies.common.rounded import rounding
+from rooftile.strategies.contract.gpu import PLACES, Config, Step, Tunable, family
 from rooftile.strategies.conv2d.gpu.pool_folded._base import ENOUGH_BLOCKS, MOST_WARPS, PoolFolded
 from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
     GROUP_MAPS,
@@ -20,7 +21,6 @@ from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
     tile_of,
     weight_bytes,
 )
-from rooftile.strategies.gpu import PLACES, Config, Step, Tunable, family
 
 _WORTH = 40 * 1024
 """Shared memory a block up to which a band grows: blocks beside it hide its loads."""

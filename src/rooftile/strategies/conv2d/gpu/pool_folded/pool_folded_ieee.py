@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from rooftile.ops import Conv2d
+from rooftile.strategies.contract.gpu import Config
 from rooftile.strategies.conv2d.gpu.pool_folded._float import BAND_TUNABLES, BANDS, WarpsFolded
 from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
     patch_slabs,
@@ -10,7 +11,6 @@ from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
     slabs_of,
 )
 from rooftile.strategies.conv2d.gpu.pool_folded._split import SplitFolded
-from rooftile.strategies.gpu import Config
 
 _OTHERS = 72
 """Registers for sums, addresses, loops, results and what scales them."""

@@ -9,6 +9,7 @@ import numpy as np
 from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.rounded import rounding
+from rooftile.strategies.contract.gpu import Config, Step, Tunable, family
 from rooftile.strategies.conv2d.gpu.pool_folded._base import PoolFolded
 from rooftile.strategies.conv2d.gpu.pool_folded._float import BANDS
 from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
@@ -22,7 +23,6 @@ from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
     tile_of,
     whole_segments,
 )
-from rooftile.strategies.gpu import Config, Step, Tunable, family
 
 _OTHERS = 56
 """Registers for addresses, loops, results and what scales them."""

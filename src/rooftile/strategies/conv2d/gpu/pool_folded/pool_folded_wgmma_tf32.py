@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from rooftile.ops import Conv2d, Float32
+from rooftile.strategies.contract.gpu import Config
 from rooftile.strategies.conv2d.gpu.pool_folded._split import ScaledFolded
 from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_wgmma import WarpgroupsFolded
-from rooftile.strategies.gpu import Config
 
 
 class PoolFoldedWgmmaTf32(ScaledFolded, WarpgroupsFolded):

@@ -19,6 +19,7 @@ from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d
 from rooftile.ops.features import features
 from rooftile.strategies.common.grid import tile_of
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.conv2d.cpu._toom_cook import OUTPUTS, toom_cook
 from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, beyond_block, blocks
 from rooftile.strategies.conv2d.gpu._slices import SlicedConv2d
@@ -27,7 +28,6 @@ from rooftile.strategies.conv2d.gpu.winograd._toom_cook_text import (
     output_macro,
     weights_macro,
 )
-from rooftile.strategies.gpu import Config, Step, Tunable
 
 THREADS = 128
 """Threads of a block that transforms."""

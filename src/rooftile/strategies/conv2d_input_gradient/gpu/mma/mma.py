@@ -7,12 +7,12 @@ Source: Dumoulin, Visin, "A guide to convolution arithmetic for deep learning", 
 from __future__ import annotations
 
 from rooftile.devices.gpu import Launch
-from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.ops.features import features
+from rooftile.ops.gradients.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.strategies.common.cores import CORES
 from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.contract.gpu import GRADIENTS, PLACES, Config, Step, Tunable, family
 from rooftile.strategies.conv2d_input_gradient.gpu._base import GpuInputGradient, arguments_of
-from rooftile.strategies.gpu import GRADIENTS, PLACES, Config, Step, Tunable, family
 
 _PAIRS, _BANDS = 4, 4
 """A warp's pairs of pixels: so many beside each other, in so many bands of rows."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 
 from rooftile.devices.gpu import Launch
-from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.ops.features import features
+from rooftile.ops.gradients.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.winner_places import ragged
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.conv2d_input_gradient.gpu._base import GpuInputGradient, arguments_of
-from rooftile.strategies.gpu import Config, Step, Tunable
 
 _SIDE = 4
 """Rows and columns of a window."""

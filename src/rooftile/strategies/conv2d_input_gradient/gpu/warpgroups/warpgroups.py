@@ -13,12 +13,12 @@ import math
 from typing import ClassVar
 
 from rooftile.devices.gpu import Launch
-from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
+from rooftile.ops.gradients.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.warpgroups import elements, wgmma_fence, wgmma_sparse, wgmma_wait
+from rooftile.strategies.contract.gpu import GRADIENTS, PLACES, Config, Step, family
 from rooftile.strategies.conv2d_input_gradient.gpu._base import GpuInputGradient, arguments_of
-from rooftile.strategies.gpu import GRADIENTS, PLACES, Config, Step, family
 
 _TILE = 8
 """Windows beside each other, and below each other, of a product."""

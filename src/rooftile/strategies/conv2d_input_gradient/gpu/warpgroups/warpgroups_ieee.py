@@ -6,11 +6,11 @@ Tensor Cores while surpassing the FP32 theoretical peak performance", IJHPCA 36 
 
 from __future__ import annotations
 
-from rooftile.ops.conv2d_input_gradient import Conv2dInputGradient
+from rooftile.ops.gradients.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.warpgroups import too_short
+from rooftile.strategies.contract.gpu import PLACES
 from rooftile.strategies.conv2d_input_gradient.gpu.warpgroups.warpgroups import Warpgroups
-from rooftile.strategies.gpu import PLACES
 
 
 class WarpgroupsIeee(Warpgroups):

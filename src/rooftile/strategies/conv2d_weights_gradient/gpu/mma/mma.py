@@ -10,10 +10,11 @@ import math
 from typing import ClassVar
 
 from rooftile.devices.gpu import Launch
-from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
+from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies.common.cores import CORES
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.winner_places import ragged
+from rooftile.strategies.contract.gpu import GRADIENTS, PLACES, Config, Step, Tunable, family
 from rooftile.strategies.conv2d_weights_gradient.gpu._base import (
     GpuWeightsGradient,
     columns_of,
@@ -21,7 +22,6 @@ from rooftile.strategies.conv2d_weights_gradient.gpu._base import (
     given_pitch,
     inputs_of,
 )
-from rooftile.strategies.gpu import GRADIENTS, PLACES, Config, Step, Tunable, family
 
 _CELL_COLUMNS = 2
 """Of a cell, whose positions are rows of a product."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
+from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies.common.cores import CORES, Cores
+from rooftile.strategies.contract.gpu import PLACES, Config
 from rooftile.strategies.conv2d_weights_gradient.gpu.turned.turned import Turned
-from rooftile.strategies.gpu import PLACES, Config
 
 
 class TurnedTf32InFloat16(Turned):

@@ -12,10 +12,11 @@ import math
 from typing import ClassVar
 
 from rooftile.devices.gpu import Launch
-from rooftile.ops.conv2d_weights_gradient import Conv2dWeightsGradient
+from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.warpgroups import elements, wgmma_fence, wgmma_sparse, wgmma_wait
+from rooftile.strategies.contract.gpu import GRADIENTS, PLACES, Config, Step, Tunable, family
 from rooftile.strategies.conv2d_weights_gradient.gpu._base import (
     GpuWeightsGradient,
     columns_of,
@@ -27,7 +28,6 @@ from rooftile.strategies.conv2d_weights_gradient.gpu.warpgroups._layout import (
     WARPS,
     Layout,
 )
-from rooftile.strategies.gpu import GRADIENTS, PLACES, Config, Step, Tunable, family
 
 _WINDOW_COLUMNS = (2, 4)
 _MOST_POSITIONS = 16

@@ -16,8 +16,8 @@ from rooftile.strategies.common.fused import ACTIVATION_CODES
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.product_accesses import added_parts, brought, operands
 from rooftile.strategies.common.warpgroups import elements, wgmma
+from rooftile.strategies.contract.gpu import Config, GpuStrategy, Step, Tunable
 from rooftile.strategies.gemm.gpu.warpgroups.tiles import Shares, Tile
-from rooftile.strategies.gpu import Config, GpuStrategy, Step, Tunable
 
 THREADS = 256
 """Threads of a block of the kernels beside the product."""

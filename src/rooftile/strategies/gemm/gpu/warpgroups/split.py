@@ -11,9 +11,9 @@ from typing import Any, ClassVar, cast
 
 from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.warpgroups import elements, too_short, wgmma, wgmma_wait
+from rooftile.strategies.contract.gpu import Config, Tunable
 from rooftile.strategies.gemm.gpu.warpgroups.product import TUNABLES, WarpgroupsProduct
 from rooftile.strategies.gemm.gpu.warpgroups.tiles import SplitTile, Tile
-from rooftile.strategies.gpu import Config, Tunable
 
 _INSTRUCTIONS = 2
 """How many instructions a slice is deep."""

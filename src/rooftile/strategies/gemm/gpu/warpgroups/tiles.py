@@ -8,8 +8,8 @@ from typing import ClassVar
 from rooftile.ops import Linear
 from rooftile.strategies.common.cores import MOST_SUMMED, Cores
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import Config
-from rooftile.strategies.machine import Machine
+from rooftile.strategies.contract.gpu import Config
+from rooftile.strategies.contract.machine import Machine
 
 _MOST_STAGES = 8
 _MOST_BOX = 256

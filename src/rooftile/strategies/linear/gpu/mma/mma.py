@@ -11,7 +11,7 @@ from rooftile.ops import Linear
 from rooftile.strategies.common.cores import CORES, MOST_SUMMED, Cores
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.product_accesses import added_parts, brought, operands
-from rooftile.strategies.gpu import Config, Step, Tunable, family
+from rooftile.strategies.contract.gpu import Config, Step, Tunable, family
 from rooftile.strategies.linear.gpu._base import GpuLinear, pays_for_many
 
 THREADS = 256

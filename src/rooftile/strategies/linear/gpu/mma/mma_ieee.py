@@ -11,7 +11,7 @@ from rooftile.ops import Linear
 from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.warpgroups import too_short
-from rooftile.strategies.gpu import Config, Step
+from rooftile.strategies.contract.gpu import Config, Step
 from rooftile.strategies.linear.gpu.mma.mma import THREADS, Mma
 
 

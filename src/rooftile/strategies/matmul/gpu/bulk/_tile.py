@@ -9,10 +9,10 @@ from typing import ClassVar
 
 from rooftile.devices.gpu import Launch, TensorMap
 from rooftile.ops import Array
-from rooftile.ops.matmul import Matmul
+from rooftile.ops.patterns.matmul import Matmul
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.gpu import Config
-from rooftile.strategies.machine import Machine
+from rooftile.strategies.contract.gpu import Config
+from rooftile.strategies.contract.machine import Machine
 
 _LINE = 128
 """Bytes of a slice's terms, of a line of a box, and of what one store writes."""

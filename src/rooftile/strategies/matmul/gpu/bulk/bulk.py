@@ -14,12 +14,12 @@ import numpy as np
 from rooftile.analysis.accesses import Accesses, row_stores
 from rooftile.analysis.traffic import matmul_tile
 from rooftile.devices.gpu import Launch
-from rooftile.ops.matmul import Matmul
+from rooftile.ops.patterns.matmul import Matmul
 from rooftile.strategies.common.cores import CORES, MOST_SUMMED, Cores
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.product_accesses import brought, laid, operands
 from rooftile.strategies.common.warpgroups import elements, wgmma, wgmma_wait
-from rooftile.strategies.gpu import NARROW, Config, Step, Tunable, family
+from rooftile.strategies.contract.gpu import NARROW, Config, Step, Tunable, family
 from rooftile.strategies.matmul.gpu._base import GpuMatmul
 from rooftile.strategies.matmul.gpu.bulk._tile import Tile
 

@@ -13,12 +13,12 @@ from typing import ClassVar
 
 from rooftile.analysis.accesses import Accesses
 from rooftile.devices.gpu import Launch
-from rooftile.ops.matmul import Matmul
+from rooftile.ops.patterns.matmul import Matmul
 from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.product_accesses import laid
 from rooftile.strategies.common.warpgroups import too_short
-from rooftile.strategies.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.matmul.gpu._base import few_terms
 from rooftile.strategies.matmul.gpu.bulk._tile import Side, Tile
 from rooftile.strategies.matmul.gpu.bulk.bulk import SHARED_WAYS, Bulk

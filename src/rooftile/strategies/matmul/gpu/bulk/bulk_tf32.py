@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from rooftile.analysis.accesses import Accesses
 from rooftile.ops import Array
-from rooftile.ops.matmul import Matmul
-from rooftile.strategies.gpu import Config, Step
+from rooftile.ops.patterns.matmul import Matmul
+from rooftile.strategies.contract.gpu import Config, Step
 from rooftile.strategies.matmul.gpu._turn import turning, turning_accesses
 from rooftile.strategies.matmul.gpu.bulk._tile import Tile
 from rooftile.strategies.matmul.gpu.bulk.bulk import Bulk

@@ -8,12 +8,12 @@ from __future__ import annotations
 from rooftile.analysis.accesses import Accesses, row_stores
 from rooftile.analysis.traffic import matmul_tile
 from rooftile.devices.gpu import Launch
-from rooftile.ops.matmul import Matmul
+from rooftile.ops.patterns.matmul import Matmul
 from rooftile.strategies.common.cores import CORES, MOST_SUMMED, Cores
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.product_accesses import added_parts, brought, operands
 from rooftile.strategies.common.warpgroups import too_short
-from rooftile.strategies.gpu import Config, Step, Tunable, family
+from rooftile.strategies.contract.gpu import Config, Step, Tunable, family
 from rooftile.strategies.matmul.gpu._base import GpuMatmul, few_terms
 
 _THREADS = 256

@@ -13,16 +13,16 @@ from rooftile.analysis.accesses import Accesses, row_stores
 from rooftile.devices.gpu import Launch, TensorMap
 from rooftile.ops import Linear
 from rooftile.ops.features import features
-from rooftile.ops.matmul import Matmul
+from rooftile.ops.patterns.matmul import Matmul
 from rooftile.strategies.common.cores import CORES
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.product_accesses import brought, laid, operands
 from rooftile.strategies.common.warpgroups import too_short
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.machine import Machine
 from rooftile.strategies.gemm.gpu.warpgroups.product import THREADS, macros_of
 from rooftile.strategies.gemm.gpu.warpgroups.split import split_products
 from rooftile.strategies.gemm.gpu.warpgroups.tiles import Shares, SplitTile
-from rooftile.strategies.gpu import Config, Step, Tunable
-from rooftile.strategies.machine import Machine
 from rooftile.strategies.matmul.gpu._base import GpuMatmul, few_terms
 
 _LEAST_ROWS = 9

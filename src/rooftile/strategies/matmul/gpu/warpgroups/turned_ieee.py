@@ -15,13 +15,13 @@ import numpy as np
 from rooftile.analysis.accesses import Accesses
 from rooftile.devices.gpu import Launch, TensorMap
 from rooftile.ops import Linear
-from rooftile.ops.matmul import Matmul
+from rooftile.ops.patterns.matmul import Matmul
 from rooftile.strategies.common.product_accesses import laid
 from rooftile.strategies.common.warpgroups import too_short
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.gemm.gpu.warpgroups.product import THREADS
 from rooftile.strategies.gemm.gpu.warpgroups.split import SplitProduct
 from rooftile.strategies.gemm.gpu.warpgroups.tiles import Shares
-from rooftile.strategies.gpu import Config, Step, Tunable
 from rooftile.strategies.matmul.gpu._base import GpuMatmul, few_terms
 
 _LEAST_ROWS, _FEW_ROWS, _MOST_PRODUCTS = 9, 256, 2**30

@@ -10,10 +10,10 @@ import numpy as np
 from rooftile.analysis.accesses import Accesses
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Linear, Precision
-from rooftile.ops.matmul import Matmul
+from rooftile.ops.patterns.matmul import Matmul
 from rooftile.strategies.common.product_accesses import laid
+from rooftile.strategies.contract.gpu import Config, Step, family
 from rooftile.strategies.gemm.gpu.warpgroups.product import THREADS, WarpgroupsProduct
-from rooftile.strategies.gpu import Config, Step, family
 from rooftile.strategies.matmul.gpu._base import GpuMatmul
 from rooftile.strategies.matmul.gpu._turn import turning, turning_accesses
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from rooftile.analysis.accesses import Accesses
 from rooftile.devices.gpu import Launch
-from rooftile.ops.matmul import Matmul
+from rooftile.ops.patterns.matmul import Matmul
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.product_accesses import laid
+from rooftile.strategies.contract.gpu import Config, Step
 from rooftile.strategies.gemm.gpu.warpgroups.product import THREADS
 from rooftile.strategies.gemm.gpu.warpgroups.split import SplitProduct
-from rooftile.strategies.gpu import Config, Step
 from rooftile.strategies.matmul.gpu._base import few_terms
 from rooftile.strategies.matmul.gpu.warpgroups.warpgroups import Warpgroups
 

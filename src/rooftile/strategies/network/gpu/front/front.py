@@ -18,6 +18,8 @@ from rooftile.strategies.common.warpgroups import (
     wgmma,
     wgmma_wait,
 )
+from rooftile.strategies.contract.gpu import Config, GpuStrategy, Step, Tunable, family
+from rooftile.strategies.contract.machine import Machine
 from rooftile.strategies.conv2d.gpu._base import sizes
 from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
     does_not_fold,
@@ -26,8 +28,6 @@ from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
     strips_of,
     weight_bytes,
 )
-from rooftile.strategies.gpu import Config, GpuStrategy, Step, Tunable, family
-from rooftile.strategies.machine import Machine
 
 _MOST_REGISTERS = 232
 _MOST_PIECES = 24

@@ -1,0 +1,1 @@
+"""The commands of ``rooftile``, a module each."""

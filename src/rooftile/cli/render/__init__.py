@@ -1,0 +1,1 @@
+"""How the commands show what they computed: tables, lines and JSON."""

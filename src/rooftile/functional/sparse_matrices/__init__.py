@@ -1,0 +1,1 @@
+"""The sparse matrix: its formats and conversions, its products and solvers."""

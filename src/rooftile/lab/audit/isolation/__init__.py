@@ -1,0 +1,1 @@
+"""What a foreign process must not see or do, and how it ends."""

@@ -1,0 +1,91 @@
+"""Whose code does a process run?  It is stopped at drawn moments, and read from outside."""
+
+from __future__ import annotations
+
+import collections
+import operator
+import random
+import re
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rooftile.lab.audit.isolation.processes import running_libraries
+from rooftile.lab.audit.process.child import Child
+
+_FILES = re.compile(
+    r"openblas|libblas|libcblas|libmkl|libblis|dnnl|onednn|pocketfft|_nd_image|_sigtools|"
+    r"_fblas|_flapack|libfftw|onnxruntime|openvino|tensorflow|xla|accelerate|libarmpl|libnvpl",
+    re.IGNORECASE,
+)
+"""Native libraries that compute what a kernel should compute itself."""
+_LOOKS = (4, 40)
+"""How often a request is looked into: at least, and at most."""
+_BETWEEN_S = 0.001
+"""About so many seconds lie between the looks into a long request."""
+_ENOUGH, _SURE = 200, 4
+"""Looks are enough where so many threads were seen to run; to be sure, so many times as many."""
+_SETTLES_S, _REST_S = 1.0, 0.01
+"""An idle pool of threads has about so many seconds to go to sleep; so often it is looked at."""
+_QUIET = 3
+"""It sleeps when so many looks in a row did not see it: it may just be asking for the time."""
+LEAST_SHARE, LEAST_SAMPLES = 0.02, 2
+"""A library does work from this share of the threads on, and from this number."""
+
+
+@dataclass
+class Lookout:
+    """Stops a process in the middle of its work, and sees whose code its threads run.
+
+    A process may feel such a stop by a clock, but only once its threads have been seen.
+    """
+
+    child: Child
+    counts: collections.Counter[str] = field(default_factory=collections.Counter)
+    """The files whose code ran, and how often."""
+    unseen: str = ""
+    """Why nothing could be seen."""
+
+    def settle(self) -> None:
+        """Let the process run unasked until no thread of it is in a vendor's library.
+
+        A pool of threads spins for some 20 ms after its library was loaded, and would be seen
+        although nobody calls it.  On a busy machine a process that is frozen except while it is
+        asked gives such a thread no turn to go to sleep.  One that still runs in the end works.
+        """
+        end, quiet = time.monotonic() + _SETTLES_S, 0
+        try:
+            while quiet < _QUIET and time.monotonic() < end:
+                seen = any(map(_FILES.search, running_libraries(self.child.pid)))
+                quiet = 0 if seen else quiet + 1
+                self.child.thaw()
+                time.sleep(_REST_S)
+                self.child.freeze()
+        except OSError as error:
+            self.unseen = f"its threads cannot be read ({error})"
+
+    def within(self, seconds: float) -> None:
+        """Look into a request that was begun, at moments that are drawn from so many seconds, the
+        fewest that one took: who works in another way once it was looked at takes longer."""
+        looks = int(min(max(seconds / _BETWEEN_S, _LOOKS[0]), _LOOKS[1]))
+        moments = sorted(random.SystemRandom().uniform(0, seconds) for _ in range(looks))
+        for pause in map(operator.sub, moments, [0.0, *moments]):
+            if self.child.answered(pause):
+                return
+            self.child.freeze()
+            try:
+                self.counts.update(running_libraries(self.child.pid))
+            except OSError as error:
+                self.unseen = f"its threads cannot be read ({error})"
+            finally:
+                self.child.go_on()
+
+    def is_open(self) -> bool:
+        """Whether few threads were seen; or some, but not clearly many, in vendors' libraries."""
+        total, vendors = self.counts.total(), sum(self.vendors().values())
+        unclear = 0 < vendors < max(2 * LEAST_SAMPLES, 2 * LEAST_SHARE * total)
+        return total < _ENOUGH or (unclear and total < _SURE * _ENOUGH)
+
+    def vendors(self) -> dict[str, int]:
+        """How often vendors' libraries were seen."""
+        return {Path(name).name: n for name, n in self.counts.items() if _FILES.search(name)}

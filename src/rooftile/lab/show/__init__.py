@@ -1,0 +1,1 @@
+"""What was measured and why, for a reader: explanations and reports."""

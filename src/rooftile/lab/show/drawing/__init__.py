@@ -1,0 +1,1 @@
+"""Markup and SVG, from which explanations and reports draw."""

@@ -1,0 +1,50 @@
+"""Where the gradients behind a max-pool stand: one position in each window.
+
+The gradient of a maximum is zero but for the element that won, so gradients behind a max-pool come
+as they are, one a window, each with its place in the convolution: row * columns + column, int32.
+Where no gradient stands there is none, rather than a zero.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rooftile.errors import InputError
+from rooftile.ops.layers.conv2d import Conv2d
+from rooftile.ops.layers.pooling import Pool
+from rooftile.ops.problem import Array
+
+
+def check_pool(pool: Pool | None) -> None:
+    """Raise `InputError` for other pools than a maximum with nothing behind it."""
+    if pool is not None and (pool.kind != "max" or pool.activation != "none"):
+        found = f"{pool.kind} with {pool.activation} behind it"
+        raise InputError("pool", found, "a maximum with nothing behind it, or None")
+
+
+def gradient_arrays(layer: Conv2d, batched: bool) -> tuple[Array, ...]:
+    """dy, and behind a pool ``where``, of the shape of the layer's result."""
+    dy = Array("dy", layer.output_shape, batched=batched)
+    if layer.pool is None:
+        return (dy,)
+    return dy, Array("where", layer.output_shape, "int32", batched=batched)
+
+
+def random_places(layer: Conv2d, seed: int) -> NDArray[np.int32]:
+    """A place in each window."""
+    assert layer.pool is not None
+    generator = np.random.default_rng([seed, 2])
+    (high, wide), (down, right) = layer.pool.window, layer.pool.stride
+    shape, columns = layer.output_shape, layer.conv_size[1]
+    i = np.arange(shape[2])[:, None] * down + generator.integers(0, high, shape)
+    j = np.arange(shape[3]) * right + generator.integers(0, wide, shape)
+    return (i * columns + j).astype(np.int32)
+
+
+def seen_from(layer: Conv2d, where: NDArray[np.int32]) -> NDArray[np.intp]:
+    """Where in a padded channel the first pixel lies that the output at each place saw."""
+    i, j = np.divmod(where.astype(np.intp), layer.conv_size[1])
+    width = layer.width + 2 * layer.padding[1]
+    found: NDArray[np.intp] = i * layer.stride[0] * width + j * layer.stride[1]
+    return found.reshape(*where.shape[:2], -1)

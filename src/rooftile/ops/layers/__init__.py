@@ -1,0 +1,1 @@
+"""Operations that are layers of a network, and what they share."""

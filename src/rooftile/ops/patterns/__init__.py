@@ -1,0 +1,1 @@
+"""Dense parallel patterns and filters, and what they share."""

@@ -1,0 +1,1 @@
+"""Products with sparse matrices, and the formats of these."""

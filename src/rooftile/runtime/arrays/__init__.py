@@ -1,0 +1,1 @@
+"""Arrays of NumPy and of other libraries: a module a library, and what all of them share."""

@@ -1,0 +1,198 @@
+"""Calls that were made before: the same function or object, kinds of arrays, shapes and options.
+
+What the first call has found out is kept.  A call that repeats it only looks whether its arrays
+are as plain as those of the first were, and launches; whatever is out of the ordinary goes the long
+way, which checks and explains.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from functools import wraps
+from inspect import signature
+from numbers import Number
+from typing import Any, ParamSpec, TypeVar
+
+from rooftile.runtime.calls.plain import plain
+
+_MOST_KEPT = 1024
+"""How many calls of a function or an object are kept; where one more comes, all are dropped."""
+
+_Of = ParamSpec("_Of")
+_Made = TypeVar("_Made")
+
+
+Repeat = Callable[[Any, Any], Any]
+"""``call(arrays, out)`` computes what a call before did, of a tuple of arrays: the output, or None
+where the call must go the long way."""
+Calls = dict[Any, tuple[Any, Repeat]]
+"""Calls that were made before, by the type and the dtype of the first array, the shapes of all, and
+the options; each with the options' types, where they matter."""
+Recipe = Callable[[Sequence[Any]], Repeat | None]
+"""What runs the next call with arrays like these; None where they are not plain."""
+
+
+def keep(calls: Calls, key: Any, repeat: Repeat | None, types: Any = None) -> None:
+    """Keep one more call, where there is what repeats it."""
+    if repeat is not None:
+        if len(calls) >= _MOST_KEPT:
+            calls.clear()
+        calls[key] = types, repeat
+
+
+def key_of(arrays: Sequence[Any], options: dict[str, Any]) -> Any:
+    """What calls are kept by.  Raises `AttributeError` for what is no array."""
+    first = arrays[0]
+    shapes = [None if array is None else array.shape for array in arrays]
+    return (type(first), first.dtype, *shapes, *options.items())
+
+
+class _Now(threading.local):
+    """The call that this thread is in: where it is to be kept, and by what."""
+
+    call: tuple[Calls, Sequence[Any], Sequence[dict[str, Any]]] | None = None
+
+
+_now = _Now()
+
+
+def note(recipe: Recipe) -> None:
+    """Keep what the present call of a public function launches."""
+    if _now.call is None:
+        return
+    calls, arrays, spellings = _now.call
+    try:
+        keys = [key_of(arrays, options) for options in spellings]
+        hash(keys[0])
+    except (AttributeError, TypeError):
+        return
+    if (repeat := recipe(arrays)) is not None:
+        for key, options in zip(keys, spellings, strict=True):
+            keep(calls, key, repeat, _types(options))
+
+
+def _types(options: dict[str, Any]) -> Any:
+    """Those of the options where one is a number: 1 and True are equal, and not equally good."""
+    if not any(isinstance(value, Number) for value in options.values()):
+        return None
+    return tuple(map(type, options.values()))
+
+
+def repeated(
+    *names: str, turned: Sequence[str | None] = ()
+) -> Callable[[Callable[_Of, _Made]], Callable[_Of, _Made]]:
+    """For a public function whose first parameters are arrays of these names; `plain`, too.
+
+    ``turned`` are the options that say of a matrix, in their order, that it lies transposed: a call
+    with a view of a transpose is one with what it is a view of.
+    """
+
+    def of(function: Callable[_Of, _Made]) -> Callable[_Of, _Made]:
+        calls: Calls = {}
+        # Around the long way alone: a call that repeats one before has nothing to be refused.
+        long_way: Callable[..., Any] = plain(function)
+        defaults: dict[str, Any] = {}
+
+        def again(arrays: tuple[Any, ...], options: dict[str, Any], out: Any) -> Any:
+            """The result of a call that was made before, else None."""
+            try:
+                types, repeat = calls[key_of(arrays, options)]
+            except (AttributeError, KeyError, TypeError):
+                return None
+            alike = types is None or types == tuple(map(type, options.values()))
+            return repeat(arrays, out) if alike else None
+
+        def shortest(options: dict[str, Any]) -> dict[str, Any]:
+            """The options without those that are the defaults, in one order."""
+            if options and not defaults:
+                places = signature(function).parameters.values()
+                defaults.update({place.name: place.default for place in places})
+            return {
+                name: options[name]
+                for name in sorted(options)
+                if name not in defaults or not _same(options[name], defaults[name])
+            }
+
+        def long_call(arrays: tuple[Any, ...], options: dict[str, Any], out: Any) -> Any:
+            """A call whose options nobody has spelled so: it may have been made with others."""
+            short = shortest(options)
+            if [*short] != [*options] and (made := again(arrays, short, out)) is not None:
+                _, repeat = calls[key_of(arrays, short)]
+                keep(calls, key_of(arrays, options), repeat, _types(options))
+                return made
+            before, _now.call = _now.call, (calls, arrays, (options, short))
+            try:
+                return long_way(*arrays, **options, out=out)
+            finally:
+                _now.call = before
+
+        @wraps(function)
+        def call(*given: Any, **options: Any) -> Any:
+            if not options and len(given) == 1:
+                # As below, with half of the steps: a small kernel takes no longer than these.
+                x = given[0]
+                try:
+                    known = calls[type(x), x.dtype, x.shape]
+                except (AttributeError, KeyError, TypeError):
+                    pass
+                else:
+                    if (made := known[1](given, None)) is not None:
+                        return made
+            out: Any = options.pop("out", None) if options else None
+            arrays: tuple[Any, ...] = given
+            if options and len(given) < len(names):
+                arrays = (*given, *_named(names[len(given) :], options))
+            if arrays:
+                if (made := again(arrays, options, out)) is not None:
+                    return made
+                if turned and (views := _views(arrays, options, turned)) is not None:
+                    arrays, options = views
+                    if (made := again(arrays, options, out)) is not None:
+                        return made
+            return long_call(arrays, options, out)
+
+        return call
+
+    return of
+
+
+def _same(value: Any, default: Any) -> bool:
+    """Whether an option says what its default does: 0.0 and -0.0 are equal, and not the same."""
+    if value is default:
+        return True
+    return type(value) is type(default) and isinstance(value, str | int) and value == default
+
+
+def _views(
+    arrays: tuple[Any, ...], options: dict[str, Any], turned: Sequence[str | None]
+) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+    """The call with what its matrices are views of; None where none is a view of a transpose."""
+    found, told = list(arrays), dict(options)
+    for number, (array, option) in enumerate(zip(arrays, turned, strict=False)):
+        if option is None or len(getattr(array, "shape", ())) != 2:
+            continue
+        try:
+            view = not _row_major(array) and _row_major(array.T)
+        except (AttributeError, RuntimeError):
+            # What the long way refuses, such as a sparse tensor.
+            return None
+        if view:
+            found[number] = array.T
+            told[option] = not told.get(option, False)
+    return (tuple(found), told) if told != options else None
+
+
+def _row_major(array: Any) -> bool:
+    flags = getattr(array, "flags", None)
+    return bool(array.is_contiguous() if flags is None else flags.c_contiguous)
+
+
+def _named(names: Sequence[str], options: dict[str, Any]) -> list[Any]:
+    """The arrays that were given by their names, as far as there is no gap."""
+    found = []
+    for name in names:
+        if name not in options:
+            break
+        found.append(options.pop(name))
+    return found

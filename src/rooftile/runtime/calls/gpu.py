@@ -1,0 +1,239 @@
+"""How a checked call runs on a GPU: on copies of NumPy arrays, or in place.
+
+What a call has compiled for a GPU stays loaded until the process ends, as in PyTorch and CuPy;
+the memory that it needs lasts as long as the call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from rooftile._locks import lock
+from rooftile.devices import cuda
+from rooftile.devices.cuda import CudaArray, CudaDevice
+from rooftile.devices.select import lent_gpu
+from rooftile.errors import UnsupportedProblem
+from rooftile.ops import FORMATS, Array, Problem
+from rooftile.runtime.arguments import Arguments
+from rooftile.runtime.arrays.libraries import Library
+from rooftile.runtime.calls.fast_path import Repeat, note
+from rooftile.runtime.calls.gpu_repeat import GpuRepeat, Signature
+from rooftile.runtime.calls.workspace import memory_for
+from rooftile.runtime.selection.choice import Choice, recent_stamp
+from rooftile.strategies import Config
+from rooftile.strategies.binding.conversion import Form
+from rooftile.strategies.binding.executable import Executable
+from rooftile.strategies.contract.gpu import LAST, NARROW, of_launches
+from rooftile.strategies.contract.machine import Machine
+
+Forms = tuple[tuple[str, Form], ...]
+"""How those of a call's arrays lie, by name, that are not row-major float32."""
+_executables: dict[Any, Executable] = {}
+_captured: list[Any] = []
+"""Constant memory and temporaries that graphs hold; nobody says when a graph goes."""
+_making = lock()
+
+
+def run_copied(
+    choice: Choice, inputs: Sequence[Any], parameters: Sequence[Any], outputs: Sequence[Any]
+) -> None:
+    """Copy contiguous NumPy arrays to a GPU, compute there, and copy the outputs back.
+
+    Raises `DeviceMissing`, `CompileFailure`, `OutOfMemory`.
+    """
+    device = lent_gpu(choice.device)
+    # `_copied` is a function of its own, so that what it allocates is freed while the GPU is still
+    # the thread's.
+    with device.on():
+        _copied(executable(choice, device), choice.problem, inputs, parameters, outputs)
+
+
+def _copied(
+    executable: Executable,
+    problem: Problem,
+    inputs: Sequence[Any],
+    parameters: Sequence[Any],
+    outputs: Sequence[Any],
+) -> None:
+    device, batch = executable.device, problem.batch_size
+    there = [device.upload(array) for array in inputs]
+    made = [device.empty(array.shape, array.dtype) for array in outputs]
+    given = [
+        None if array is None else device.upload(np.ascontiguousarray(array))
+        for array in parameters
+    ]
+    sizes = executable.execution(batch).workspace.sizes
+    workspace = [device.allocate(nbytes) for nbytes in sizes.values()]
+    executable.start([*there, *made], batch, workspace, given)
+    for memory, array in zip(made, outputs, strict=True):
+        device.copy_out(memory, array)
+
+
+def run_in_place(
+    given: Arguments[Any],
+    choice: Choice,
+    inputs: Sequence[CudaArray],
+    parameters: Sequence[CudaArray | None],
+    outputs: Sequence[CudaArray | None],
+) -> tuple[Any, ...]:
+    """Start the computation on the caller's stream; gives the outputs as the library's arrays.
+
+    An output that is None is made.  Raises `UnsupportedProblem` for a call that the caller's
+    graph must not capture, and the errors of `run_copied`.
+    """
+    library, first, problem = given.library, inputs[0], choice.problem
+    device = cuda.lent_device(first.device)
+    with device.on(library.stream(first)):
+        for array in (*inputs, *parameters, *outputs):
+            if array is not None and array.stream not in (None, first.stream):
+                device.after_stream(array.stream)
+        results = [result_form(given, array) for array in problem.output_arrays]
+        forms = () if given.plain else forms_of(problem, inputs, parameters, outputs, results)
+        ready: Executable | None = choice.compiled.get((device, forms))
+        if ready is None or ready.shares or not library.capturable:
+            ready = _capturable(library, choice, device, forms)
+        made = [
+            out or library.result(array.shape, device, *form)
+            for out, array, form in zip(outputs, problem.output_arrays, results, strict=True)
+        ]
+        ends = [array.address for array in (*inputs, *made)]
+        packed = [None if array is None else array.address for array in parameters]
+        execution = ready.execution(problem.batch_size)
+        held = memory_for(library, device, execution.workspace.nbytes, _captured)
+        workspace = execution.workspace.at(held.address if held else 0)
+        ready.start(ends, problem.batch_size, workspace, packed)
+        # What a graph has to itself serves no other call.
+        if given.kept and library.quick and len(made) == 1 and not ready.alone:
+            dtypes = [a.dtype if a is not None else "" for a in (*inputs, *parameters, *made)]
+            _note(library, device, choice, ready, dtypes)
+        return tuple(library.finish(out, device) for out in made)
+
+
+def _note(
+    library: Library, device: CudaDevice, choice: Choice, ready: Executable, dtypes: Sequence[str]
+) -> None:
+    """Keep what the next call like this launches; ``dtypes`` are those of its arrays, the output's
+    last."""
+
+    def recipe(arrays: Sequence[Any]) -> Repeat | None:
+        *given, made = [library.own_dtype(name) if name else None for name in dtypes]
+        problem = choice.problem
+        (result,) = problem.output_arrays
+        execution = ready.execution(problem.batch_size)
+        repeat = GpuRepeat(
+            library,
+            device,
+            execution,
+            Signature(len(problem.input_arrays), given, result.shape, made),
+            zeros=ready.zeros,
+            turns=ready.turns,
+            stamp=recent_stamp(),
+            # With parameters, calls of small problems are many, and wait for their host.
+            overlaps=execution.launches.overlaps and not ready.zeros,
+        )
+        return repeat.repeat() if repeat.takes(arrays) else None
+
+    note(recipe)
+
+
+def _capturable(library: Library, choice: Choice, device: CudaDevice, forms: Forms) -> Executable:
+    """The compiled kernels.
+
+    Raises `UnsupportedProblem` where the stream is being captured and the graph may not hold the
+    call.
+    """
+    if not device.capturing():
+        with device.on():
+            return executable(choice, device, forms)
+    ready: Executable | None = choice.compiled.get((device, forms))
+    reason: str | None = None
+    instead = "another strategy"
+    if not library.capturable:
+        reason, instead = f"{library.title} brings no memory for it", "PyTorch or CuPy"
+    elif ready is None:
+        reason, instead = "it is not compiled yet", "the same call once before the capture"
+    if ready is None or reason is not None:
+        name = choice.strategy.name
+        raise UnsupportedProblem(name, f"a graph is being captured, and {reason}", instead)
+    if not ready.shares:
+        return ready
+    # Replays must not share constant memory with other calls.
+    with device.while_capturing(), device.on():
+        own = ready.again()
+    _captured.append(own)
+    return own
+
+
+def executable(choice: Choice, device: Any, forms: Forms = ()) -> Executable:
+    """A choice's kernels on a device, whose parameters come with each call.
+
+    ``forms`` are those of arrays that are not row-major in the problem's dtypes.  Raises
+    `CompileFailure`.
+    """
+    found: Executable | None = choice.compiled.get((device, forms))
+    if found is not None:
+        return found
+    rung = of_launches(choice.strategy)
+    key = rung, padded(choice.problem), device, tuple((choice.config or {}).items()), forms
+    with _making:
+        if key not in _executables:
+            config = config_for(choice, device, dict(forms))
+            _executables[key] = Executable(rung.compile(key[1], device, config), dict(forms))
+    choice.compiled[device, forms] = _executables[key]
+    return _executables[key]
+
+
+def result_form(given: Arguments[Any], result: Array) -> tuple[str, bool]:
+    """Dtype and order of an output, which follow the first input's."""
+    dtype = given.dtype if result.dtype == "float32" else result.dtype
+    return dtype, given.channels_last and len(result.shape) == 4
+
+
+def forms_of(
+    problem: Problem,
+    inputs: Sequence[CudaArray],
+    parameters: Sequence[CudaArray | None],
+    outputs: Sequence[CudaArray | None],
+    results: Sequence[tuple[str, bool]],
+) -> Forms:
+    """The forms of a call's arrays that are not row-major float32; ``results`` are those of the
+    outputs that are still to be made."""
+    places = (*problem.input_arrays, *problem.parameter_arrays)
+    held = [
+        (place.name, Form(array.dtype, array.channels_last))
+        for place, array in zip(places, (*inputs, *parameters), strict=True)
+        if array is not None
+    ]
+    for place, out, form in zip(problem.output_arrays, outputs, results, strict=True):
+        made = Form(*form) if out is None else Form(out.dtype, out.channels_last)
+        held.append((place.name, made))
+    return tuple((name, form) for name, form in held if form != Form())
+
+
+def config_for(choice: Choice, device: Any, forms: Mapping[str, Form]) -> Config:
+    """The choice's config; where all inputs, or the output, have 16 bits, or their channels last,
+    the kernels read and write them so, if they can."""
+    rung, problem = of_launches(choice.strategy), choice.problem
+    placed, own = rung.on(Machine.of(device.description)), dict(choice.config or {})
+    flags = {}
+    for arrays, narrow, last in zip(
+        (problem.input_arrays, problem.output_arrays), NARROW, LAST, strict=True
+    ):
+        held = [forms.get(array.name, Form()) for array in arrays]
+        dtype = FORMATS[rung.narrow].dtype if rung.narrow else None
+        flags[narrow] = int(all(form.dtype == dtype for form in held))
+        flags[last] = int(all(form.channels_last for form in held))
+    for names in (rung.forms, NARROW if rung.narrow else ()):
+        config = {**own, **{name: flags.get(name, 0) for name in names}}
+        if placed.invalid(problem, placed.config(problem, config)) is None:
+            return config
+    return own
+
+
+def padded(problem: Problem) -> Problem:
+    """The problem for the next power of two of items: all batches share a few compilations."""
+    batch = problem.batch_size
+    return problem if batch is None else problem.with_batch(1 << (batch - 1).bit_length())

@@ -1,0 +1,1 @@
+"""Which strategy and which config compute a problem on a device."""

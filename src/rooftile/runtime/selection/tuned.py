@@ -1,0 +1,173 @@
+"""What tunings found best, for whoever picks a strategy or a config.
+
+Every call of an operation asks for it, so it is cheap: without a database it costs one look for
+the file; with one, the file is read again only after it has changed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from rooftile.devices.cache import history_file
+from rooftile.devices.select import describe_gpu
+from rooftile.errors import DeviceMissing
+from rooftile.ops import Problem
+from rooftile.strategies import Config, Strategy, ladder
+
+_NEAR = 4.0
+"""A winner stands for batches within this factor of its own."""
+
+
+@dataclass(frozen=True)
+class Winner:
+    """The config of a strategy that a tuning found best.
+
+    ``preferred`` says whether it beat what was picked before.
+    """
+
+    batch: int
+    precision: str
+    strategy: str
+    config: Config
+    fingerprint: str
+    preferred: bool
+
+
+Stamp = tuple[tuple[int, int, int], ...]
+"""Changes whenever the database does."""
+
+
+@dataclass(frozen=True)
+class Tunings:
+    """What tunings found best for a problem on a kind of device."""
+
+    problem: Problem
+    kind: str
+    winners: Mapping[str, tuple[Winner, ...]]
+    """By hardware, those of near batches: the nearest first, and of one batch the newest first."""
+
+    def config(self, strategy: Strategy, hardware: str) -> dict[str, int] | None:
+        """The recorded config of a strategy on this hardware; None without one.
+
+        Of the nearest batch the newest counts, and only one with which the strategy still launches
+        what was timed then.
+        """
+        for winner in self.winners.get(hardware, ()):
+            if winner.strategy == strategy.name and self._still(strategy, winner):
+                return dict(winner.config)
+        return None
+
+    def strategy(self, precision: str, index: int) -> Strategy | None:
+        """The strategy that a tuning on a device, ``kind:index``, found faster than what was picked
+        before; None without one.  No device is opened where no tuning of the problem found one."""
+        if not any(winner.preferred for found in self.winners.values() for winner in found):
+            return None
+        try:
+            hardware = describe_gpu(self.kind, index).name
+        except DeviceMissing:
+            return None  # Whoever runs the strategy will say so.
+        rungs = {rung.name: rung for rung in ladder(self.problem.operation, self.kind)}
+        for winner in self.winners.get(hardware, ()):
+            rung = rungs.get(winner.strategy)
+            if rung is None or not winner.preferred or winner.precision != precision:
+                continue
+            if rung.why_not(self.problem) is None and self._still(rung, winner):
+                return rung
+        return None
+
+    def _still(self, strategy: Strategy, winner: Winner) -> bool:
+        """Whether the strategy can run the problem so, and launches what it did when it won."""
+        if set(winner.config) != {tunable.name for tunable in strategy.tunables}:
+            return False
+        problem = self.problem
+        then = problem if problem.batch_size is None else problem.with_batch(winner.batch)
+        same = fingerprint(strategy, then, items(winner.config)) == winner.fingerprint
+        return same and strategy.invalid(problem, strategy.config(problem, winner.config)) is None
+
+
+def tunings(problem: Problem, kind: str) -> Tunings:
+    """The tunings of a problem on a kind of device.
+
+    Raises `InputError` for a database that cannot be read.
+    """
+    # The CPU's strategies have no tunables.
+    found = () if kind == "cpu" else stamp()
+    return _near(problem, kind, history_file(), found) if found else Tunings(problem, kind, {})
+
+
+@lru_cache(maxsize=4096)
+def fingerprint(strategy: Strategy, problem: Problem, config: tuple[tuple[str, int], ...]) -> str:
+    """A name for what a strategy launches: its text, macros and steps.
+
+    Configs with the same fingerprint are the same program; a record with another one is of an older
+    program.  What the config leaves out has its default.  Raises what the strategy raises for a
+    config that it does not know.
+    """
+    values = strategy.config(problem, dict(config))
+    return hashlib.sha256(strategy.fingerprint(problem, values).encode()).hexdigest()[:24]
+
+
+def items(config: Config) -> tuple[tuple[str, int], ...]:
+    """A config as `fingerprint` takes it."""
+    return tuple(sorted(config.items()))
+
+
+@lru_cache(maxsize=1024)
+def _near(problem: Problem, kind: str, path: Path, stamp: Stamp) -> Tunings:
+    from rooftile.runtime.selection.database import problem_text
+
+    def distance(winner: Winner) -> float:
+        return abs(math.log(winner.batch / (problem.batch_size or 1)))
+
+    near = {
+        hardware: tuple(sorted((w for w in found if distance(w) <= math.log(_NEAR)), key=distance))
+        for hardware, found in _table(path, stamp).get((problem_text(problem), kind), {}).items()
+    }
+    return Tunings(problem, kind, near)
+
+
+@lru_cache(maxsize=1)
+def _table(path: Path, stamp: Stamp) -> Mapping[tuple[str, str], Mapping[str, tuple[Winner, ...]]]:
+    """All winners, newest first, by problem and kind, and by hardware."""
+    # Where nothing was tuned, nobody needs SQLite.
+    import json
+
+    from rooftile.runtime.selection.database import clear, connect
+
+    found: dict[tuple[str, str], dict[str, tuple[Winner, ...]]] = {}
+    with clear(path), contextlib.closing(connect(path)) as database:
+        rows = database.execute(
+            "SELECT problem, kind, hardware, batch, precision, strategy, config, fingerprint, "
+            "preferred FROM winners ORDER BY id DESC"
+        ).fetchall()
+    for text, kind, hardware, batch, precision, strategy, config, print_, preferred in rows:
+        values = json.loads(config)
+        winner = Winner(batch, precision, strategy, values, print_, bool(preferred))
+        place = found.setdefault((text, kind), {})
+        place[hardware] = (*place.get(hardware, ()), winner)
+    return found
+
+
+def stamp() -> Stamp:
+    """Number, size and time of the user's database and of its log; empty without a database.
+
+    It changes whenever a winner is added, by this process or another.
+    """
+    path = history_file()
+    stamps: Stamp = ()
+    for name in (path, f"{path}-wal"):
+        try:
+            found = os.stat(name)
+        except FileNotFoundError:
+            if not stamps:
+                return ()
+            continue
+        stamps += ((found.st_ino, found.st_size, found.st_mtime_ns),)
+    return stamps

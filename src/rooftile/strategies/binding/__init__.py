@@ -1,0 +1,1 @@
+"""How a strategy is compiled, and its parameters packed, for a device."""

@@ -1,0 +1,118 @@
+"""GPU strategies compiled for a device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from rooftile.devices.gpu import GpuDevice, Launch, Resources, TensorMap
+from rooftile.devices.launches import Call, FillConstant
+from rooftile.ops import Array, Problem
+from rooftile.strategies.binding.bound import Config
+
+
+@dataclass(frozen=True)
+class Step:
+    """One launch with its arguments: names of arrays, tensor maps of them, or numbers.
+
+    Names are those of the problem's arrays, of `GpuStrategy.packed` and of
+    `GpuStrategy.workspace`; an integer is passed as int32, or as the NumPy number that it is.
+    """
+
+    launch: Launch
+    arguments: tuple[str | TensorMap | int | np.number[Any], ...]
+    program: int = 0
+    """Which of the strategy's `GpuStrategy.programs` runs it."""
+
+
+@dataclass(frozen=True)
+class Fill:
+    """What a constant array is filled with on the device, after the preparation."""
+
+    array: str
+    """A packed array, or one of the workspace; `GpuStrategy.programs` share it out in order."""
+    count: int
+    """float32 elements for each program."""
+
+
+class Compiled:
+    """A `GpuStrategy`'s kernels on a device, for up to the problem's batch; holds no arrays but
+    those in constant memory."""
+
+    def __init__(self, strategy: Any, problem: Any, device: GpuDevice, config: Config) -> None:
+        self.strategy, self.problem, self.device, self.config = strategy, problem, device, config
+        macros = strategy.macros(problem, config)
+        programs = strategy.programs(problem, config)
+        self.programs = [
+            device.compile(strategy.text, macros, strategy.folders) for _ in range(programs)
+        ]
+        for name, values in strategy.tables(problem, config).items():
+            for program in self.programs:
+                program.set_constant(name, values)
+
+    def again(self) -> Compiled:
+        """The same, with constant memory of its own."""
+        return Compiled(self.strategy, self.problem, self.device, self.config)
+
+    def workspace(self, batch: int | None) -> dict[str, int]:
+        """float32 elements of each array between the steps, for so many items."""
+        counts: dict[str, int] = self.strategy.workspace(self._of(batch), self.config)
+        return counts
+
+    def steps(self, batch: int | None) -> list[Call]:
+        """What is launched for so many items."""
+        return self._calls(self.strategy.steps(self._of(batch), self.config))
+
+    def preparation(self) -> list[Call]:
+        """What is launched once after new parameters."""
+        return self._calls(self.strategy.preparation(self.problem, self.config))
+
+    def constants(self) -> list[FillConstant]:
+        """What constant memory is filled with after that."""
+        found = self.strategy.constants(self.problem, self.config).items()
+        return [
+            FillConstant(program, name, fill.array, part * fill.count, fill.count)
+            for name, fill in found
+            for part, program in enumerate(self.programs)
+        ]
+
+    def resources(self) -> list[Resources]:
+        """What each step's launch takes."""
+        steps = self.strategy.steps(self.problem, self.config)
+        return [self.programs[step.program].resources(step.launch) for step in steps]
+
+    def held(self, batch: int | None) -> tuple[Array, ...]:
+        """See `Strategy.held`, for so many items."""
+        arrays: tuple[Array, ...] = self.strategy.held(self._of(batch), self.config)
+        return arrays
+
+    @property
+    def bytes(self) -> int:
+        """Compulsory traffic of the problem, see `Problem.bytes`, with its arrays as they lie."""
+        problem: Problem = self.problem
+        given = (*problem.input_arrays, *problem.output_arrays)
+        longer = sum(one.nbytes for one in self.held(None)) - sum(one.nbytes for one in given)
+        return problem.bytes + longer
+
+    @cached_property
+    def uses_constants(self) -> bool:
+        """Whether parameters lie in constant memory."""
+        return bool(self.strategy.constants(self.problem, self.config))
+
+    def _of(self, batch: int | None) -> Any:
+        """The problem for so many items; None stands for its own."""
+        return self.problem if batch is None else self.problem.with_batch(batch)
+
+    def _calls(self, steps: Sequence[Step]) -> list[Call]:
+        def typed(argument: Any) -> Any:
+            plain = isinstance(argument, int) and not isinstance(argument, np.generic)
+            return np.int32(argument) if plain else argument
+
+        return [
+            Call(self.programs[step.program], step.launch, tuple(map(typed, step.arguments)))
+            for step in steps
+        ]

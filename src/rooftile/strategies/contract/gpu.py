@@ -1,0 +1,291 @@
+"""GPU strategies: a CUDA C text beside the module, macros for the problem, and steps.
+
+A strategy is declared, not programmed: which macros specialise its text, which
+kernels run in which order on how many blocks, and what each is given by name.
+So the same declaration runs on CUDA and on OpenCL, in a plan's graph, and can be
+explained without a device.
+"""
+
+from __future__ import annotations
+
+import inspect
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, Self, TypeVar
+
+from rooftile.analysis.accesses import Accesses
+from rooftile.analysis.pictures import Panels
+from rooftile.devices.gpu import GpuDevice
+from rooftile.devices.text import whole
+from rooftile.errors import InputError, UnsupportedProblem
+from rooftile.ops import FORMATS, AnyArray, Array, ErrorModel, Float32, Precision
+from rooftile.strategies.binding.bound import Config
+from rooftile.strategies.binding.compiled import Compiled, Fill, Step
+from rooftile.strategies.binding.executable import Executable, bind
+from rooftile.strategies.contract.machine import Machine, preset
+from rooftile.strategies.contract.strategy import Strategy, Tunable
+
+HEADERS = Path(__file__).parent.parent
+"""The folder from which texts include headers by their paths."""
+_MOST_IN_ITEM = 2**31 - 1
+"""Elements of one item that a kernel's index reaches; offsets of items are 64-bit."""
+
+NARROW = ("X_NARROW", "OUT_NARROW")
+"""What a config says of inputs, all of them, and of outputs: whether they have 16 bits."""
+LAST = ("X_LAST", "OUT_LAST")
+"""And whether their channels are last in memory."""
+PLACES = "WHERE_NARROW"
+"""Whether ``where`` has winners' positions in their windows, in 8 bits, and not their places in the
+convolution, in 32: then it also says what relu cut, see ``common/winner_place.h``."""
+GRADIENTS = "DY_NARROW"
+"""Whether ``dy`` has the 16 bits of the strategy's precision."""
+
+
+G = TypeVar("G", bound="GpuStrategy")
+
+_NUMBERS = {"fp16": "float16", "bf16": "bfloat16", "tf32": "TF32"}
+
+
+class GpuStrategy(Strategy):
+    """A strategy whose kernels are in the file of its module's name, ``<name>.cu``."""
+
+    devices: ClassVar[tuple[str, ...]] = ("cuda", "opencl")
+    source: ClassVar[str] = ""
+    """The text's name, where rungs share one; empty where it is the module's own."""
+    family: str = ""
+    """What the names of its kernels begin with, see `kernel`; empty where it is the text's name."""
+    architectures: ClassVar[tuple[str, ...]] = ()
+    """The only GPUs whose instructions its text uses, as ``sm_90``; empty where any will do."""
+    least_architecture: ClassVar[int] = 0
+    """The first GPUs that have its instructions, as 80 for ``sm_80``."""
+    tensor_cores: ClassVar[bool] = False
+    """Whether tensor cores do its multiply-adds, at their own rates."""
+    summing: ClassVar[str] = ""
+    """What the kernel that does the problem's arithmetic does, see `kernel`.  Where nothing is said
+    it is the kernel of the family's name, or the first of its steps."""
+    narrow: str = ""
+    """The precision in whose 16-bit numbers it can read its inputs and write its output, where the
+    config says ``X_NARROW`` or ``OUT_NARROW``: between the layers of a plan, and at its ends where
+    the caller's arrays have them.  Empty where it cannot.  Of a training's rungs that multiply TF32
+    it is ``fp16``, whose numbers have as many bits, for images that are known to fit its range."""
+    channels_last: ClassVar[bool] = False
+    """Whether it can read its inputs and write its output with their channels last in memory, where
+    the config says ``X_LAST`` or ``OUT_LAST``."""
+    between: ClassVar[tuple[str, ...]] = ()
+    """What else its configs say of arrays: between the launches of a training step alone."""
+    wide_indices: ClassVar[bool] = False
+    """Whether its kernels reach more than 2^31 elements of an item."""
+    machine: Machine = preset()
+    """The GPU whose numbers its methods count with; see `on`."""
+
+    def on(self, machine: Machine) -> Self:
+        """The strategy as it is on a machine: sizes, grids and defaults are for that."""
+        if machine == self.machine:
+            return self
+        placed = copy(self)
+        placed.machine = machine
+        return placed
+
+    def at(self, precision: Precision) -> Self:
+        """The strategy with operands of a precision: a member of a family, whose name and summary
+        are templates of ``{precision}`` and ``{numbers}``."""
+        member = copy(self)
+        member.precision = precision
+        member.name = self.name.format(precision=precision)
+        member.summary = self.summary.format(numbers=_NUMBERS[precision])
+        if FORMATS[precision].bytes == 2:
+            member.narrow = precision
+        return member
+
+    def kernel(self, what: str = "") -> str:
+        """The name in the text of the kernel that does ``what``, as ``tree_finish``; where nothing
+        is said, of the one that is called as the family: a profiler then shows the rung."""
+        family = self.family or self._text_name
+        return f"{family}_{what}" if what else family
+
+    @abstractmethod
+    def steps(self, problem: Any, config: Config) -> tuple[Step, ...]:
+        """What runs for the problem's batch."""
+
+    def macros(self, problem: Any, config: Config) -> dict[str, int | str]:
+        """What the text is compiled with: the tunables; the problem's sizes where it needs them."""
+        return dict(config)
+
+    def workspace(self, problem: Any, config: Config) -> dict[str, int]:
+        """float32 elements of each array between the steps."""
+        return {}
+
+    def packed(
+        self, problem: Any, parameters: Mapping[str, AnyArray], config: Config
+    ) -> dict[str, AnyArray]:
+        """The arrays that the kernels are given for the parameters, by the names in `steps`: each
+        has one parameter's elements in any order, with zeros between them, in its dtype.  On a
+        device a kernel moves them; what calculates with them, or rounds them, is `preparation`."""
+        return dict(parameters)
+
+    def preparation(self, problem: Any, config: Config) -> tuple[Step, ...]:
+        """Launches that bring the packed parameters into arrays of the workspace, in numbers that
+        they do not become by reordering; once, for parameters that stay."""
+        return ()
+
+    def programs(self, problem: Any, config: Config) -> int:
+        """How often the text is loaded, each time with constant memory of its own."""
+        return 1
+
+    def constants(self, problem: Any, config: Config) -> dict[str, Fill]:
+        """What constant memory is filled with after the preparation, by the names in the text."""
+        return {}
+
+    def tables(self, problem: Any, config: Config) -> dict[str, Float32]:
+        """What constant memory holds whatever the parameters are, by the names in the text."""
+        return {}
+
+    def accesses(self, problem: Any, config: Config) -> Mapping[str, Accesses]:
+        """What each kernel does to memory over all its launches, by the kernel's name; empty where
+        the strategy has no model of it."""
+        return {}
+
+    def picture(self, problem: Any, config: Config) -> Panels:
+        """What the first block works on, element by element; empty where nobody drew it."""
+        return ()
+
+    @property
+    def anywhere(self) -> bool:
+        """See `Strategy.anywhere`."""
+        return not (self.architectures or self.least_architecture)
+
+    def why_not_on(self, architecture: str | None) -> str | None:
+        """See `Strategy.why_not_on`."""
+        only = " and ".join(self.architectures)
+        if architecture is None:
+            return f"it is for {only}, and no GPU is there" if only else None
+        if self.architectures and architecture not in self.architectures:
+            return f"it uses instructions of {only} alone, not {architecture}"
+        least = self.least_architecture
+        if least and int(architecture.removeprefix("sm_")) < least:
+            return f"it uses instructions of sm_{least} and later, not {architecture}"
+        return None
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """What its configs say of how inputs and outputs lie in memory."""
+        own = (NARROW if self.narrow else ()) + (LAST if self.channels_last else ())
+        return own + self.between
+
+    def config(self, problem: Any, given: Config | None = None) -> dict[str, int]:
+        """See `Strategy.config`; and how inputs and outputs lie, which is row-major in float32
+        where nothing is said."""
+        own = {name: v for name, v in (given or {}).items() if name not in self.forms}
+        forms = {name: (given or {}).get(name, 0) for name in self.forms}
+        return {**forms, **super().config(problem, own)}
+
+    def held(self, problem: Any, config: Config) -> tuple[Array, ...]:
+        """See `Strategy.held`: as the config says."""
+        return tuple(self._as_it_lies(array, config) for array in super().held(problem, config))
+
+    def _as_it_lies(self, array: Array, config: Config) -> Array:
+        if array.name == "where":
+            return replace(array, dtype="uint8") if config.get(PLACES) else array
+        output = array.role == "output"
+        narrow, last = (config.get(flags[output]) for flags in (NARROW, LAST))
+        if array.name == "dy":
+            narrow = config.get(GRADIENTS)
+        if narrow:
+            array = replace(array, dtype=FORMATS[self.narrow].dtype)
+        return replace(array, channels_last=True) if last else array
+
+    def errors(self, config: Config) -> ErrorModel:
+        """See `Strategy.errors`: the rounding of narrow results included."""
+        model = super().errors(config)
+        return replace(model, results=self.narrow) if config.get("OUT_NARROW") else model
+
+    def fingerprint(self, problem: Any, config: Config) -> str:
+        """See `Strategy.fingerprint`: its text, macros and steps."""
+        macros = sorted(self.macros(problem, config).items())
+        return repr((self.whole_text, macros, self.steps(problem, config)))
+
+    @cached_property
+    def _text_name(self) -> str:
+        return self.source or Path(inspect.getfile(type(self))).stem
+
+    @cached_property
+    def text(self) -> str:
+        """The kernels; what they share with others they include."""
+        path = Path(inspect.getfile(type(self)))
+        return path.with_name(f"{self._text_name}.cu").read_text(encoding="utf-8")
+
+    @cached_property
+    def folders(self) -> tuple[Path, ...]:
+        """Where the text finds its headers: beside it, or by their path from ``strategies``."""
+        return Path(inspect.getfile(type(self))).parent, HEADERS
+
+    @property
+    def whole_text(self) -> str:
+        """The text with its headers in place."""
+        return whole(self.text, self.folders)
+
+    def unfit(self, problem: Any) -> str | None:
+        """Why the machine cannot run the problem's default config, for `limits`; None if it can."""
+        return self.invalid(problem, self.defaults(problem))
+
+    def compile(self, problem: Any, device: GpuDevice, config: Config | None = None) -> Compiled:
+        """The kernels for a problem; ``config`` sets tunables.
+
+        Raises `UnsupportedProblem`, `InputError` for a config that cannot run, `CompileFailure`.
+        """
+        reason = self.why_not_on(device.description.architecture)
+        if reason is not None:
+            raise UnsupportedProblem(
+                self.name, reason, "strategy=None (the best that any GPU runs)"
+            )
+        placed = self.on(Machine.of(device.description))
+        placed.check(problem)
+        largest = max(array.item_size for array in problem.arrays)
+        if largest > _MOST_IN_ITEM and not self.wide_indices:
+            raise UnsupportedProblem(
+                self.name, f"an item of {largest} elements: indices are 32-bit"
+            )
+        values = placed.config(problem, config)
+        reason = placed.invalid(problem, values)
+        if reason is not None:
+            raise InputError("config", values, f"one that can run: {reason}")
+        return Compiled(placed, problem, device, values)
+
+    def bind(
+        self,
+        problem: Any,
+        parameters: Sequence[AnyArray],
+        device: GpuDevice,
+        config: Config | None = None,
+    ) -> Executable:
+        """See `Strategy.bind`."""
+        return bind(self.compile(problem, device, config), parameters)
+
+
+def family(rung: G, *precisions: Precision) -> tuple[G, ...]:
+    """The members of a family, see `GpuStrategy.at`."""
+    return tuple(rung.at(precision) for precision in precisions)
+
+
+def of_launches(strategy: Strategy) -> GpuStrategy:
+    """A strategy that is declared as launches.  Raises `InputError` for one that is not."""
+    if not isinstance(strategy, GpuStrategy):
+        raise InputError("strategy", repr(strategy.name), "one that is made of a GPU's launches")
+    return strategy
+
+
+__all__ = [
+    "Compiled",
+    "Config",
+    "Executable",
+    "Fill",
+    "GpuStrategy",
+    "Step",
+    "Tunable",
+    "family",
+    "of_launches",
+]

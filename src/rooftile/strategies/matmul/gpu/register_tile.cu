@@ -15,7 +15,8 @@
 #define THREADS (THREADS_R * THREADS_C)
 #define LOADERS THREADS
 
-#include "matmul/gpu/fours.h"
+#include "gemm/gpu/fours.h"
+#include "matmul/gpu/matmul.h"
 
 // Stores what of four neighbours in a line of out lies there.
 __device__ __forceinline__ void store_four(GLOBAL float* to, const float* sum, int there)

@@ -14,7 +14,8 @@
 #define THREADS (32 * WARPS)
 #define LOADERS 32
 
-#include "matmul/gpu/fours.h"
+#include "gemm/gpu/fours.h"
+#include "matmul/gpu/matmul.h"
 
 // Terms of all warps, and floats that a warp holds of both matrices.
 #define DEEP (WARPS * TILE_K)

@@ -59,4 +59,4 @@ def test_a_child_calls_what_another_thread_was_calling():
         call.join(5)
         return answers == [True]
 
-    assert _forked(linear._settled._turn, called) == 0
+    assert _forked(linear._kept._turn, called) == 0

@@ -191,6 +191,37 @@ def test_only_so_many_calls_are_kept(cupy, monkeypatch, longs):
             assert longs
 
 
+def test_a_prepared_operation_packs_once_and_again_after_an_update(cupy, device, longs):
+    weights = cupy.ndarray((5, 3, 3, 4))
+    conv = rooftile.Conv2d(weights, strategy="im2col_register")
+    device.log.clear()
+
+    def call(**options):
+        device.log.clear()
+        longs.clear()
+        y = conv(cupy.ndarray((2, 3, 12, 20)), **options)
+        assert y.shape == (2, 5, 10, 17)
+        return [details[0] for _, details in device.of("launch")], bool(longs)
+
+    (pack, compute), taken = call()
+    assert taken
+    assert pack == "rearrange"
+    # Parameters stay, and so do the launches: on another stream too, and with an output.
+    assert [call(), call()] == [([compute], False)] * 2
+    cupy.current = 8
+    assert call(out=cupy.ndarray((2, 5, 10, 17))) == ([compute], False)
+    assert {stream for stream, _ in device.of("launch")} == {8}
+    device.log.clear()
+    conv.update(cupy.ndarray((5, 3, 3, 4)), cupy.ndarray((5,)))
+    assert [details[0] for _, details in device.of("launch")] == [pack]
+    assert call() == ([compute], False)
+    # Another shape has kernels of its own, which pack for themselves; a graph needs them before.
+    device.is_capturing_now = True
+    with pytest.raises(rooftile.UnsupportedProblem, match="captured"):
+        conv(cupy.ndarray((2, 3, 13, 20)))
+    assert call()[0] == [compute]
+
+
 def test_a_call_that_spells_its_defaults_out_repeats_one_that_does_not(longs):
     x, weights = (np.random.default_rng(k).standard_normal((9, 9), np.float32) for k in (1, 2))
     expected = rooftile.linear(x, weights)

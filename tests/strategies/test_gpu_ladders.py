@@ -105,7 +105,7 @@ WRONG = {
         "linear", "register_tile", "keep(left[buffer ^ 1]", "keep(left[buffer]",
     ),
     "inputs reversed in fours": (
-        "linear", "register_tile", "at[0] = held[l].x", "at[0] = held[l].w",
+        "linear", "register_tile", "column[0] = held[l].x", "column[0] = held[l].w",
     ),
     "a part forgotten": ("linear", "register_tile", "part < PARTS", "part < PARTS - 1"),
     "relu that drops NaN": (

@@ -81,6 +81,15 @@ class Device:
         self.note("allocate", nbytes)
         return SimpleNamespace(handle=next(_addresses))
 
+    def allocate_alone(self, nbytes: int) -> Any:
+        return self.allocate(nbytes)
+
+    def copy(self, to: Any, source: Any, nbytes: int) -> None:
+        self.note("copy", (to, source, nbytes))
+
+    def clear(self, to: Any, nbytes: int) -> None:
+        self.note("clear", (to, nbytes))
+
     def upload(self, array: Any) -> Any:
         self.note("upload", array.nbytes)
         return SimpleNamespace(handle=next(_addresses))

@@ -59,8 +59,10 @@ def run(
     ``parameters`` are by name, in the problem's order; one that is None stands for zeros.
     ``shape`` is the result's, where it is not the problem's: such a call is not kept.
     """
-    called = given, problem, inputs, tuple(parameters.values()), precision, strategy, device
-    (made,) = _run(*called, (out,), (shape,))
+    taken = tuple(parameters.values())
+    (made,) = run_several(
+        given, problem, inputs, strategy, device, (out,), (shape,), taken, precision
+    )
     return made
 
 
@@ -71,28 +73,16 @@ def run_several(
     strategy: str | None,
     device: DeviceName | None,
     outs: Sequence[Array | None],
-    shapes: Sequence[tuple[int, ...]] | None = None,
+    shapes: Sequence[tuple[int, ...] | None] | None = None,
+    parameters: Sequence[Taken | None] = (),
+    precision: Precision = "ieee",
 ) -> tuple[Array, ...]:
-    """Compute a problem that has several outputs and no parameters.
+    """Compute a problem that may have several outputs.
 
     An output that is None is made; ``shapes`` are those of the results, where they are not the
     problem's.
     """
-    called = given, problem, inputs, (), "ieee", strategy, device
-    return _run(*called, outs, shapes or (None,) * len(outs))
-
-
-def _run(
-    given: Arguments[Array],
-    problem: Problem,
-    inputs: Sequence[Taken],
-    parameters: tuple[Taken | None, ...],
-    precision: str,
-    strategy: str | None,
-    device: DeviceName | None,
-    outs: Sequence[Array | None],
-    shapes: Sequence[tuple[int, ...] | None],
-) -> tuple[Array, ...]:
+    shapes = shapes or (None,) * len(outs)
     for array, place in zip(inputs, problem.input_arrays, strict=True):
         if tuple(array.shape) != place.shape:
             raise InputError(place.name, f"shape {tuple(array.shape)}", f"{place.shape}")

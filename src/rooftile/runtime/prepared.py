@@ -10,7 +10,7 @@ from rooftile.errors import InputError
 from rooftile.ops import Problem, check_precision
 from rooftile.runtime.arguments import Arguments, Taken, computed_in
 from rooftile.runtime.calls.empty import of_no_batch
-from rooftile.runtime.parameters import OnGpu, OnHost, Settled, settled
+from rooftile.runtime.parameters import HostParameters, KeptParameters
 from rooftile.runtime.selection.choice import Choice, decide
 
 AnyKind = TypeVar("AnyKind")
@@ -51,10 +51,14 @@ class Prepared(ABC):
         self.shape: tuple[int, ...] = tuple(taken[0].shape)
         """That of the weights."""
         shapes = self.shape, self.shape[:1]
-        self._settled: Settled = (
-            OnHost(taken, shapes) if given.gpu is None else OnGpu(given.library, taken, shapes)
-        )
-        self._calls = self._settled.calls
+        self._kept: KeptParameters
+        if given.gpu is None:
+            self._kept = HostParameters(taken, shapes)
+        else:
+            from rooftile.runtime.gpu_parameters import GpuParameters
+
+            self._kept = GpuParameters(given.library, taken, shapes)
+        self._calls = self._kept.calls
         self._choices: dict[Any, Choice] = {}
 
     @abstractmethod
@@ -80,16 +84,21 @@ class Prepared(ABC):
 
     def __getstate__(self) -> dict[str, Any]:
         """What a copy begins with: options, and the parameters in the CPU's memory."""
-        made_by_calls = ("_settled", "_calls", "_choices")
+        made_by_calls = ("_kept", "_calls", "_choices")
         kept = {name: value for name, value in vars(self).items() if name not in made_by_calls}
-        return {**kept, "_parameters": self._settled.parameters()}
+        return {**kept, "_parameters": self._kept.parameters()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Raises `DeviceMissing` where the parameters were on a GPU that is not there."""
         parameters = state.pop("_parameters")
         vars(self).update(state)
-        self._settled = settled(self._gpu, parameters)
-        self._calls, self._choices = self._settled.calls, {}
+        if self._gpu is None:
+            self._kept = HostParameters(parameters, [array.shape for array in parameters])
+        else:
+            from rooftile.runtime.gpu_parameters import GpuParameters
+
+            self._kept = GpuParameters.copied(self._gpu, parameters)
+        self._calls, self._choices = self._kept.calls, {}
 
     def __call__(self, x: AnyKind, *, out: AnyKind | None = None) -> AnyKind:
         """The result of an input, as an array of its kind; ``out`` takes it where it is given.
@@ -118,7 +127,7 @@ class Prepared(ABC):
         choice = self._choices.get(key)
         if choice is None:
             choice = self._choose(key, array.shape, given)
-        result: AnyKind = self._settled.run(choice, given, array, out, shape)
+        result: AnyKind = self._kept.run(choice, given, array, out, shape)
         return result
 
     def _input(self, given: Arguments[Any], x: Any) -> tuple[Taken, tuple[int, ...] | None]:
@@ -136,7 +145,7 @@ class Prepared(ABC):
         self._check_dtype("weights", given)
         if (shape := tuple(taken[0].shape)) != self.shape:
             raise InputError("weights", f"shape {shape}", f"the old ones' shape {self.shape}")
-        self._settled.update(given, taken)
+        self._kept.update(given, taken)
 
     def _taken(self, weights: Any, bias: Any) -> tuple[Arguments[Any], list[Any]]:
         given = Arguments(weights, "weights", forms=True, double=True)

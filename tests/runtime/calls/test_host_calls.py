@@ -16,7 +16,7 @@ from rooftile.ops import Conv2d, Linear, Softmax
 from rooftile.runtime.arrays import libraries, results
 from rooftile.runtime.arrays.base import UNSEEN, NumPy
 from rooftile.runtime.calls import host
-from rooftile.runtime.parameters import OnHost
+from rooftile.runtime.parameters import HostParameters
 from rooftile.runtime.selection.choice import decide
 from rooftile.strategies.contract.cpu_kernel import LentKernel
 
@@ -270,8 +270,8 @@ def test_an_array_of_another_library_is_refused_also_by_a_repeated_call(monkeypa
 
 def test_a_prepared_operation_sees_another_librarys_arrays_as_numpys(monkeypatch):
     monkeypatch.setitem(libraries._libraries, Boxed, Boxes())
-    longs, run = [], OnHost.run
-    monkeypatch.setattr(OnHost, "run", lambda *given: longs.append(1) or run(*given))
+    longs, run = [], HostParameters.run
+    monkeypatch.setattr(HostParameters, "run", lambda *given: longs.append(1) or run(*given))
     x, weights = Boxed(values(0, 3, 17)), Boxed(values(1, 5, 17))
     layer = rooftile.Linear(weights)
     expected = rooftile.linear(x.array, weights.array)

@@ -50,8 +50,8 @@ def problem_name(record: Record) -> str:
     import json
 
     from rooftile.ops import named, names
+    from rooftile.ops.fields import problem_text
     from rooftile.ops.registry import operations
-    from rooftile.runtime.selection.database import problem_text
 
     known = operations().get(record.operation)
     batch = "" if known and not known.has_batch else f" x{record.batch}"

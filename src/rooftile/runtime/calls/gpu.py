@@ -6,7 +6,8 @@ the memory that it needs lasts as long as the call.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -84,7 +85,42 @@ def run_in_place(
     An output that is None is made.  Raises `UnsupportedProblem` for a call that the caller's
     graph must not capture, and the errors of `run_copied`.
     """
-    library, first, problem = given.library, inputs[0], choice.problem
+    stamp = recent_stamp()
+
+    def find(device: CudaDevice, forms: Forms) -> Executable:
+        ready: Executable | None = choice.compiled.get((device, forms))
+        if ready is None or ready.shares or not given.library.capturable:
+            return _capturable(given.library, choice, device, forms)
+        return ready
+
+    def keep(made: Callable[..., GpuRepeat]) -> None:
+        def recipe(arrays: Sequence[Any]) -> Repeat | None:
+            repeat = made(stamp=stamp)
+            return repeat.repeat() if repeat.takes(arrays) else None
+
+        note(recipe)
+
+    problem = choice.problem
+    return start_in_place(given, problem, inputs, parameters, outputs, find, keep, _captured)
+
+
+def start_in_place(
+    given: Arguments[Any],
+    problem: Problem,
+    inputs: Sequence[CudaArray],
+    parameters: Sequence[CudaArray | None],
+    outputs: Sequence[CudaArray | None],
+    find: Callable[[CudaDevice, Forms], Executable],
+    keep: Callable[[Callable[..., GpuRepeat]], None],
+    captured: list[Any],
+) -> tuple[Any, ...]:
+    """The same with what ``find`` gives for the forms of the arrays; ``parameters`` are empty where
+    it keeps them.
+
+    ``keep`` is given what makes the next call like this, if there may be one.  ``captured`` holds
+    the workspace that a graph needs.
+    """
+    library, first = given.library, inputs[0]
     device = cuda.lent_device(first.device)
     with device.on(library.stream(first)):
         for array in (*inputs, *parameters, *outputs):
@@ -92,9 +128,7 @@ def run_in_place(
                 device.after_stream(array.stream)
         results = [result_form(given, array) for array in problem.output_arrays]
         forms = () if given.plain else forms_of(problem, inputs, parameters, outputs, results)
-        ready: Executable | None = choice.compiled.get((device, forms))
-        if ready is None or ready.shares or not library.capturable:
-            ready = _capturable(library, choice, device, forms)
+        ready = find(device, forms)
         made = [
             out or library.result(array.shape, device, *form)
             for out, array, form in zip(outputs, problem.output_arrays, results, strict=True)
@@ -102,41 +136,21 @@ def run_in_place(
         ends = [array.address for array in (*inputs, *made)]
         packed = [None if array is None else array.address for array in parameters]
         execution = ready.execution(problem.batch_size)
-        held = memory_for(library, device, execution.workspace.nbytes, _captured)
+        held = memory_for(library, device, execution.workspace.nbytes, captured)
         workspace = execution.workspace.at(held.address if held else 0)
         ready.start(ends, problem.batch_size, workspace, packed)
         # What a graph has to itself serves no other call.
         if given.kept and library.quick and len(made) == 1 and not ready.alone:
-            dtypes = [a.dtype if a is not None else "" for a in (*inputs, *parameters, *made)]
-            _note(library, device, choice, ready, dtypes)
-        return tuple(library.finish(out, device) for out in made)
-
-
-def _note(
-    library: Library, device: CudaDevice, choice: Choice, ready: Executable, dtypes: Sequence[str]
-) -> None:
-    """Keep what the next call like this launches; ``dtypes`` are those of its arrays, the output's
-    last."""
-
-    def recipe(arrays: Sequence[Any]) -> Repeat | None:
-        *given, made = [library.own_dtype(name) if name else None for name in dtypes]
-        problem = choice.problem
-        (result,) = problem.output_arrays
-        execution = ready.execution(problem.batch_size)
-        repeat = GpuRepeat(
-            library,
-            device,
-            execution,
-            Signature(len(problem.input_arrays), given, result.shape, made),
-            zeros=ready.zeros,
-            turns=ready.turns,
-            stamp=recent_stamp(),
+            dtypes = [
+                None if array is None else library.own_dtype(array.dtype)
+                for array in (*inputs, *parameters, *made)
+            ]
+            call = Signature(len(inputs), dtypes[:-1], tuple(made[0].shape), dtypes[-1])
             # With parameters, calls of small problems are many, and wait for their host.
-            overlaps=execution.launches.overlaps and not ready.zeros,
-        )
-        return repeat.repeat() if repeat.takes(arrays) else None
-
-    note(recipe)
+            overlaps = execution.launches.overlaps and not problem.parameter_arrays
+            made_by = partial(GpuRepeat, library, device, execution, call)
+            keep(partial(made_by, zeros=ready.zeros, turns=ready.turns, overlaps=overlaps))
+        return tuple(library.finish(out, device) for out in made)
 
 
 def _capturable(library: Library, choice: Choice, device: CudaDevice, forms: Forms) -> Executable:
@@ -176,14 +190,22 @@ def executable(choice: Choice, device: Any, forms: Forms = ()) -> Executable:
     found: Executable | None = choice.compiled.get((device, forms))
     if found is not None:
         return found
-    rung = of_launches(choice.strategy)
-    key = rung, padded(choice.problem), device, tuple((choice.config or {}).items()), forms
+    config = tuple((choice.config or {}).items())
+    key = choice.strategy, padded(choice.problem), device, config, forms
     with _making:
         if key not in _executables:
-            config = config_for(choice, device, dict(forms))
-            _executables[key] = Executable(rung.compile(key[1], device, config), dict(forms))
+            _executables[key] = compiled_for(choice, device, forms)
     choice.compiled[device, forms] = _executables[key]
     return _executables[key]
+
+
+def compiled_for(
+    choice: Choice, device: Any, forms: Forms, memory: Callable[[int], Any] | None = None
+) -> Executable:
+    """The kernels of a choice for arrays of these forms; ``memory`` as in `Executable`."""
+    rung, config = of_launches(choice.strategy), config_for(choice, device, dict(forms))
+    compiled = rung.compile(padded(choice.problem), device, config)
+    return Executable(compiled, dict(forms), memory=memory)
 
 
 def result_form(given: Arguments[Any], result: Array) -> tuple[str, bool]:
@@ -204,7 +226,7 @@ def forms_of(
     places = (*problem.input_arrays, *problem.parameter_arrays)
     held = [
         (place.name, Form(array.dtype, array.channels_last))
-        for place, array in zip(places, (*inputs, *parameters), strict=True)
+        for place, array in zip(places, (*inputs, *parameters), strict=False)
         if array is not None
     ]
     for place, out, form in zip(problem.output_arrays, outputs, results, strict=True):

@@ -20,9 +20,9 @@ _MOST = 2**26
 small GPU's owner has better use for more."""
 _MOST_STREAMS = 8
 
-Held = tuple[Any, list[int]]
+Placed = tuple[Any, list[int]]
 """Memory for the workspace of a call, and the address of each array."""
-_kept = deque[tuple[dict[int, Held], int, int]]()
+_kept = deque[tuple[dict[int, Placed], int, int]]()
 """Large ones, the least recently made first: what a call keeps, the stream, and the bytes."""
 
 
@@ -50,15 +50,15 @@ class StreamWorkspaces:
         """``make`` gives memory for the workspace and its address."""
         self._make, self._workspace = make, workspace
         self.are_kept = workspace.nbytes <= _MOST
-        self.kept = dict[int, Held]()
+        self.kept = dict[int, Placed]()
         """By stream."""
 
-    def new(self) -> Held:
+    def new(self) -> Placed:
         """One that nobody else holds."""
         held, start = self._make()
         return held, self._workspace.at(start)
 
-    def keep(self, stream: int) -> Held:
+    def keep(self, stream: int) -> Placed:
         """One that a stream keeps from now on."""
         made, nbytes = self.new(), self._workspace.nbytes
         if len(self.kept) >= _MOST_STREAMS:

@@ -8,18 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import json
 import sqlite3
 import time
 from collections.abc import Iterator
-from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from rooftile._files import is_full
 from rooftile.errors import InputError
-from rooftile.ops import Problem
-from rooftile.ops.fields import fields_of
 
 _APPLICATION = 0x726F6F66
 """Marks a SQLite file as ours: "roof"."""
@@ -98,20 +93,6 @@ def clear(path: Path) -> Iterator[None]:
                 "anew, or name another with ROOFTILE_HISTORY"
             )
         raise InputError("history", f"{path} ({error})", expected) from error
-
-
-@lru_cache(maxsize=1024)
-def problem_text(problem: Problem) -> str:
-    """A problem in one line of JSON, always the same one, whatever the batch."""
-    fields: dict[str, Any] = fields_of(problem)
-    if problem.batch_size is not None:
-        fields.pop("batch", None)
-    return json.dumps({"operation": problem.operation, **fields})
-
-
-def batch_of(problem: Problem) -> int:
-    """The batch that a record is of: 1 where the problem has no batch axis."""
-    return problem.batch_size or 1
 
 
 def utc(moment: datetime.datetime | None = None) -> str:

@@ -19,6 +19,7 @@ from rooftile.devices.cache import history_file
 from rooftile.devices.select import describe_gpu
 from rooftile.errors import DeviceMissing
 from rooftile.ops import Problem
+from rooftile.ops.fields import problem_text
 from rooftile.strategies import Config, Strategy, ladder
 
 _NEAR = 4.0
@@ -121,8 +122,6 @@ def items(config: Config) -> tuple[tuple[str, int], ...]:
 
 @lru_cache(maxsize=1024)
 def _near(problem: Problem, kind: str, path: Path, stamp: Stamp) -> Tunings:
-    from rooftile.runtime.selection.database import problem_text
-
     def distance(winner: Winner) -> float:
         return abs(math.log(winner.batch / (problem.batch_size or 1)))
 

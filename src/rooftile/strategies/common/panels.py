@@ -17,7 +17,7 @@ from rooftile.devices.cpu.emit import Writer
 from rooftile.devices.cpu.native import source
 from rooftile.ops import Float32
 from rooftile.strategies.common.transposition import emit_columns
-from rooftile.strategies.contract.cpu_kernel import Packing
+from rooftile.strategies.contract.cpu_kernel import KernelPacking
 
 ROW = 64
 """Outputs that are read together where they lie beside each other: some cache lines, none of which
@@ -49,10 +49,12 @@ def pack(weights: Float32, packed: Float32, step: int, lanes: int, threads: int)
     packing.fill(given, packed, threads)
 
 
-def packing_of(outputs: int, inputs: int, step: int, lanes: int, lie: Lie = "rows") -> Packing:
+def packing_of(
+    outputs: int, inputs: int, step: int, lanes: int, lie: Lie = "rows"
+) -> KernelPacking:
     """What does the same as `pack` with weights that lie so."""
     units = panels_of(outputs, ROW if lie == "columns" else lanes)
-    return Packing(_spread(lanes, lie), units, cpu.sizes_of(inputs, outputs, step))
+    return KernelPacking(_spread(lanes, lie), units, cpu.sizes_of(inputs, outputs, step))
 
 
 def emit_fill(to: Writer, lanes: int, lie: Lie) -> None:

@@ -31,7 +31,7 @@ def _as_given(weights: Float32, packed: Float32, threads: int) -> None:
 
 
 @dataclass(frozen=True)
-class Packing:
+class KernelPacking:
     """A kernel that packs weights which lie in a certain way, in so many units."""
 
     spread: cpu.Spread
@@ -67,7 +67,7 @@ class CpuKernel:
     units: Callable[[int], int]
     """How many units of independent work so many images have."""
     pack: Pack = _as_given
-    packing: Packing | None = None
+    packing: KernelPacking | None = None
     """What does the same to few weights in the call that uses them; None where nothing does."""
     packed: int | None = None
     """float32 of packed weights; None: as many as weights."""

@@ -16,8 +16,8 @@ from rooftile.lab.measure.history import store as lab
 from rooftile.lab.measure.history.store import History, Record
 from rooftile.lab.measure.records import Error, Resources, Row
 from rooftile.ops import Conv2d, Linear, Pool, named
+from rooftile.ops.fields import problem_text
 from rooftile.runtime.selection import database as _database
-from rooftile.runtime.selection.database import problem_text
 from rooftile.runtime.timing.host import Timing
 from rooftile.runtime.timing.telemetry import Clocks
 

@@ -26,16 +26,10 @@ from rooftile.errors import InputError
 from rooftile.lab.measure.formed import formed
 from rooftile.lab.measure.records import Ladder, Row, plain, row_from
 from rooftile.ops import Problem
+from rooftile.ops.fields import batch_of, problem_text
 from rooftile.ops.problem import check_positive
 from rooftile.runtime.selection.choice import look_again
-from rooftile.runtime.selection.database import (
-    batch_of,
-    clear,
-    connect,
-    problem_text,
-    transaction,
-    utc,
-)
+from rooftile.runtime.selection.database import clear, connect, transaction, utc
 from rooftile.runtime.selection.tuned import Winner
 
 """How the parts of a row that are more than a word or a number are read."""

@@ -22,7 +22,7 @@ from rooftile.ops.features import features
 from rooftile.strategies.common.fused import ACTIVATION_CODES, activate_row
 from rooftile.strategies.common.panels import ROW
 from rooftile.strategies.contract.cpu import CpuKernel, CpuStrategy
-from rooftile.strategies.contract.cpu_kernel import Packing
+from rooftile.strategies.contract.cpu_kernel import KernelPacking
 from rooftile.strategies.conv2d.cpu._pointwise_source import (
     HEIGHT,
     STEP,
@@ -93,9 +93,9 @@ def _pack(weights: Float32, into: Float32, step: int, threads: int) -> None:
     packing.fill(np.ascontiguousarray(weights), into, threads)
 
 
-def _packing_of(maps: int, channels: int, step: int) -> Packing:
+def _packing_of(maps: int, channels: int, step: int) -> KernelPacking:
     """What does the same as `_pack`."""
-    return Packing(_weaving(), -(-maps // HEIGHT), cpu.sizes_of(channels, maps, step))
+    return KernelPacking(_weaving(), -(-maps // HEIGHT), cpu.sizes_of(channels, maps, step))
 
 
 @cache

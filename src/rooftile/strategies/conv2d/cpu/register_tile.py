@@ -24,7 +24,7 @@ from rooftile.ops import Conv2d, Float32
 from rooftile.ops.features import features
 from rooftile.strategies.common.fused import activate_row, finish_row
 from rooftile.strategies.contract.cpu import CpuKernel, CpuStrategy
-from rooftile.strategies.contract.cpu_kernel import Packing
+from rooftile.strategies.contract.cpu_kernel import KernelPacking
 from rooftile.strategies.conv2d.cpu._flat_rows import lies_flat
 from rooftile.strategies.conv2d.cpu._register_source import fitted, generate
 from rooftile.strategies.conv2d.cpu._tile import Block, Order, Tile
@@ -101,10 +101,10 @@ def blocks_of_maps(weights, packed, sizes, begin, end):  # type: ignore[no-untyp
                 packed[to + term * count + q] = weights[(first + q) * terms + term]
 
 
-def _packing_of(p: Conv2d, block: int) -> Packing:
+def _packing_of(p: Conv2d, block: int) -> KernelPacking:
     """What does the same as `pack`."""
     sizes = cpu.sizes_of(p.maps, p.channels * math.prod(p.mask), block)
-    return Packing(_packing(), -(-p.maps // block), sizes)
+    return KernelPacking(_packing(), -(-p.maps // block), sizes)
 
 
 @cache

@@ -16,29 +16,55 @@
 // parts partial[PARTS][images][OUTPUTS] between the kernels.
 // Grid: x over tiles of outputs, then of images; y over parts.  Block: THREADS, warps of 4 x 8.
 
-#define FAMILY register_tile
-#include "gemm/gpu/finish.h"
+#include "gemm/gpu/epilogue.h"
 
 #define TILES_ACROSS ((OUTPUTS + TILE_O - 1) / TILE_O)
 #define THREADS_B (TILE_B / RESULTS_B)
 #define THREADS_O (TILE_O / RESULTS_O)
 #define THREADS (THREADS_B * THREADS_O)
 #define QUADS (TILE_K / 4)
-#define LOADERS THREADS
+#define LOADS(tile) (((tile) * QUADS + THREADS - 1) / THREADS)
+// Four floats more than are used, so that the columns' starts lie in different banks.
+#define PITCH(tile) ((tile) + 4)
 #define PART_INPUTS (((INPUTS + TILE_K - 1) / TILE_K + PARTS - 1) / PARTS * TILE_K)
 
-#include "gemm/gpu/fours.h"
-
 // Fetches this thread's inputs of a tile of `tile` rows.  Rows beyond the last repeat it.
-__device__ __forceinline__ void fetch_rows(const GLOBAL float* __restrict__ matrix, int64 first,
-                                           int64 rows, int tile, int start, int thread,
-                                           float4* held)
+__device__ __forceinline__ void fetch(const GLOBAL float* __restrict__ matrix, int64 first,
+                                      int64 rows, int tile, int start, int thread, float4* held)
 {
     UNROLL for (int l = 0; l < LOADS(tile); l++) {
         int e = thread + l * THREADS;
         int64 row = first + e / QUADS;
         if (row >= rows) row = rows - 1;
         held[l] = four_inputs(matrix + (size_t)row * INPUTS, start + e % QUADS * 4);
+    }
+}
+
+// Puts them into shared memory, transposed: there neighbours are of one input.
+__device__ __forceinline__ void keep(SHARED float* to, int tile, int thread, const float4* held)
+{
+    UNROLL for (int l = 0; l < LOADS(tile); l++) {
+        int e = thread + l * THREADS;
+        if (e >= tile * QUADS) continue;
+        SHARED float* column = to + e % QUADS * 4 * PITCH(tile) + e / QUADS;
+        column[0] = held[l].x;
+        column[PITCH(tile)] = held[l].y;
+        column[2 * PITCH(tile)] = held[l].z;
+        column[3 * PITCH(tile)] = held[l].w;
+    }
+}
+
+// Reads `count` values of a thread from shared memory, in fours of neighbours that lie `apart` from
+// each other.
+__device__ __forceinline__ void four_by_four(const SHARED float* from, int count, int apart,
+                                             float* values)
+{
+    UNROLL for (int q = 0; q < count / 4; q++) {
+        float4 four = *(const SHARED float4*)(from + q * apart);
+        values[4 * q] = four.x;
+        values[4 * q + 1] = four.y;
+        values[4 * q + 2] = four.z;
+        values[4 * q + 3] = four.w;
     }
 }
 
@@ -77,17 +103,17 @@ register_tile(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict
     UNROLL for (int b = 0; b < RESULTS_B; b++)
         UNROLL for (int o = 0; o < RESULTS_O; o++) sum[b][o] = 0.0f;
     float4 inputs[LOADS(TILE_B)], rows[LOADS(TILE_O)];
-    fetch_rows(x, first_image, images, TILE_B, start, thread, inputs);
-    fetch_rows(weights, first_output, OUTPUTS, TILE_O, start, thread, rows);
-    keep(left[0], TILE_B, true, thread, inputs);
-    keep(right[0], TILE_O, true, thread, rows);
+    fetch(x, first_image, images, TILE_B, start, thread, inputs);
+    fetch(weights, first_output, OUTPUTS, TILE_O, start, thread, rows);
+    keep(left[0], TILE_B, thread, inputs);
+    keep(right[0], TILE_O, thread, rows);
     __syncthreads();
 
     for (int buffer = 0; start < end; start += TILE_K, buffer ^= 1) {
         bool more = start + TILE_K < end;
         if (more) {
-            fetch_rows(x, first_image, images, TILE_B, start + TILE_K, thread, inputs);
-            fetch_rows(weights, first_output, OUTPUTS, TILE_O, start + TILE_K, thread, rows);
+            fetch(x, first_image, images, TILE_B, start + TILE_K, thread, inputs);
+            fetch(weights, first_output, OUTPUTS, TILE_O, start + TILE_K, thread, rows);
         }
         UNROLL for (int k = 0; k < TILE_K; k++) {
             float column[RESULTS_B], line[RESULTS_O];
@@ -99,8 +125,8 @@ register_tile(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict
                 UNROLL for (int o = 0; o < RESULTS_O; o++) sum[b][o] += column[b] * line[o];
         }
         if (more) {
-            keep(left[buffer ^ 1], TILE_B, true, thread, inputs);
-            keep(right[buffer ^ 1], TILE_O, true, thread, rows);
+            keep(left[buffer ^ 1], TILE_B, thread, inputs);
+            keep(right[buffer ^ 1], TILE_O, thread, rows);
         }
         __syncthreads();
     }
@@ -112,4 +138,17 @@ register_tile(const GLOBAL float* __restrict__ x, const GLOBAL float* __restrict
         UNROLL for (int o = 0; o < RESULTS_O; o += 4)
             store_four(line, first_output + o * THREADS_O + tx * 4, sum[b] + o, bias);
     }
+}
+
+// out[images][OUTPUTS] from partial[PARTS][images][OUTPUTS].  Grid: x over the results.
+__global__ void register_tile_finish(
+    const GLOBAL float* __restrict__ partial, const GLOBAL float* __restrict__ bias,
+    GLOBAL float* __restrict__ out, int images)
+{
+    int64 result = (int64)blockIdx.x * FINISH_BLOCK + threadIdx.x;
+    int64 results = (int64)images * OUTPUTS;
+    if (result >= results) return;
+
+    float sum = sum_of_parts(partial, result, results);
+    out[result] = activate(sum + bias[result % OUTPUTS]);
 }

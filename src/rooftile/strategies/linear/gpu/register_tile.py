@@ -67,7 +67,7 @@ class RegisterTile(GpuLinear):
 
     def macros(self, problem: Linear, config: Config) -> dict[str, int | str]:
         """The problem's sizes, the tunables, and the block of the second kernel."""
-        return {**super().macros(problem, config), "FINISH_THREADS": _FINISH_BLOCK}
+        return {**super().macros(problem, config), "FINISH_BLOCK": _FINISH_BLOCK}
 
     def workspace(self, problem: Linear, config: Config) -> dict[str, int]:
         """Every part's sums, where there are several."""

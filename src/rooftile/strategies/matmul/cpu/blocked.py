@@ -29,8 +29,8 @@ from rooftile.strategies.contract.cpu_kernel import (
     UNITS,
     WEIGHTS,
     CpuKernel,
+    KernelPacking,
     LentKernel,
-    Packing,
     X,
 )
 from rooftile.strategies.gemm.cpu.kernels import (
@@ -91,13 +91,13 @@ def _kernel(problem: Matmul) -> CpuKernel:
     return linear_kernel(as_linear(problem), vector.lanes(), vector.registers(), lie, small=small)
 
 
-def _packings(problem: Matmul) -> dict[str, Packing]:
+def _packings(problem: Matmul) -> dict[str, KernelPacking]:
     """What lays a matrix anew before it is multiplied, by the matrix."""
     rows, inner, columns, lanes = problem.rows, problem.inner, problem.columns, vector.lanes()
     found = {}
     if problem.transpose_a:
         sizes = cpu.sizes_of(rows, inner)
-        found["a"] = Packing(_turning(lanes), panels_of(rows, lanes), sizes)
+        found["a"] = KernelPacking(_turning(lanes), panels_of(rows, lanes), sizes)
     if _lie(problem) is None:
         lie: Lie = "rows" if problem.transpose_b else "columns"
         step = inputs_of_block(as_linear(problem))

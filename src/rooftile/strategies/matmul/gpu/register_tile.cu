@@ -15,8 +15,7 @@
 #define THREADS (THREADS_R * THREADS_C)
 #define LOADERS THREADS
 
-#include "gemm/gpu/fours.h"
-#include "matmul/gpu/matmul.h"
+#include "matmul/gpu/fours.h"
 
 // Stores what of four neighbours in a line of out lies there.
 __device__ __forceinline__ void store_four(GLOBAL float* to, const float* sum, int there)

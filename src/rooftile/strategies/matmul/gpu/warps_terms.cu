@@ -14,8 +14,7 @@
 #define THREADS (32 * WARPS)
 #define LOADERS 32
 
-#include "gemm/gpu/fours.h"
-#include "matmul/gpu/matmul.h"
+#include "matmul/gpu/fours.h"
 
 // Terms of all warps, and floats that a warp holds of both matrices.
 #define DEEP (WARPS * TILE_K)

@@ -15,8 +15,6 @@
 // partial[PARTS][images][OUTPUTS] between the kernels.
 // Grid: x over tiles of outputs, then of images; y over parts.  Block: WARPS_B x WARPS_O warps.
 
-#define FAMILY mma
-#include "gemm/gpu/finish.h"
 #include "linear/gpu/mma/tiles.h"
 
 // A lane has a row's inputs of a slice in so many pieces of four words: a piece is two
@@ -132,4 +130,14 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void mma(
             store(bias, out, n, tile.output + warp_o + 8 * c + 2 * (lane % 4),
                   sums.of[r / 2][c] + 2 * (r % 2));
     }
+}
+
+// Adds the parts' sums.  Grid: x over the results.
+__global__ __launch_bounds__(PACK_THREADS) void mma_finish(const float* __restrict__ partial,
+                                                           const float* __restrict__ bias,
+                                                           result* __restrict__ out, int images)
+{
+    int64 e = (int64)blockIdx.x * PACK_THREADS + threadIdx.x, results = (int64)images * OUTPUTS;
+    if (e >= results) return;
+    out[e] = RESULT(activate(sum_of_parts(partial, e, results) + bias[e % OUTPUTS]));
 }

@@ -122,7 +122,6 @@ class Mma(GpuLinear):
             "CORES": self.cores.word,
             "NUMBERS": self.numbers,
             "PACK_THREADS": THREADS,
-            "FINISH_THREADS": THREADS,
             "PADDED_OUTPUTS": outputs,
             "PADDED_INPUTS": inputs,
             "X_ALIGNED": int(problem.inputs % (8 if narrow else 4) == 0),

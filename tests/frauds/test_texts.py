@@ -52,10 +52,21 @@ def test_cuda(judge, cuda_device, name, expected):
 def test_cuda_texts_compile_without_a_gpu(name):
     pytest.importorskip("cuda.core", reason="NVRTC is not installed")
     text = (KERNELS / name).read_text(encoding="utf-8")
-    code = compile_cuda(text, "conv", {"MASK": 3, "PADDING": 1}, "sm_90")
-    assert code.code
+    code, kernel = compile_cuda(text, "conv", {"MASK": 3, "PADDING": 1}, "sm_90")
+    assert kernel.encode() in code
     with pytest.raises(CompileFailure, match="PADDING"):
         compile_cuda(text, "conv", {"MASK": 3}, "sm_90")
+
+
+def test_an_instance_of_a_template_is_named_as_in_cuda():
+    pytest.importorskip("cuda.core", reason="NVRTC is not installed")
+    text = "template <int N> __global__ void tile(float *y) { y[threadIdx.x] = N; }"
+    code, kernel = compile_cuda(text, "tile<16>", {}, "sm_90")
+    assert isinstance(code, bytes)
+    assert kernel != "tile<16>"
+    assert kernel.encode() in code
+    with pytest.raises(CompileFailure, match="other"):
+        compile_cuda(text, "other", {}, "sm_90")
 
 
 def test_a_text_that_does_not_compile_is_a_verdict(judge, opencl_device):

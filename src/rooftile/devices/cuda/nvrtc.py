@@ -30,17 +30,29 @@ def _library() -> Any:
 
 def compiled(source: str, options: Sequence[str]) -> bytes:
     """The cubin of a source.  Raises `Refused`, `DeviceMissing`."""
+    return compiled_kernel(source, options)[0]
+
+
+def compiled_kernel(source: str, options: Sequence[str], name: str = "") -> tuple[bytes, str]:
+    """The cubin of a source, and the name that a C++ kernel has in it: of `tile`, or of `tile<16>`,
+    an instance of a template.  Raises `Refused`, `DeviceMissing`."""
     nvrtc, program = _library(), ctypes.c_void_p()
     made = nvrtc.nvrtcCreateProgram(ctypes.byref(program), source.encode(), _NAME, 0, None, None)
     if made:
         raise Refused(f"NVRTC's error {made}")
     try:
+        if name and nvrtc.nvrtcAddNameExpression(program, name.encode()):
+            raise Refused(f"{name} is no name of a kernel")
         words = [option.encode() for option in options]
         given = (ctypes.c_char_p * len(words))(*words)
         if nvrtc.nvrtcCompileProgram(program, len(words), given):
             log = _read(program, nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog)
             raise Refused(log.rstrip(b"\0").decode(errors="replace"))
-        return _read(program, nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN)
+        lowered = ctypes.c_char_p()
+        if name and nvrtc.nvrtcGetLoweredName(program, name.encode(), ctypes.byref(lowered)):
+            raise Refused(f"the text has no kernel {name}")
+        code = _read(program, nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN)
+        return code, (lowered.value or b"").decode()
     finally:
         nvrtc.nvrtcDestroyProgram(ctypes.byref(program))
 

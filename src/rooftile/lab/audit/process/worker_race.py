@@ -26,10 +26,10 @@ def launch(request: dict[str, Any], values: Mapping[str, AnyArray]) -> None:
     words = request["launch"]
     text = Path(request["file"]).read_text(encoding="utf-8")
     with device.on():
-        program = compile_text(device, text, request["function"], request["macros"])
+        program, name = compile_text(device, text, request["function"], request["macros"])
         arrays = {name: device.upload(as_bytes(array)) for name, array in values.items()}
         grid, block = tuple(words["grid"]), tuple(words["block"])
-        started = Launch(request["function"], grid, block, words["shared_bytes"])
+        started = Launch(name, grid, block, words["shared_bytes"])
         arguments = [
             arrays[one] if isinstance(one, str) else np.int32(one) for one in request["arguments"]
         ]

@@ -53,7 +53,7 @@ class TextWorker:
             except CompileFailure as error:
                 kind, text = "raised", f"it does not compile:\n{error.log}"[:1000]
             except Exception as error:
-                # Also PyOpenCL's and cuda-core's errors, which are classes of their own.
+                # PyOpenCL's errors, too, which are classes of their own.
                 kind, text = "raised", f"{type(error).__name__}: {error}"[:1000]
             self._channel.answer(kind, text, numbers)
 
@@ -72,9 +72,10 @@ class TextWorker:
             ([_span(*one) for one in slot["given"]], [_span(*one) for one in slot["outs"]])
             for slot in request["slots"]
         ]
-        self._program = compile_text(device, self._text, self._function, request["macros"])
+        text, macros = self._text, request["macros"]
+        self._program, name = compile_text(device, text, self._function, macros)
         grid, block = tuple(launch["grid"]), tuple(launch["block"])
-        self._launch = Launch(self._function, grid, block, launch["shared_bytes"])
+        self._launch = Launch(name, grid, block, launch["shared_bytes"])
         given, outs = self._slots[0]
         self._given = [device.allocate(nbytes) for _, nbytes in given]
         self._outs = [device.allocate(nbytes + GUARD) for _, nbytes in outs]
@@ -155,28 +156,34 @@ def _span(offset: int, shape: list[int], dtype: str) -> tuple[int, int]:
     return offset, math.prod(shape) * numpy_dtype(dtype).itemsize
 
 
-def compile_text(device: Any, text: str, function: str, macros: dict[str, int | str]) -> Any:
-    """A text as it stands, without our prelude, for a device.  Raises `CompileFailure`."""
+def compile_text(
+    device: Any, text: str, function: str, macros: dict[str, int | str]
+) -> tuple[Any, str]:
+    """A text as it stands, without our prelude, for a device; and what its kernel is called there.
+
+    Raises `CompileFailure`.
+    """
     if isinstance(device, OpenclDevice):
-        return device.compile(text, macros, plain=True)
+        return device.compile(text, macros, plain=True), function
     from rooftile.devices.cuda.program import CudaProgram
 
-    code = compile_cuda(text, function, macros, device.description.architecture)
     assert isinstance(device, CudaDevice)
-    return CudaProgram(device, code)
+    code, name = compile_cuda(text, function, macros, device.description.architecture)
+    return CudaProgram(device, code), name
 
 
-def compile_cuda(text: str, function: str, macros: dict[str, int | str], architecture: str) -> Any:
-    """Machine code by NVRTC, which needs no GPU.  ``function`` may be a template's instance, such
-    as ``tile<16>``.  Raises `CompileFailure`."""
-    from rooftile.devices.cuda.compile import cuda_core
+def compile_cuda(
+    text: str, function: str, macros: dict[str, int | str], architecture: str
+) -> tuple[bytes, str]:
+    """A cubin by NVRTC, which needs no GPU, and the kernel's name in it.  ``function`` may be a
+    template's instance, such as ``tile<16>``.  Raises `CompileFailure`."""
+    from rooftile.devices.cuda.nvrtc import Refused, compiled_kernel
 
-    core = cuda_core()
-    options = core.ProgramOptions(arch=architecture, std="c++17", include_path=_headers())
+    options = [f"-arch={architecture}", "--std=c++17"]
+    options += [f"--include-path={folder}" for folder in _headers()]
     try:
-        program = core.Program(macro_lines(macros) + text, "c++", options)
-        return program.compile("cubin", name_expressions=(function,))
-    except Exception as error:
+        return compiled_kernel(macro_lines(macros) + text, options, function)
+    except Refused as error:
         raise CompileFailure(function, str(error), "the audited file") from None
 
 

@@ -11,7 +11,7 @@ import pytest
 from rooftile.devices import cpu
 from rooftile.errors import InputError
 from rooftile.lab.judge.verify import verify
-from rooftile.ops import parse
+from rooftile.ops import named, parse
 from rooftile.ops.gradients.mlp_training import MlpTraining, Neurons
 from rooftile.strategies import ladder, strategy
 from tests.support.compiling import check_compiles
@@ -46,6 +46,18 @@ def test_sixteen_lanes_where_a_layer_wants_them():
     if rung.why_not(problem) is None:
         verify(problem, rung, neighbours=False).raise_if_wrong()
     assert "neurons" in rung.why_not(MlpTraining(4, 2, 2, Neurons((17, 1), ("tanh", "none"))))
+
+
+def test_the_reference_trains_once_and_neighbours_have_few_rows(monkeypatch):
+    """A climb of eleven rungs spent most of its time in loops of Python."""
+    trained, train = [], MlpTraining.train
+    monkeypatch.setattr(
+        MlpTraining, "train", lambda self, *given: trained.append(self.rows) or train(self, *given)
+    )
+    banknote = named("mlp_training", "banknote-1")
+    verify(banknote, strategy("mlp_training", "loops"), seed=11).raise_if_wrong()
+    assert trained.count(banknote.rows) == 2  # on known inputs, and on secret ones
+    assert sum(trained) < 3 * banknote.rows
 
 
 @pytest.mark.parametrize("problem", [SMALL, WIDE], ids=["float32", "float64"])

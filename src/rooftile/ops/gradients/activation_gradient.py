@@ -18,6 +18,7 @@ from typing import ClassVar
 import numpy as np
 
 from rooftile.ops.activation import Differentiable, derivative, derivative_terms, kept
+from rooftile.ops.climbed import Climbed
 from rooftile.ops.judgement import Budget, Judgement
 from rooftile.ops.precision import ErrorModel
 from rooftile.ops.problem import AnyArray, Array, Float32, Float64, Problem, check_positive
@@ -82,6 +83,9 @@ class ActivationGradient(Problem):
 
 NAMED = {
     "relu": ActivationGradient(2**24),
+    "relu-small": ActivationGradient(2**21),
     "softplus": ActivationGradient(2**24, "softplus"),
 }
 """Named problems."""
+TEXTBOOK = Climbed.of("relu-small")
+LARGE = Climbed.of("relu")

@@ -16,21 +16,25 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rooftile.errors import InputError, unknown
+from rooftile.ops import nearby
 from rooftile.ops.activation import Differentiable, activation
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.problem import AnyArray, Array, Float64, Problem, check_positive
 
 ACTIVATIONS = (*get_args(Differentiable), "softmax")
 """The activations with a derivative; ``softmax`` is over a layer's neurons."""
+_FEW_ROWS = 96
+_Part = tuple[NDArray[Any], NDArray[Any]]
+"""Weights[neurons, inputs] and bias[neurons] of a layer, views of a flat array."""
 
 
 @dataclass(frozen=True)
@@ -157,6 +161,11 @@ class MlpTraining(Problem):
         """At most two epochs."""
         return dataclasses.replace(self, epochs=min(2, self.epochs))
 
+    def neighbours(self) -> tuple[MlpTraining, ...]:
+        """Few rows: the reference takes one after the other."""
+        few = dataclasses.replace(self, rows=min(_FEW_ROWS, self.rows))
+        return nearby.off_grid(few.shrunk())
+
     def reference(self, *arrays: Any) -> tuple[Float64, Float64]:
         """The weights and the losses in float64."""
         return self._trained(*arrays)[:2]
@@ -170,50 +179,72 @@ class MlpTraining(Problem):
         """
         return self._trained(*arrays)[2:]
 
-    def _trained(
-        self, x: AnyArray, targets: AnyArray, order: AnyArray, rates: AnyArray, weights: AnyArray
+    def _trained(self, *arrays: AnyArray) -> tuple[Float64, Float64, Float64, Float64]:
+        """Of the same arrays, as `reference` and `magnitude` are given them, it is found once."""
+        return _of_bytes(self, *((a.dtype, a.shape, a.tobytes()) for a in arrays))
+
+    def train(
+        self, x: Float64, targets: Float64, order: AnyArray, rates: AnyArray, w: Float64
     ) -> tuple[Float64, Float64, Float64, Float64]:
-        w = weights.astype(np.float64)
-        x, targets, moved = x.astype(np.float64), targets.astype(np.float64), np.abs(w)
+        """Weights, losses, what ever moved each weight, and the losses' mean slopes; w is trained
+        in place."""
+        moved, gradient = np.abs(w), np.empty_like(w)
         losses, slopes = np.zeros(self.epochs), np.zeros(self.epochs)
+        layers = self._layers(w, gradient)
         with np.errstate(all="ignore"):
             for epoch in range(self.epochs):
-                slope = np.zeros_like(w)
+                slope, rate = np.zeros_like(w), float(rates[epoch])
                 for row in order[epoch]:
-                    loss, gradient = self.step(w, x[row], targets[row])
-                    losses[epoch] += loss
-                    change = float(rates[epoch]) * gradient
-                    w -= change
-                    moved += np.abs(change)
-                    slope += np.abs(gradient)
+                    losses[epoch] += _step(layers, x[row], targets[row])
+                    w -= rate * gradient
+                    size = np.abs(gradient)
+                    slope += size
+                    moved += rate * size
                 losses[epoch] /= self.rows
                 slopes[epoch] = losses[epoch] + (slope * moved).sum() / self.rows
         return w, losses, moved, slopes
 
     def step(self, w: Float64, x: Float64, target: Float64) -> tuple[float, Float64]:
         """The loss of one row, and its gradient for all weights."""
-        inputs = [x]
-        before: list[Float64] = []
-        for (matrix, bias), name in zip(self.parts(w), self.layers.activations, strict=True):
-            before.append(matrix @ inputs[-1] + bias)
-            inputs.append(_value(name, before[-1]))
-        off = inputs[-1] - target
-        gradient, back = np.empty_like(w), off
-        layers = list(
-            zip(self.parts(w), self.parts(gradient), self.layers.activations, strict=True)
-        )
-        for k in reversed(range(len(layers))):
-            (matrix, _), (of_matrix, of_bias), name = layers[k]
-            delta = _through(name, before[k], inputs[k + 1], back)
-            of_matrix[...], of_bias[...] = np.outer(delta, inputs[k]), delta
-            back = delta @ matrix
-        return 0.5 * float(off @ off), gradient
+        gradient = np.empty_like(w)
+        return _step(self._layers(w, gradient), x, target), gradient
+
+    def _layers(self, w: Float64, gradient: Float64) -> list[tuple[_Part, _Part, str]]:
+        """Of each layer the views of weights and bias, of their gradients, and the activation."""
+        names = self.layers.activations
+        return list(zip(self.parts(w), self.parts(gradient), names, strict=True))
 
     def parts(self, flat: NDArray[Any]) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
         """Views of each layer's weights[neurons, inputs] and bias[neurons] in a flat array."""
         for k, neurons in enumerate(self.layers.counts):
             own = flat[self.starts[k] : self.starts[k + 1]].reshape(neurons, -1)
             yield own[:, :-1], own[:, -1]
+
+
+def _step(layers: Sequence[tuple[_Part, _Part, str]], x: Float64, target: Float64) -> float:
+    """The loss of one row; its gradient is written into the second part of each layer."""
+    inputs, before = [x], []
+    for (matrix, bias), _, name in layers:
+        before.append(matrix @ inputs[-1] + bias)
+        inputs.append(_value(name, before[-1]))
+    back = off = inputs[-1] - target
+    for k in reversed(range(len(layers))):
+        (matrix, _), (of_matrix, of_bias), name = layers[k]
+        delta = _through(name, before[k], inputs[k + 1], back)
+        np.multiply(delta[:, None], inputs[k], out=of_matrix)
+        of_bias[:] = delta
+        back = delta @ matrix
+    return 0.5 * float(off @ off)
+
+
+@lru_cache(maxsize=2)
+def _of_bytes(
+    problem: MlpTraining, *given: tuple[np.dtype[Any], tuple[int, ...], bytes]
+) -> tuple[Float64, Float64, Float64, Float64]:
+    arrays = (np.frombuffer(data, dtype).reshape(shape) for dtype, shape, data in given)
+    x, targets, order, rates, weights = arrays
+    numbers = (array.astype(np.float64) for array in (x, targets))
+    return problem.train(*numbers, order, rates, weights.astype(np.float64))
 
 
 def _value(name: str, z: Float64) -> Float64:
@@ -238,11 +269,12 @@ _DECK = Neurons((4, 5, 5, 1), ("softmax", "relu", "tanh", "sigmoid"))
 NAMED = {
     "banknote": MlpTraining(1096, 10, 4, _DECK),
     "banknote-1": MlpTraining(1096, 1, 4, _DECK),
+    "banknote-small": MlpTraining(137, 1, 4, _DECK),
     "banknote-100": MlpTraining(1096, 100, 4, _DECK),
     "banknote-1000": MlpTraining(1096, 1000, 4, _DECK),
     "banknote-float64": MlpTraining(1096, 10, 4, _DECK, "float64"),
     "xor": MlpTraining(4, 500, 2, Neurons((2, 1), ("tanh", "sigmoid"))),
 }
 """Named problems."""
-TEXTBOOK = Climbed.of("banknote-1")
+TEXTBOOK = Climbed.of("banknote-small")
 LARGE = Climbed.of("banknote-100")

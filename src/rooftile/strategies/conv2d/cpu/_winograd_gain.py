@@ -1,8 +1,8 @@
 """How many times as fast `winograd` is estimated to be as the best rung at `ieee`.
 
 All costs are in fused multiply-adds of vectors, as those of `register_tile` and `map_vectors` are,
-and were fitted to 190 shapes of one image on one core of a Zen 3 (docs/learn/cpu.md): 3x3, 5x5 and
-7x7 masks, 1 to 512 channels and maps, images of 4x4 to 56x56.
+and were fitted to 390 drawn shapes on one core of a Zen 3 (benchmarks/fast_shapes.py): 3x3, 5x5 and
+7x7 masks, 1 to 512 channels and maps, images of 4x4 to 64x64.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rooftile.strategies.conv2d.cpu._toom_cook import OUTPUTS
 from rooftile.strategies.conv2d.cpu._winograd_rows import RowTile
 from rooftile.strategies.conv2d.cpu._winograd_tiles import SquareTile
 
-_MULTIPLY, _INPUT, _OUTPUT = 1.2, 11.0, 12.5
+_MULTIPLY, _INPUT, _OUTPUT = 1.2, 11.0, 19.0
 """A multiplication of the transformed product; for each transformed position, the transform of a
 vector of inputs and that of a vector of outputs."""
 _SUMS = 9
@@ -27,7 +27,9 @@ _CACHED, _LARGE = 2**18, 2**22
 _FROM_CACHE, _FROM_BEHIND = 3.0, 11.0
 """What a vector of weights costs from there."""
 _BY_ROWS = 2.0
-"""How many times as fast transforms by rows are where no tile has unused rows or columns."""
+"""How many times as fast transforms by rows are where no tile has unused rows, columns or maps."""
+_ROWS_INPUT = 1.6
+"""What the transform of the inputs by rows takes, in maps that are multiplied."""
 _PACK = {3: 8_000, 5: 9_000, 7: 22_000}
 """What one thread takes to transform the weights of one map and one channel."""
 _MOST_UNITS = 64
@@ -41,7 +43,8 @@ def gain(problem: Conv2d, tile: RowTile | SquareTile, *, once: bool) -> float:
     if isinstance(tile, RowTile):
         rows, columns = problem.conv_span
         filled = tile.bands * OUTPUTS / rows * tile.vectors * tile.lanes / columns
-        transformed = plain * filled / _BY_ROWS
+        maps = -(-problem.maps // tile.maps) * tile.maps + _ROWS_INPUT
+        transformed = plain * filled * maps / problem.maps / _BY_ROWS
     else:
         transformed = problem.batch * _squares(problem, tile)
     cores, units = cpu.cores(), problem.batch * tile.bands

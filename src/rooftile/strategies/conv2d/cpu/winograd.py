@@ -80,13 +80,14 @@ class Winograd(CpuStrategy):
 STRATEGY = Winograd()
 
 
-def _tile(problem: Conv2d) -> RowTile | SquareTile:
+def tile_of(problem: Conv2d) -> RowTile | SquareTile:
+    """The tile of a problem that the strategy takes."""
     return RowTile.of(problem) if problem.mask[0] == 7 else SquareTile.of(problem)
 
 
 @lru_cache(maxsize=1024)
 def _slow(problem: Conv2d, *, once: bool) -> str | None:
-    found = gain(problem, _tile(problem), once=once)
+    found = gain(problem, tile_of(problem), once=once)
     if found >= _GAIN:
         return None
     counted = ", the transform of the weights included" if once else ""
@@ -95,7 +96,7 @@ def _slow(problem: Conv2d, *, once: bool) -> str | None:
 
 @cache
 def _kernel(problem: Conv2d) -> CpuKernel:
-    tile = _tile(problem)
+    tile = tile_of(problem)
     functions = {"activate": activate, "activate_row": activate_row, "one_row": one_row}
     bands = tile.bands
     return CpuKernel(

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 from rooftile.errors import DeviceMissing
 
@@ -29,6 +30,9 @@ settings.load_profile("rooftile")
 
 def pytest_configure() -> None:
     gc.disable()
+    # Hypothesis would read each of the package's thousand modules for numbers to try.
+    none = providers.Constants()
+    providers._get_local_constants = lambda: none
     # JAX would take three quarters of a GPU's memory, which several processes of tests share.
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     if "PYTEST_XDIST_WORKER" in os.environ:

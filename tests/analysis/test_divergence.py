@@ -13,7 +13,8 @@ from rooftile.analysis.launch import Grid, covering
 from rooftile.errors import InputError
 
 warps = st.sampled_from((4, 8, 32))
-side = st.integers(1, 70)
+side = st.integers(1, 40)
+"""More than a warp of 32, and no multiple of one."""
 block_side = st.integers(1, 12)
 unhurried = settings(max_examples=30)
 """Asking every thread takes its time."""

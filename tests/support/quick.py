@@ -49,7 +49,7 @@ def hurry(replace: Callable[[str, Any], None]) -> None:
 def judge_here(replace: Callable[[str, Any], None]) -> None:
     """No child process, which would know nothing of what tests replace."""
     for module in _CONTESTS:
-        replace(f"rooftile.lab.measure.{module}.runs_apart", lambda device: False)
+        replace(f"rooftile.lab.{module}.runs_apart", lambda device: False)
 
 
 def know_the_roof(replace: Callable[[str, Any], None]) -> Ceilings:
@@ -73,8 +73,8 @@ def judged_here(monkeypatch):
 
 
 @pytest.fixture
-def known_roof(monkeypatch):
-    """For tests that are no benchmark of the machine."""
+def known_roof(monkeypatch, quick):
+    """For tests that are no benchmark of the machine: few samples, too."""
     return know_the_roof(monkeypatch.setattr)
 
 

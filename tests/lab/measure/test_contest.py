@@ -58,7 +58,7 @@ def climb(opencl_device, on_grid, known_roof, monkeypatch):
     return run
 
 
-def test_every_gpu_rung_is_verified_and_timed(opencl_device, on_grid, optimised, known_roof):
+def test_every_gpu_rung_is_verified_and_timed(opencl_device, on_grid, known_roof):
     batch = VERIFIED_ITEMS + 5
     found = lab.climb("conv2d", SHAPE, batch, "opencl", limit_s=1e9)
     assert [row.strategy for row in found.rows] == [r.name for r in ladder("conv2d", "opencl")]

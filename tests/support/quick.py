@@ -28,7 +28,7 @@ _CEILINGS = (
     "measure.ceilings.known.ceilings",
     "show.explain.processor.ceilings",
 )
-_CONTESTS = ("climb", "tune.search")
+_CONTESTS = ("measure.climb", "measure.tune.search")
 """Modules of the laboratory that have a processor's OpenCL kernels run in a child."""
 
 

@@ -30,6 +30,14 @@ from rooftile.ops.precision import ErrorModel
 from rooftile.ops.values import ordinary
 from rooftile.ops.words import in_words
 
+CASES: Mapping[str, str] = {
+    "float32": "float32",
+    "float64": "float64",
+    "float16": "16-bit",
+    "bfloat16": "16-bit",
+}
+"""Kinds of dtypes, of which kernels take about as long for each element; others are integers."""
+
 
 class Problem(ABC):
     """An operation with its shapes and fused parts fixed: a frozen, hashable dataclass.
@@ -100,6 +108,12 @@ class Problem(ABC):
         """The outputs as the problem has them, from what another library gives."""
         (output,) = self.output_arrays
         return (made.reshape(output.shape),)
+
+    @property
+    def case(self) -> str:
+        """Among which problems of its operation it counts where rungs' costs are fitted: those of
+        its first array's kind of dtype."""
+        return CASES.get(self.arrays[0].dtype, "integers")
 
     @property
     def double(self) -> bool:

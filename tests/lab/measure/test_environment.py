@@ -6,6 +6,7 @@ import importlib.metadata
 import numpy as np
 
 import rooftile
+from rooftile.devices import ceilings
 from rooftile.lab.measure import environment as lab
 
 
@@ -26,7 +27,7 @@ def test_source_that_is_not_installed_says_so(monkeypatch):
         raise importlib.metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(importlib.metadata, "version", missing)
-    assert lab.package_version() == "uninstalled"
+    assert ceilings.package_version() == "uninstalled"
 
 
 def test_a_system_without_git_has_no_revision(monkeypatch):
@@ -38,8 +39,8 @@ def test_a_system_without_git_has_no_revision(monkeypatch):
 
 
 def test_the_processor_without_proc(monkeypatch):
-    monkeypatch.setattr(lab, "Path", lambda *_: _Unreadable())
-    assert lab.cpu_name.__wrapped__()
+    monkeypatch.setattr(ceilings, "Path", lambda *_: _Unreadable())
+    assert ceilings.cpu_name.__wrapped__()
 
 
 class _Unreadable:

@@ -81,13 +81,14 @@ def _roof(
     gpu: Description | dict[str, Any], arguments: argparse.Namespace, say: Callable[[str], None]
 ) -> GpuCeilings | None:
     """A device's ceilings: measured now if that is asked for, else as they were kept."""
+    from rooftile.devices.ceilings import gpu_file
     from rooftile.devices.select import open_gpu
-    from rooftile.lab.measure.ceilings.gpu import cache_file, gpu_ceilings, read_ceilings
+    from rooftile.lab.measure.ceilings.gpu import gpu_ceilings, read_ceilings
 
     if isinstance(gpu, dict):
         return None
     if not arguments.measure:
-        return read_ceilings(cache_file(gpu))
+        return read_ceilings(gpu_file(gpu))
     device = open_gpu(f"{gpu.kind}:{gpu.index}")
     with device.on():
         return gpu_ceilings(device, refresh=arguments.refresh, progress=say)

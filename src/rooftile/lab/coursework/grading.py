@@ -9,13 +9,14 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rooftile.devices.ceilings import cpu_name
 from rooftile.errors import InputError
 from rooftile.lab.audit.kernel import Foreign
 from rooftile.lab.audit.process.arena import layout
 from rooftile.lab.audit.process.child import Complained, Died
 from rooftile.lab.audit.process.session import Run, Session
 from rooftile.lab.coursework.labs import Case
-from rooftile.lab.measure.environment import cpu_name, environment
+from rooftile.lab.measure.environment import environment
 from rooftile.lab.measure.history.store import History
 from rooftile.lab.measure.records import Error, Row, plain
 from rooftile.runtime.timing.host import Timing

@@ -17,6 +17,7 @@ import llvmlite
 import numpy as np
 
 from rooftile.devices import cpu
+from rooftile.devices.ceilings import cpu_name, package_version
 from rooftile.devices.cpu.native.vector import lanes
 
 _GPU_PACKAGES = {
@@ -77,14 +78,6 @@ def environment() -> Environment:
     )
 
 
-def package_version() -> str:
-    """The installed version of rooftile; ``uninstalled`` where only its source is on the path."""
-    try:
-        return importlib.metadata.version("rooftile")
-    except importlib.metadata.PackageNotFoundError:
-        return "uninstalled"
-
-
 def gpu_libraries(kind: str) -> dict[str, str]:
     """Versions of the installed packages behind the devices of the kind ``cuda`` or ``opencl``."""
     return versions(_GPU_PACKAGES[kind])
@@ -97,24 +90,6 @@ def versions(packages: Iterable[str]) -> dict[str, str]:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             found[name] = importlib.metadata.version(name)
     return found
-
-
-@cache
-def cpu_name() -> str:
-    """The processor's name and, where the system tells them, its family and model."""
-    try:
-        text = Path("/proc/cpuinfo").read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return platform.processor() or platform.machine()
-    fields = {
-        key.strip(): value.strip()
-        for key, separator, value in (line.partition(":") for line in text.splitlines())
-        if separator
-    }
-    name = fields.get("model name") or platform.processor() or platform.machine()
-    if "cpu family" in fields and "model" in fields:
-        return f"{name} (family {fields['cpu family']} model {fields['model']})"
-    return name
 
 
 @cache

@@ -28,6 +28,7 @@ from rooftile.lab.measure.records import Ladder, Row, median, problem_json
 from rooftile.ops import Problem, admits, operations
 from rooftile.ops.drawing import draw, shape_text
 from rooftile.runtime.selection.choice import choose
+from rooftile.runtime.selection.costs import speeds_of
 from rooftile.strategies import Strategy, ladder
 
 NEAR = 1.1
@@ -174,7 +175,9 @@ def sweep(
                     began=began,
                     found=found,
                 )
-                estimates = {rung.name: rung.estimate(problem, there) for rung in candidates}
+                estimates = {
+                    rung.name: rung.estimate(problem, speeds_of(device)) for rung in candidates
+                }
                 yield Drawn(number, asked, candidates[0].name, one, estimates)
                 if one.interrupted:
                     raise KeyboardInterrupt

@@ -20,7 +20,7 @@ import numpy as np
 from rooftile.errors import InputError
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.judgement import Judgement
-from rooftile.ops.operator import MAX, PRODUCT, SUM, Operator
+from rooftile.ops.operator import MAX, MIN, PRODUCT, SUM, Operator
 from rooftile.ops.patterns import combining
 from rooftile.ops.patterns.over_axes import OverAxes, axes_of
 from rooftile.ops.precision import ErrorModel
@@ -53,6 +53,14 @@ class Reduce(OverAxes):
         axes = axes_of(self.axis, len(self.shape))
         if axes != tuple(range(axes[0], axes[0] + len(axes))) if axes else self.shape:
             raise InputError("axis", self.axis, "axes that follow each other, or None for all")
+
+    @property
+    def case(self) -> str:
+        """See `Problem.case`; results beside each other, and numbers that are selected and not
+        added, are other cases."""
+        beside = " beside" if self.inner > 1 else ""
+        selected = self.operator in (MIN, MAX) and super().case != "integers"
+        return f"{super().case}{beside}{' selected' if selected else ''}"
 
     @cached_property
     def arrays(self) -> tuple[Array, ...]:

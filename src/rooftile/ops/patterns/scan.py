@@ -78,6 +78,11 @@ class Scan(Problem):
         return math.prod(self.shape[: self.axis])
 
     @property
+    def case(self) -> str:
+        """See `Problem.case`; lines beside each other are another case."""
+        return f"{super().case}{' beside' if self.inner > 1 else ''}"
+
+    @property
     def lines(self) -> int:
         """How many scans there are."""
         return self.outer * self.inner

@@ -122,6 +122,11 @@ class Sort(Problem):
         return math.prod(self.shape[self.axis + 1 :])
 
     @property
+    def case(self) -> str:
+        """See `Problem.case`; lines beside each other are another case."""
+        return f"{super().case}{' beside' if self.inner > 1 else ''}"
+
+    @property
     def lines(self) -> int:
         """How many lines are sorted."""
         return math.prod(self.shape) // self.count

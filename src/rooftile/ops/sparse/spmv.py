@@ -24,7 +24,7 @@ from rooftile.ops.draws import Draw
 from rooftile.ops.features import SIZE
 from rooftile.ops.judgement import Budget, Judgement
 from rooftile.ops.precision import ErrorModel
-from rooftile.ops.problem import AnyArray, Array, Dtype, Problem, check_positive
+from rooftile.ops.problem import CASES, AnyArray, Array, Dtype, Problem, check_positive
 from rooftile.ops.sparse import generated as patterns
 from rooftile.ops.sparse.generated import PATTERNS, Pattern
 from rooftile.ops.sparse.layouts import laid_out
@@ -100,6 +100,11 @@ class Spmv(Problem):
     def even(self) -> bool:
         """Whether the longest row is known and has at most twice an average row's entries."""
         return 0 < self.width * self.rows <= 2 * self.entries
+
+    @property
+    def case(self) -> str:
+        """See `Problem.case`: the format, and the dtype of the values."""
+        return f"{self.form} {CASES.get(self.dtype, 'integers')}"
 
     @cached_property
     def matrix_arrays(self) -> tuple[Array, ...]:

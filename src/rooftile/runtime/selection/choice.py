@@ -1,15 +1,17 @@
-"""Which strategy computes a problem: a named one, a tuning's winner, else the first that pays.
+"""Which strategy computes a problem: a named one, a tuning's winner, else the least estimate.
 
-The order of preference lies in the operation's folder (`rooftile.strategies.preference`), and
-each strategy says itself where it is slow.  A choice is decided once and kept until a tuning adds
-a winner.  `explain_choice` says of every strategy why it was taken or passed over.
+Each strategy estimates its time on the machine, see `rooftile.strategies.Strategy.estimate`.  Where
+it has no estimate, the order of preference in the operation's folder decides
+(`rooftile.strategies.preference`), and each strategy says itself where it is slow.  A choice is
+decided once and kept until a tuning adds a winner.  `explain_choice` says of every strategy why it
+was taken or passed over.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,6 +19,7 @@ from typing import Any
 from rooftile.devices.select import describe_gpu, lent_gpu, parse_device
 from rooftile.errors import DeviceMissing, InputError, UnsupportedProblem
 from rooftile.ops import FORMATS, Chain, Problem, admits, check_precision
+from rooftile.runtime.selection.costs import speeds_of
 from rooftile.runtime.selection.tuned import Stamp, Tunings, stamp, tunings
 from rooftile.strategies import Strategy, ladder, preference
 from rooftile.strategies import strategy as by_name
@@ -27,6 +30,8 @@ _RECENT_S = 0.05
 """Seconds for which another process's winner may go unseen."""
 _MOST_KEPT = 4096
 """How many choices are kept; where one more comes, all are dropped."""
+_LESS = 0.97
+"""An estimate is less than another where it is at most this share of it."""
 _FASTEST = "the fastest that takes the problem"
 _BY_NAME = "taken by name only: where it pays is not known"
 _TUNED = "a tuning on this device found it faster than what was picked before"
@@ -172,7 +177,15 @@ def explain_choice(
     def of(rung: Strategy, against: str | None) -> Consideration:
         if rung is chosen:
             return Consideration(rung.name, True, _TUNED if tuned else _FASTEST)
-        return Consideration(rung.name, False, against or f"{later} {chosen.name}")
+        return Consideration(rung.name, False, against or slower(rung) or f"{later} {chosen.name}")
+
+    def slower(rung: Strategy) -> str:
+        """Both estimates, where they decided."""
+        estimates = [_estimated(one, problem, device) for one in (rung, chosen)]
+        if tuned or None in estimates:
+            return ""
+        own, least = (f"{1e6 * (seconds or 0.0):.3g} us" for seconds in estimates)
+        return f"estimated at {own}, {chosen.name} at {least}"
 
     considered = [of(*pair) for pair in _considered(problem, precision, device)]
     preferred = preference(problem.operation, kind)
@@ -194,15 +207,36 @@ def _decided(
     tuned = found.strategy(precision, index)
     if tuned is not None:
         return Choice(tuned, problem, device, found)
-    for rung, reason in _considered(problem, precision, device):
-        if reason is None and not (once and rung.why_slow_once(problem)):
-            return Choice(rung, problem, device, found)
+    taking = [
+        rung
+        for rung, reason in _considered(problem, precision, device)
+        if reason is None and not (once and rung.why_slow_once(problem))
+    ]
+    if taking:
+        return Choice(_fastest(taking, problem, device), problem, device, found)
     if problem.double and kind != "cpu":
         raise UnsupportedProblem(
             "any", f"no strategy of {problem.operation} on {kind} takes float64",
             'device="cpu", or float32',
         )  # fmt: skip
     raise UnsupportedProblem("any", f"no strategy of {problem.operation} takes {problem}")
+
+
+def _fastest(rungs: Sequence[Strategy], problem: Problem, device: str) -> Strategy:
+    """The strategy of the least estimate; one without an estimate keeps its place in the order of
+    preference, which also decides where estimates are about equal."""
+    best = rungs[0]
+    if len(rungs) == 1 or (least := _estimated(best, problem, device)) is None:
+        return best
+    for rung in rungs[1:]:
+        seconds = _estimated(rung, problem, device)
+        if seconds is not None and seconds < _LESS * least:
+            best, least = rung, seconds
+    return best
+
+
+def _estimated(rung: Strategy, problem: Problem, device: str) -> float | None:
+    return rung.estimate(problem, speeds_of(device))
 
 
 def _check_rounding(precision: str, kind: str) -> None:

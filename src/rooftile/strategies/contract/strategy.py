@@ -17,6 +17,7 @@ from rooftile.ops import ERROR_MODELS, AnyArray, Array, ErrorModel, Precision
 from rooftile.ops.features import taken
 from rooftile.ops.registry import package_of
 from rooftile.strategies.binding.bound import Bound, Config
+from rooftile.strategies.contract.costs import Costs, Speeds, Work
 
 
 @dataclass(frozen=True)
@@ -80,9 +81,39 @@ class Strategy(ABC):
         """
         return None
 
-    def estimate(self, problem: Any, device: Any) -> float | None:
-        """Seconds that a call takes on a device, about; None where that is not known."""
-        return None
+    def estimate(self, problem: Any, machine: Speeds) -> float | None:
+        """About how many seconds a call takes on a machine; None where nobody fitted its costs.
+
+        The fitted costs are COSTS of the operation's module ``ladder``, for each case of a problem
+        that they were fitted to (`rooftile.ops.Problem.case`).
+        """
+        costs = costs_of(self, problem.case)
+        return None if costs is None else self.seconds(problem, machine, costs)
+
+    def seconds(self, problem: Any, machine: Speeds, costs: Costs) -> float:
+        """What a call takes on a machine where the rung has these costs."""
+        return costs.seconds(
+            self.work(problem),
+            machine,
+            precision=self.precision,
+            threads=self.threads(problem, machine),
+            launches=self.launches(problem),
+        )
+
+    def launches(self, problem: Any) -> int:
+        """How often a call waits until the machine's other threads, or kernels, have started."""
+        return 1
+
+    def work(self, problem: Any) -> Work:
+        """What its costs count: the problem's FLOPs and bytes, and the rung's units."""
+        return Work(problem.flops, problem.bytes, self.units(problem) or 1)
+
+    def threads(self, problem: Any, machine: Speeds) -> int:
+        """How many of a machine's cores share its work."""
+        if not self.parallel:
+            return 1
+        units = self.units(problem)
+        return machine.cores if units is None else min(units, machine.cores)
 
     def why_slow(self, problem: Any) -> str | None:
         """Why others are known to be faster for a problem that it takes; None when it pays."""
@@ -193,12 +224,21 @@ def _strategies_in(package: ModuleType) -> Iterator[Strategy]:
                 yield module.STRATEGY
 
 
+@cache
 def _table(operation: str, name: str) -> Mapping[str, tuple[str, ...]]:
     """A table of the operation's module ``ladder``: empty where there is none."""
     module = f"{package_of(operation)}.ladder"
     if importlib.util.find_spec(module) is None:
         return {}
     found: Mapping[str, tuple[str, ...]] = getattr(importlib.import_module(module), name, {})
+    return found
+
+
+def costs_of(rung: Strategy, case: str) -> Costs | None:
+    """The costs of a rung that were fitted to a case of its operation's problems; None without."""
+    where = "cpu" if "cpu" in rung.devices else "gpu"
+    table: Any = _table(rung.operation, "COSTS").get(where, {})
+    found: Costs | None = table.get(rung.name, {}).get(case)
     return found
 
 

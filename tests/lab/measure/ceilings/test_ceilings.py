@@ -38,7 +38,7 @@ def test_they_are_measured_once(measured):
     "text", ["", "{", '{"one_core": {}}', '{"one_core": {"threads": 2}}', "[]", "3", "null"]
 )
 def test_an_unreadable_cache_is_measured_anew(measured, text):
-    path = lab.cache_file()
+    path = lab.cpu_file()
     path.parent.mkdir(parents=True)
     path.write_text(text)
     assert lab.ceilings().all_cores == LOW
@@ -61,7 +61,7 @@ def test_disturbed_rates_are_measured_anew_after_an_hour(measured):
     lab.ceilings()
     lab.ceilings()
     assert len(calls) == 1
-    path = lab.cache_file()
+    path = lab.cpu_file()
     old = path.stat().st_mtime - 4000
     os.utime(path, (old, old))
     lab.ceilings()

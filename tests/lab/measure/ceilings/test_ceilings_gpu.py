@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from rooftile.devices import cuda
+from rooftile.devices.ceilings import sealed
 from rooftile.devices.cuda.compile import macro_lines, prelude
 from rooftile.devices.cuda.cubin import resources
 from rooftile.devices.gpu import Launch
@@ -17,7 +18,6 @@ from rooftile.lab.measure.ceilings import gpu as lab
 from rooftile.lab.measure.ceilings import gpu_kernels as _microbenchmarks_gpu
 from rooftile.lab.measure.ceilings import wgmma as _wgmma
 from rooftile.lab.measure.ceilings.gpu_kernels import text
-from rooftile.lab.measure.ceilings.sealed import sealed
 from rooftile.ops import named
 from rooftile.runtime.timing.telemetry import Clocks
 from rooftile.strategies.common.cores import CORES

@@ -11,21 +11,16 @@ visual performance model for multicore architectures", CACM 52 (2009).
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import llvmlite
-
 from rooftile._files import keep
 from rooftile.devices import cpu
-from rooftile.devices.cache import cache_directory
+from rooftile.devices.ceilings import cpu_file, read, sealed
 from rooftile.lab.measure.ceilings import cpu_kernels as benchmarks
-from rooftile.lab.measure.ceilings.sealed import sealed, unsealed
-from rooftile.lab.measure.environment import cpu_name, package_version
 from rooftile.ops import Problem
 
 _BUFFER_BYTES = 256 * 2**20
@@ -117,7 +112,7 @@ def ceilings(*, refresh: bool = False, progress: Callable[[str], None] | None = 
     disturbed by other programs serve for an hour, then they are measured anew and the
     higher ones kept; ``refresh`` does so at once.
     """
-    path = cache_file()
+    path = cpu_file()
     kept = _read(path)
     if kept is not None and not refresh and (kept.undisturbed or _age_s(path) < _DISTURBED_S):
         return kept
@@ -126,13 +121,6 @@ def ceilings(*, refresh: bool = False, progress: Callable[[str], None] | None = 
         measured = measured.better_of(kept)
     _keep(path, measured)
     return measured
-
-
-def cache_file() -> Path:
-    """Where this machine's ceilings are kept."""
-    key = f"{cpu_name()} {cpu.cores()} {llvmlite.__version__} {package_version()}"
-    name = hashlib.sha256(key.encode()).hexdigest()[:16]
-    return cache_directory() / "ceilings" / f"{name}.json"
 
 
 def _rates(threads: int, progress: Callable[[str], None] | None) -> tuple[Rates, bool]:
@@ -157,11 +145,13 @@ def _better(a: Rates, b: Rates) -> Rates:
 
 def _read(path: Path) -> Ceilings | None:
     """The ceilings in a file; None where there are none that this version can read."""
+    kept = read(path)
+    if kept is None:
+        return None
     try:
-        kept = unsealed(path.read_text(encoding="utf-8"))
         rates = (Rates(**kept["one_core"]), Rates(**kept["all_cores"]))
         return Ceilings(*rates, bool(kept["undisturbed"]))
-    except (OSError, ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError):
         return None
 
 

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rooftile.devices import cpu
+from rooftile.devices.ceilings import cpu_file
 from rooftile.devices.cpu.native import Native, source
 from rooftile.devices.cpu.native.vector import lanes
-from rooftile.lab.measure.ceilings.cpu import cache_file
 from rooftile.lab.measure.ceilings.cpu_kernels import best
 from rooftile.lab.measure.ceilings.microbenchmarks import (
     STRIDES,
@@ -56,13 +56,13 @@ def cpu_microbenchmarks(
     if progress is not None:
         progress("measuring the latencies of the processor")
     measured = measure()
-    keep_microbenchmarks(path_beside(cache_file()), measured)
+    keep_microbenchmarks(path_beside(cpu_file()), measured)
     return measured
 
 
 def known_cpu_microbenchmarks() -> Microbenchmarks | None:
     """What was measured before; None where nothing was."""
-    return read_microbenchmarks(path_beside(cache_file()))
+    return read_microbenchmarks(path_beside(cpu_file()))
 
 
 def measure() -> Microbenchmarks:

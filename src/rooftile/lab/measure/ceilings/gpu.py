@@ -12,7 +12,6 @@ Blackwell's ``tcgen05`` is not measured: there vendor libraries may pass these c
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -23,12 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rooftile._files import keep
-from rooftile.devices.cache import cache_directory
-from rooftile.devices.gpu import Description, GpuDevice
+from rooftile.devices.ceilings import gpu_file, read, sealed
+from rooftile.devices.gpu import GpuDevice
 from rooftile.lab.measure.ceilings.cpu import Roof
 from rooftile.lab.measure.ceilings.gpu_kernels import Bench
-from rooftile.lab.measure.ceilings.sealed import sealed, unsealed
-from rooftile.lab.measure.environment import package_version
 from rooftile.lab.measure.formed import formed
 from rooftile.runtime.timing.telemetry import Clocks
 
@@ -108,7 +105,7 @@ def gpu_ceilings(
     device: GpuDevice, *, refresh: bool = False, progress: Callable[[str], None] | None = None
 ) -> GpuCeilings:
     """A device's ceilings, from the cache or measured now, in some seconds."""
-    path = cache_file(device.description)
+    path = gpu_file(device.description)
     kept = None if refresh else read_ceilings(path)
     if kept is not None:
         return kept
@@ -117,20 +114,15 @@ def gpu_ceilings(
     return measured
 
 
-def cache_file(device: Description) -> Path:
-    """Where a device's ceilings are kept."""
-    parts = (device.kind, device.name, device.driver, str(device.units), package_version())
-    name = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
-    return cache_directory() / "ceilings" / f"gpu-{name}.json"
-
-
 def read_ceilings(path: Path) -> GpuCeilings | None:
     """The ceilings in a file; None where there are none that this version can read."""
+    kept = read(path)
+    if kept is None:
+        return None
     try:
-        kept = unsealed(path.read_text(encoding="utf-8"))
         kept["wgmma_gflops"]  # A file without it was written before it was measured.
         return ceilings_from(kept)
-    except (OSError, ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError):
         return None
 
 

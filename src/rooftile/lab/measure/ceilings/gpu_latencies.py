@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rooftile.devices.ceilings import gpu_file
 from rooftile.devices.gpu import Description, GpuDevice, Launch
-from rooftile.lab.measure.ceilings.gpu import cache_file
 from rooftile.lab.measure.ceilings.gpu_kernels import Bench, buffer_bytes, text
 from rooftile.lab.measure.ceilings.microbenchmarks import (
     STRIDES,
@@ -82,7 +82,7 @@ def measure(device: GpuDevice) -> Microbenchmarks:
 
 
 def _path(device: Description) -> Path:
-    return path_beside(cache_file(device))
+    return path_beside(gpu_file(device))
 
 
 @dataclass

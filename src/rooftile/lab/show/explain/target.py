@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from rooftile.analysis.architectures import ARCHITECTURES, GPUS, Multiprocessor, capability
 from rooftile.analysis.bounds import STEP_CYCLES, bytes_under_way
+from rooftile.devices.ceilings import gpu_file
 from rooftile.devices.gpu import Description
 from rooftile.devices.select import open_gpu, parse_device
 from rooftile.errors import DeviceMissing, InputError
-from rooftile.lab.measure.ceilings.gpu import GpuCeilings, cache_file, read_ceilings
+from rooftile.lab.measure.ceilings.gpu import GpuCeilings, read_ceilings
 from rooftile.lab.measure.ceilings.gpu_latencies import known_gpu_microbenchmarks
 from rooftile.strategies.contract.machine import Machine, preset
 
@@ -105,7 +106,7 @@ def _product(architecture: str, source: str) -> Target:
 
 
 def _of_device(found: Description) -> Target:
-    ceilings = read_ceilings(cache_file(found))
+    ceilings = read_ceilings(gpu_file(found))
     memories = known_gpu_microbenchmarks(found)
     latency = memories.latency("memory") if memories else None
     cuda = found.kind == "cuda"

@@ -14,8 +14,8 @@ from typing import Any
 
 from markupsafe import Markup
 
+from rooftile.devices.ceilings import package_version
 from rooftile.errors import RooftileError
-from rooftile.lab.measure.environment import package_version
 from rooftile.lab.measure.records import Row, contests, median
 from rooftile.lab.show.report import (
     bars,

@@ -61,12 +61,6 @@ class Columns(HostStrategy):
         """Lines must lie beside each other."""
         return "lines do not lie beside each other" if problem.inner == 1 else None
 
-    def why_slow(self, problem: Scan) -> str | None:
-        """Bands are what cores share out."""
-        if problem.outer * problem.inner < _FEW:
-            return f"{problem.outer * problem.inner} lines are too few for several cores"
-        return None
-
     def units(self, problem: Scan) -> int:
         """Bands of all outer axes."""
         return problem.outer * _bands(problem)

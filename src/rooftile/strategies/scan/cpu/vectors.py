@@ -233,12 +233,6 @@ class Vectors(HostStrategy):
             return f"{problem.inner} lines beside each other are less than a vector"
         return None
 
-    def why_slow(self, problem: Scan) -> str | None:
-        """Bands of lines are what cores share out."""
-        if problem.inner > 1 and self.units(problem) < cpu.open_device().threads:
-            return f"{self.units(problem)} bands of lines are too few for all cores"
-        return None
-
     def units(self, problem: Scan) -> int:
         """Bands of lines, lines, or parts of a round."""
         if problem.inner > 1:

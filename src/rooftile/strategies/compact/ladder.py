@@ -1,5 +1,7 @@
 """The ladder of `compact`, and which strategies are picked unnamed."""
 
+from rooftile.strategies.contract.costs import Costs
+
 LADDER = {
     "cpu": ("loops", "two_pass", "vectors"),
     "gpu": ("sequential", "three_launches", "atomic", "aggregated", "look_back", "waves"),
@@ -11,3 +13,20 @@ PREFERENCE = {
     "gpu": ("waves", "look_back", "three_launches"),
 }
 """The fastest first; each says itself which problems it takes."""
+
+COSTS = {
+    "cpu": {
+        "vectors": {
+            "float32": Costs(8.64, 1, 0.687, 1),
+        },
+        "two_pass": {
+            "float32": Costs(8.91, 0.00674, 0.404, 1),
+            "integers": Costs(16.1, 0.00813, 1, 1),
+        },
+        "loops": {
+            "float32": Costs(0.00409, 1, 0.0483, 1),
+            "integers": Costs(168, 1, 0.0426, 1),
+        },
+    },
+}  # fmt: skip
+"""What each costs, by the case of a problem: fitted by ``benchmarks/costs.py``."""

@@ -1,5 +1,7 @@
 """The ladder of `grayscale`, and which strategies are picked unnamed."""
 
+from rooftile.strategies.contract.costs import Costs
+
 LADDER = {
     "cpu": ("loops", "threads"),
     "gpu": ("naive", "vectors"),
@@ -8,3 +10,15 @@ LADDER = {
 
 PREFERENCE = {"cpu": ("threads", "loops"), "gpu": ("vectors", "naive")}
 """The fastest first."""
+
+COSTS = {
+    "cpu": {
+        "threads": {
+            "integers": Costs(1.37, 1, 1, 0.197),
+        },
+        "loops": {
+            "integers": Costs(3.18, 1, 0.829, 0.174),
+        },
+    },
+}  # fmt: skip
+"""What each costs, by the case of a problem: fitted by ``benchmarks/costs.py``."""

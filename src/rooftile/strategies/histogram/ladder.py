@@ -1,5 +1,7 @@
 """The ladder of `histogram`, and which strategies are picked unnamed."""
 
+from rooftile.strategies.contract.costs import Costs
+
 LADDER = {
     "cpu": ("loops", "tables"),
     "gpu": (
@@ -11,3 +13,17 @@ LADDER = {
 
 PREFERENCE = {"cpu": ("tables", "loops"), "gpu": ("lanes", "privatised", "hot", "strided")}
 """The fastest first; each says itself which problems it takes."""
+
+COSTS = {
+    "cpu": {
+        "tables": {
+            "float32": Costs(7.87, 1, 0.0284, 1870),
+            "integers": Costs(0.392, 1, 0.0439, 9180),
+        },
+        "loops": {
+            "float32": Costs(0.503, 1, 0.0342, 1),
+            "integers": Costs(0.127, 0.000971, 0.0498, 1),
+        },
+    },
+}  # fmt: skip
+"""What each costs, by the case of a problem: fitted by ``benchmarks/costs.py``."""

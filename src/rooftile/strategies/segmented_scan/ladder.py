@@ -1,5 +1,7 @@
 """The ladder of `segmented_scan`, and which strategies are picked unnamed."""
 
+from rooftile.strategies.contract.costs import Costs
+
 LADDER = {
     "cpu": ("loops", "parts"),
     "gpu": ("sequential", "flagged", "look_back", "waves"),
@@ -8,3 +10,17 @@ LADDER = {
 
 PREFERENCE = {"cpu": ("parts", "loops"), "gpu": ("waves", "look_back", "flagged", "sequential")}
 """The fastest first, by measurements; each says itself which problems it pays for."""
+
+COSTS = {
+    "cpu": {
+        "parts": {
+            "float32": Costs(3.6, 0.00248, 1, 3170),
+            "integers": Costs(6.13, 0.00788, 0.552, 1),
+        },
+        "loops": {
+            "float32": Costs(2.63, 0.00328, 1, 1.7),
+            "integers": Costs(1.93, 0.0108, 1.65, 1.76),
+        },
+    },
+}  # fmt: skip
+"""What each costs, by the case of a problem: fitted by ``benchmarks/costs.py``."""

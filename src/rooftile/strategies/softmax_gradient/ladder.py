@@ -1,5 +1,7 @@
 """The ladder of `softmax_gradient`, and which strategies are picked unnamed."""
 
+from rooftile.strategies.contract.costs import Costs
+
 LADDER = {
     "cpu": ("loops", "threads"),
     "gpu": ("naive", "block_rows"),
@@ -8,3 +10,15 @@ LADDER = {
 
 PREFERENCE = {"cpu": ("threads", "loops"), "gpu": ("block_rows", "naive")}
 """The fastest first; each says itself which problems it takes."""
+
+COSTS = {
+    "cpu": {
+        "threads": {
+            "float32": Costs(3.6, 1, 0.444, 4.21),
+        },
+        "loops": {
+            "float32": Costs(5.75, 1, 0.472, 4.08),
+        },
+    },
+}  # fmt: skip
+"""What each costs, by the case of a problem: fitted by ``benchmarks/costs.py``."""

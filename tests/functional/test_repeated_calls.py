@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 from collections import deque
 
@@ -215,6 +216,13 @@ def test_a_prepared_operation_packs_once_and_again_after_an_update(cupy, device,
     conv.update(cupy.ndarray((5, 3, 3, 4)), cupy.ndarray((5,)))
     assert [details[0] for _, details in device.of("launch")] == [pack]
     assert call() == ([compute], False)
+    # A copy begins with parameters from the CPU's memory, without a kernel.
+    device.log.clear()
+    copied = copy.copy(conv)
+    assert [what for what, *_ in device.log if what.startswith("copy")] == ["copy_out"] * 2 + [
+        "copy_in"
+    ] * 2
+    assert copied(cupy.ndarray((2, 3, 12, 20))).shape == (2, 5, 10, 17)
     # Another shape has kernels of its own, which pack for themselves; a graph needs them before.
     device.is_capturing_now = True
     with pytest.raises(rooftile.UnsupportedProblem, match="captured"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -34,17 +34,18 @@ class GpuParameters(KeptParameters):
 
     def __init__(
         self,
+        gpu: int,
         library: Library | None,
-        parameters: Sequence[CudaArray | None],
+        parameters: Sequence[CudaArray | AnyArray | None],
         shapes: Sequence[tuple[int, ...]],
     ) -> None:
-        """``library`` is the parameters', and None for memory of ours.
+        """``library`` is the parameters', and None for arrays of the CPU, which are copied.
 
         Raises `OutOfMemory`, and `UnsupportedProblem` inside a capture.
         """
         super().__init__()
-        first = next(array for array in parameters if array is not None)
-        self._device = device = cuda.lent_device(first.device)
+        first: Any = next(array for array in parameters if array is not None)
+        self._device = device = cuda.lent_device(gpu)
         with device.on(library.stream(first) if library else None):
             if device.capturing():
                 instead = "it before the capture"
@@ -57,16 +58,6 @@ class GpuParameters(KeptParameters):
         self._executables: dict[Any, Executable] = {}
         self._ready: dict[tuple[tuple[int, ...], Forms], Executable] = {}
         self._turn = lock()
-
-    @classmethod
-    def copied(cls, gpu: int, parameters: Sequence[AnyArray]) -> Self:
-        """The same for parameters in the CPU's memory.  Raises `DeviceMissing` too."""
-        device, shapes = cuda.lent_device(gpu), [array.shape for array in parameters]
-        with device.on():
-            there = [allocate_for_export(device, shape) for shape in shapes]
-            for array, own in zip(parameters, there, strict=True):
-                device.copy_in(array, own.owner)
-        return cls(None, there, shapes)
 
     def run(
         self,
@@ -122,11 +113,13 @@ class GpuParameters(KeptParameters):
                 device.copy_out(own.owner, copy)
         return copies
 
-    def _copy(self, parameters: Sequence[CudaArray | None]) -> None:
+    def _copy(self, parameters: Sequence[CudaArray | AnyArray | None]) -> None:
         device = self._device
         for array, own in zip(parameters, self._own, strict=True):
             if array is None:
                 device.clear(own.address, own.nbytes)
+            elif isinstance(array, np.ndarray):
+                device.copy_in(array, own.owner)
             elif array.plain:
                 device.copy(own.address, array.address, own.nbytes)
             else:

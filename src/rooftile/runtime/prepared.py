@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, TypeVar, cast
 
 from rooftile.devices.select import DeviceName, parse_device
 from rooftile.errors import InputError
 from rooftile.ops import Problem, check_precision
 from rooftile.runtime.arguments import Arguments, Taken, computed_in
+from rooftile.runtime.arrays.base import Library
 from rooftile.runtime.calls.empty import of_no_batch
 from rooftile.runtime.parameters import HostParameters, KeptParameters
 from rooftile.runtime.selection.choice import Choice, decide
@@ -50,14 +52,19 @@ class Prepared(ABC):
         self._device = given.device(device)
         self.shape: tuple[int, ...] = tuple(taken[0].shape)
         """That of the weights."""
+        self._keep(given.library, taken)
+
+    def _keep(self, library: Library | None, parameters: Sequence[Any]) -> None:
+        """Copy parameters to where they stay: from arrays that are there, or from the CPU's memory
+        where no ``library`` is given."""
         shapes = self.shape, self.shape[:1]
         self._kept: KeptParameters
-        if given.gpu is None:
-            self._kept = HostParameters(taken, shapes)
+        if self._gpu is None:
+            self._kept = HostParameters(parameters, shapes)
         else:
             from rooftile.runtime.gpu_parameters import GpuParameters
 
-            self._kept = GpuParameters(given.library, taken, shapes)
+            self._kept = GpuParameters(self._gpu, library, parameters, shapes)
         self._calls = self._kept.calls
         self._choices: dict[Any, Choice] = {}
 
@@ -92,13 +99,7 @@ class Prepared(ABC):
         """Raises `DeviceMissing` where the parameters were on a GPU that is not there."""
         parameters = state.pop("_parameters")
         vars(self).update(state)
-        if self._gpu is None:
-            self._kept = HostParameters(parameters, [array.shape for array in parameters])
-        else:
-            from rooftile.runtime.gpu_parameters import GpuParameters
-
-            self._kept = GpuParameters.copied(self._gpu, parameters)
-        self._calls, self._choices = self._kept.calls, {}
+        self._keep(None, parameters)
 
     def __call__(self, x: AnyKind, *, out: AnyKind | None = None) -> AnyKind:
         """The result of an input, as an array of its kind; ``out`` takes it where it is given.

@@ -12,7 +12,7 @@ from rooftile.cli.commands.tune import _show
 from rooftile.cli.render import grid as _grid
 from rooftile.cli.render.output import Output
 from rooftile.devices import select
-from rooftile.errors import DeviceMissing
+from rooftile.errors import DeviceMissing, RooftileWarning
 from rooftile.lab.measure.history.compare import Comparison
 from rooftile.lab.measure.history.store import records
 from rooftile.lab.measure.records import Row
@@ -39,6 +39,16 @@ def test_a_search_its_winner_and_the_history(call, history_path, opencl_device):
     assert "against direct_tile, which is picked so far:" in " ".join(out.split())
     assert len(re.findall(r"best [0-9.]+ ms", err)) == 4
     assert len(records(command="tune")) == 4
+
+
+def test_a_damaged_history_costs_the_record_alone(call, history_path, opencl_device):
+    history_path.write_bytes(b"no database\n" * 400)
+    with pytest.warns(RooftileWarning, match="no tuning is known"):
+        code, out, err = call(*ROWS[:-4], "--trials", 1, "--sampler", "random")
+    assert code == 0, err
+    assert "1 passed" in out
+    assert err.count("nothing is recorded: history: got") == 1
+    assert history_path.read_bytes() == b"no database\n" * 400
 
 
 def test_a_second_call_goes_on(call_json, opencl_device, history_path):

@@ -9,7 +9,7 @@ import pytest
 
 import rooftile
 from rooftile.devices.select import parse_device
-from rooftile.errors import DeviceMissing, InputError
+from rooftile.errors import DeviceMissing, RooftileWarning
 from rooftile.lab.judge.verify import assert_close, random_inputs
 from rooftile.lab.measure.history.store import History, record_winner
 from rooftile.lab.measure.records import Row
@@ -176,13 +176,23 @@ def test_a_device_that_is_missing_is_left_to_whoever_runs(crown, monkeypatch):
     assert tuned_choice(PROBLEM, "ieee", "opencl") is None
 
 
-def test_a_database_that_cannot_be_read_is_named(history_path, gpu):
-    history_path.write_bytes(b"not a database, but there\n" * 100)
-    with pytest.raises(InputError, match=r"history\.sqlite"):
-        tuned_config(ROWS, PROBLEM, gpu)
-    with pytest.raises(InputError, match=r"history\.sqlite"):
-        tuned_choice(PROBLEM, "ieee", "opencl")
+@pytest.mark.parametrize("content", [b"not a database, but there\n" * 100, b"SQLite format 3\0"])
+def test_a_database_that_cannot_be_read_costs_the_tunings_alone(history_path, gpu, content):
+    """Calls on a GPU go on, as a climb and calls on the CPU do, and one warning names the file."""
+    history_path.write_bytes(content)
+    with pytest.warns(RooftileWarning, match=r"history\.sqlite") as warned:
+        found = [tuned_config(ROWS, PROBLEM, gpu) for _ in range(2)]
+    assert found == [None, None]
+    assert len(warned) == 1
+    assert tuned_choice(PROBLEM, "ieee", "opencl") is None
     assert tuned_choice(PROBLEM, "ieee", "cpu") is None
+    assert history_path.read_bytes() == content
+
+
+def test_a_place_that_cannot_be_looked_at_has_no_tunings(tmp_path, monkeypatch, gpu):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("ROOFTILE_HISTORY", str(tmp_path / "file" / "history.sqlite"))
+    assert tuned_config(ROWS, PROBLEM, gpu) is None
 
 
 def test_programs_are_told_apart_by_what_they_launch():

@@ -22,7 +22,7 @@ from rooftile.cli._options import (
     shape_of,
 )
 from rooftile.cli.render.output import Output, milliseconds
-from rooftile.cli.render.records import comparison_json, warn_if_busy, words
+from rooftile.cli.render.records import comparison_json, searching, warn_if_busy, words
 from rooftile.cli.render.sheet import Sheet
 
 if TYPE_CHECKING:
@@ -74,7 +74,6 @@ def command(arguments: argparse.Namespace) -> int:
     from rooftile.cli.render.grid import parse_grid, show_grid
     from rooftile.devices.select import open_gpu, parse_device
     from rooftile.errors import InputError
-    from rooftile.lab.measure.history.store import History
     from rooftile.lab.measure.tune.search import Search
     from rooftile.ops import parse
     from rooftile.runtime.selection.choice import choose, decide
@@ -89,7 +88,7 @@ def command(arguments: argparse.Namespace) -> int:
     strategy, pick = choose(*asked, arguments.strategy), decide(*asked)
     output, device = Output(arguments), open_gpu(arguments.device)
     rival: Pick = pick.strategy, pick.config
-    with History() as history:
+    with searching(output) as history:
         search = Search(
             problem,
             strategy,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import tempfile
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -35,6 +37,23 @@ def recording(output: Output, wanted: bool) -> Iterator[History | None]:
         output.warn(f"nothing is recorded: {error}")
     with history or contextlib.nullcontext():
         yield history
+
+
+@contextlib.contextmanager
+def searching(output: Output) -> Iterator[History]:
+    """The open history of a search, which goes on from what is in it; where none can be opened, of
+    which it warns, one that is gone at the end."""
+    from rooftile.errors import InputError
+    from rooftile.lab.measure.history.store import History
+
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            history = History()
+        except InputError as error:
+            output.warn(f"nothing is recorded: {error}")
+            history = History(Path(folder) / "history.sqlite")
+        with history:
+            yield history
 
 
 def warn_if_busy(output: Output, times: Mapping[str, Timing | None]) -> None:

@@ -92,9 +92,9 @@ def decide(
 
     A named ``strategy`` must take the problem at this precision; None means the fastest known for
     it, of a single call where it is for ``once``: what packs parameters counts then.  Raises
-    `InputError` for an unknown precision, device or strategy, or a history that cannot be read,
-    and `UnsupportedProblem` where the named strategy cannot do it or the operation has none on
-    that kind of device.  A device that is missing raises nothing here.
+    `InputError` for an unknown precision, device or strategy, and `UnsupportedProblem` where the
+    named strategy cannot do it or the operation has none on that kind of device. A device that is
+    missing raises nothing here.
     """
     # The CPU's strategies are not tuned.
     now: Stamp = () if device == "cpu" else recent_stamp()

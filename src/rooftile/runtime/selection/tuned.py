@@ -17,7 +17,7 @@ from pathlib import Path
 
 from rooftile.devices.cache import history_file
 from rooftile.devices.select import describe_gpu
-from rooftile.errors import DeviceMissing
+from rooftile.errors import DeviceMissing, InputError, RooftileWarning, warn
 from rooftile.ops import Problem
 from rooftile.ops.fields import problem_text
 from rooftile.strategies import Config, Strategy, ladder
@@ -96,7 +96,7 @@ class Tunings:
 def tunings(problem: Problem, kind: str) -> Tunings:
     """The tunings of a problem on a kind of device.
 
-    Raises `InputError` for a database that cannot be read.
+    Of a database that cannot be read there are none, and a `RooftileWarning` says so once.
     """
     # The CPU's strategies have no tunables.
     found = () if kind == "cpu" else stamp()
@@ -141,11 +141,15 @@ def _table(path: Path, stamp: Stamp) -> Mapping[tuple[str, str], Mapping[str, tu
     from rooftile.runtime.selection.database import clear, connect
 
     found: dict[tuple[str, str], dict[str, tuple[Winner, ...]]] = {}
-    with clear(path), contextlib.closing(connect(path)) as database:
-        rows = database.execute(
-            "SELECT problem, kind, hardware, batch, precision, strategy, config, fingerprint, "
-            "preferred FROM winners ORDER BY id DESC"
-        ).fetchall()
+    try:
+        with clear(path), contextlib.closing(connect(path)) as database:
+            rows = database.execute(
+                "SELECT problem, kind, hardware, batch, precision, strategy, config, fingerprint, "
+                "preferred FROM winners ORDER BY id DESC"
+            ).fetchall()
+    except InputError as error:
+        warn(f"no tuning is known: {error}", RooftileWarning)
+        return {}
     for text, kind, hardware, batch, precision, strategy, config, print_, preferred in rows:
         values = json.loads(config)
         winner = Winner(batch, precision, strategy, values, print_, bool(preferred))
@@ -164,7 +168,7 @@ def stamp() -> Stamp:
     for name in (path, f"{path}-wal"):
         try:
             found = os.stat(name)
-        except FileNotFoundError:
+        except OSError:
             if not stamps:
                 return ()
             continue

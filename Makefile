@@ -116,7 +116,7 @@ ulps: $(DEV_ENV)/installed
 clean:
 	rm -rf $(USER_ENV) $(DEV_ENV) $(BENCH_ENV) $(BENCH_GPU_ENV) $(DOCS_ENV) build dist
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests papers -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A stamp that is newer than pyproject.toml stands for a complete installation.  The
 # installation is editable: a change of the source needs no new one.
@@ -125,10 +125,10 @@ $(DEV_ENV)/installed: EXTRAS := [dev]
 $(BENCH_ENV)/installed: EXTRAS := [peers]
 $(DOCS_ENV)/installed: EXTRAS := [docs]
 $(BENCH_GPU_ENV)/installed: EXTRAS := [torch,cuda]
-%/installed: pyproject.toml
+%/installed: pyproject.toml papers/pyproject.toml
 	@set -e; $(find_python); echo "Making the virtual environment $(@D) with $$python."; "$$python" -m venv $(@D)
 	@echo 'Installing rooftile$(EXTRAS) and what it needs into $(@D), once; pip names each package as it comes.'
-	$(@D)/bin/python -m pip install --disable-pip-version-check --progress-bar off --no-compile --editable '.$(EXTRAS)'
+	$(@D)/bin/python -m pip install --disable-pip-version-check --progress-bar off --no-compile --editable '.$(EXTRAS)' --editable ./papers
 	@echo 'Compiling the packages of $(@D).'
 	@# pip would compile on one core.  Some packages hold templates of modules, which cannot be.
 	@$(@D)/bin/python -m compileall -q -j 0 $(@D)/lib > /dev/null || true

@@ -18,10 +18,10 @@ from typing import Any, get_args
 from pages import markdown_table
 
 from rooftile.lab.measure.records import peer_precision
-from rooftile.lab.reproduce.figures import table as published_table
 from rooftile.ops import Precision, named
 from rooftile.strategies import Strategy, ladder
 from rooftile.strategies.contract.gpu import of_launches
+from rooftile_papers.reproduce.figures import table as published_table
 
 RESULTS = Path(__file__).parent / "results"
 PAGE = Path(__file__).parent.parent / "docs" / "learn" / "gpu.md"

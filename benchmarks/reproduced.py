@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from rooftile.devices.select import parse_device
-from rooftile.lab.reproduce.catalogue import EXPERIMENTS, judged
+from rooftile_papers.reproduce.catalogue import EXPERIMENTS, judged
 
 RESULTS = Path(__file__).parent / "results"
 Record = dict[str, Any]

@@ -24,9 +24,6 @@ import rooftile
 from rooftile import nn
 from rooftile.devices.gpu import GpuDevice
 from rooftile.devices.select import open_gpu
-from rooftile.lab.reproduce.experiment import Log
-from rooftile.lab.reproduce.fused_products import Layer, variants
-from rooftile.lab.reproduce.milestone_layers import MeasuredLayer
 from rooftile.nn.training import TrainingOptions, train
 from rooftile.ops import Chain, Conv2d, Linear, Pool, Pool2d, Problem, Softmax
 from rooftile.ops.gradients.activation_gradient import ActivationGradient
@@ -68,6 +65,9 @@ from rooftile.ops.sparse.spmm import Spmm
 from rooftile.ops.sparse.spmv import Spmv
 from rooftile.strategies import ladder
 from rooftile.strategies.contract.gpu import GpuStrategy, of_launches
+from rooftile_papers.reproduce.experiment import Log
+from rooftile_papers.reproduce.fused_products import Layer, variants
+from rooftile_papers.reproduce.milestone_layers import MeasuredLayer
 
 _POOL = Pool.of("max", 2)
 PROBLEMS: dict[str, tuple[Problem, ...]] = {

@@ -10,9 +10,9 @@ from rooftile.devices.gpu import Description
 from rooftile.lab.measure.ceilings.gpu import GpuCeilings
 from rooftile.lab.measure.environment import environment
 from rooftile.lab.measure.records import Error, Ladder, Resources, Row, row_json
-from rooftile.lab.reproduce.figures import tables
 from rooftile.ops import named
 from rooftile.runtime.timing.host import Timing
+from rooftile_papers.reproduce.figures import tables
 
 ROOF = GpuCeilings(
     fma_gflops=60_000.0, read_gbps=4_000.0, copy_gbps=4_200.0, mma_gflops={"tf32": 300_000.0},

@@ -37,7 +37,7 @@ def test_every_page_is_in_the_sites_menu():
 def test_every_environment_variable_has_a_row():
     """The variables that the sources name are those of the table, in both directions."""
     named = set()
-    for path in (ROOT / "src").rglob("*"):
+    for path in (*(ROOT / "src").rglob("*"), *(ROOT / "papers" / "src").rglob("*")):
         if path.suffix in {".py", ".c", ".cc", ".h", ".ll", ".cu", ".cl"}:
             named |= set(re.findall(r"ROOFTILE_[A-Z_]+", path.read_text(encoding="utf-8")))
     page = (ROOT / "docs" / "reference" / "environment.md").read_text(encoding="utf-8")
@@ -89,7 +89,9 @@ def test_the_reference_is_of_what_there_is():
 def test_make_says_what_it_does_before_what_takes_long(goal, tmp_path):
     """pip, the compiler of bytecode and the builder of pages: a line stands before each."""
     asked = ["make", "--dry-run", "--file", ROOT / "Makefile", goal]
-    (tmp_path / "pyproject.toml").write_text("")
+    (tmp_path / "papers").mkdir()
+    for folder in (tmp_path, tmp_path / "papers"):
+        (folder / "pyproject.toml").write_text("")
     done = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, check=True)
     lines = [line for line in done.stdout.splitlines() if not line.startswith("#")]
     long = [

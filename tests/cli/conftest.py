@@ -1,11 +1,8 @@
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
 
-from rooftile.cli import main
 from rooftile.nn import ConvLayer, LinearLayer, Network
 from rooftile.nn.data.idx import idx_bytes
 
@@ -13,31 +10,6 @@ from rooftile.nn.data.idx import idx_bytes
 @pytest.fixture(autouse=True)
 def all_quick_and_here(quick, judged_here):
     """Times are not what these tests look at."""
-
-
-@pytest.fixture
-def call(capsys, monkeypatch):
-    """``call("run", ...)``: exit code, standard output and standard error, 80 columns wide."""
-    monkeypatch.setenv("COLUMNS", "80")
-
-    def run(*arguments):
-        code = main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
-
-
-@pytest.fixture
-def call_json(call):
-    """The one object on standard output."""
-
-    def run(*arguments):
-        code, out, err = call(*arguments, "--json")
-        assert code == 0, err
-        return json.loads(out)
-
-    return run
 
 
 @pytest.fixture

@@ -58,6 +58,8 @@ def place_of(path: str, tests: Path) -> Path:
     first, *parts = PurePosixPath(path).parts
     if first == "tests" and parts[-1].startswith("test_"):
         return tests.joinpath(*parts)
+    if first == "papers":
+        return tests.parent / "papers" / "tests"
     # After the package's name in ``src``.
     folders = {"src": parts[1:-1], "tests": parts[:-1]}.get(first, [])
     place = tests.joinpath(*folders)

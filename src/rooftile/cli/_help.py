@@ -6,14 +6,6 @@ import shutil
 import textwrap
 from collections.abc import Mapping
 
-GROUPS: Mapping[str, tuple[str, ...]] = {
-    "networks": ("run", "train", "predict"),
-    "operations": ("list", "climb", "sweep", "explain", "tune"),
-    "your own kernels": ("audit", "submit", "ranking"),
-    "what was measured": ("history", "compare", "report", "reproduce"),
-    "this machine": ("devices", "completion"),
-}
-COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 _BEGIN = {
     "rooftile run lenet5": "classify images with a network that comes along",
     "rooftile devices": "see what there is to compute on, and what is missing",
@@ -35,11 +27,11 @@ def where_to_begin() -> str:
     )
 
 
-def grouped(purposes: Mapping[str, str]) -> str:
+def grouped(groups: Mapping[str, tuple[str, ...]], purposes: Mapping[str, str]) -> str:
     """The commands in their groups, each with its purpose, for the width of the terminal."""
     width = min(_WIDEST, shutil.get_terminal_size().columns - 2)
     parts = []
-    for title, names in GROUPS.items():
+    for title, names in groups.items():
         told = [_lines(name, purposes[name], width) for name in names]
         parts.append(f"{title}:\n" + "\n".join(told))
     return "\n\n".join([*parts, where_to_begin()])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import os
 import re
 import sys
@@ -12,7 +11,8 @@ from typing import NoReturn
 
 import rooftile
 from rooftile._files import is_full
-from rooftile.cli._help import COMMANDS, grouped, where_to_begin
+from rooftile.cli._commands import command_module, groups, is_known
+from rooftile.cli._help import grouped, where_to_begin
 from rooftile.cli._options import count
 from rooftile.errors import InputError, RooftileError, did_you_mean
 
@@ -34,7 +34,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not words:
         print(f"usage: rooftile COMMAND ...\n\n{_PURPOSE}\n\n{where_to_begin()}", file=sys.stderr)
         raise SystemExit(_USAGE)
-    parsed = _parser(words[0] if words else "").parse_args(words)
+    try:
+        parser = _parser(words[0])
+    except InputError as error:
+        # The command of a distribution that is not installed.
+        print(f"rooftile: {error}", file=sys.stderr)
+        return _USAGE
+    parsed = parser.parse_args(words)
     try:
         _check_device(parsed.device)
         code: int = parsed.command(parsed)
@@ -101,8 +107,10 @@ def _parser(word: str = "") -> argparse.ArgumentParser:
         title="commands", required=True, metavar="COMMAND", help=_BELOW
     )
     purposes = {}
-    for name in (word,) if word in COMMANDS and word != "completion" else COMMANDS:
-        module = importlib.import_module(f"rooftile.cli.commands.{name}")
+    alone = word != "completion" and is_known(word)
+    listed = {} if alone else groups()
+    for name in (word,) if alone else (name for names in listed.values() for name in names):
+        module = command_module(name)
         purposes[name] = (module.__doc__ or "").partition("\n")[0]
         command = commands.add_parser(name, description=module.__doc__)
         command.formatter_class = argparse.RawDescriptionHelpFormatter
@@ -112,9 +120,9 @@ def _parser(word: str = "") -> argparse.ArgumentParser:
         command.set_defaults(
             command=module.command, parser=parser, **getattr(module, "DEFAULTS", {})
         )
-    if len(purposes) == len(COMMANDS):
+    if listed:
         parser.formatter_class = argparse.RawDescriptionHelpFormatter
-        parser.epilog = grouped(purposes)
+        parser.epilog = grouped(listed, purposes)
     return parser
 
 

@@ -10,8 +10,8 @@ import contextlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from rooftile.cli._commands import command_module
 from rooftile.cli._options import operation_names
-from rooftile.cli.render.experiments import listed
 from rooftile.cli.render.output import Output
 from rooftile.cli.render.records import shapes
 from rooftile.cli.render.sheet import Sheet
@@ -49,7 +49,7 @@ def command(arguments: argparse.Namespace) -> int:
     if arguments.what == "models":
         found, sheet = _models()
     elif arguments.what == "experiments":
-        found, sheet = listed()
+        found, sheet = command_module("reproduce").listed()
     elif arguments.what == "operations":
         found, sheet = _operations(_asked(arguments))
     elif arguments.what == "shapes":

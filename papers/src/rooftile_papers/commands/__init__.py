@@ -1,0 +1,1 @@
+"""The commands `reproduce`, `submit` and `ranking`, which `rooftile` lists once installed."""

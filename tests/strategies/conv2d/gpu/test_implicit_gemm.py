@@ -79,9 +79,15 @@ def test_small_numbers_keep_their_bits(kind, pool, hopper):
 @each_rung
 @settings(max_examples=20)
 @given(data=st.data())
-def test_packed_weights_are_the_weights_with_zeros_between(rung, data):
+def test_any_config_packs_all_weights_and_shares_out_all_results(rung, data):
     problem = data.draw(deep.filter(lambda problem: rung.why_not(problem) is None))
     config = draw_config(rung, problem, data.draw)
+    check_packed_weights(rung, problem, config)
+    check_tiles(rung, problem, config)
+
+
+def check_packed_weights(rung, problem, config):
+    """They are the weights with zeros between."""
     _, weights, _ = random_inputs(problem, 0)
     packed = rung.pack(problem, weights, config).ravel()
     macros = rung.macros(problem, config)
@@ -128,13 +134,8 @@ def test_what_it_does_not_take(rung):
             rung.compile(problem, some_gpu("sm_90"), config)
 
 
-@each_rung
-@given(data=st.data())
-@settings(max_examples=15, deadline=None)
-def test_every_result_is_in_one_tile(rung, data):
+def check_tiles(rung, problem, config):
     """Of each tile's pixels those that `results.h` stores: together every result, once."""
-    problem = data.draw(deep.filter(lambda problem: rung.why_not(problem) is None))
-    config = draw_config(rung, problem, data.draw)
     layout, macros = rung._layout(problem, config), rung.macros(problem, config)
     rows, columns = problem.conv_span
     n = np.arange(config["PIXELS"])

@@ -3,8 +3,9 @@ from dataclasses import replace
 import pytest
 
 from rooftile.errors import InputError
-from rooftile.ops import Conv2d, Pool
-from rooftile.strategies import strategy
+from rooftile.ops import Conv2d, Linear, Pool
+from rooftile.ops.patterns.matmul import Matmul
+from rooftile.strategies import ladder, strategy
 from rooftile.strategies.contract.machine import Machine, preset
 from tests.support.some_gpu import some_gpu
 
@@ -46,3 +47,27 @@ def test_a_rung_counts_with_the_machine_that_it_is_on():
     assert rung.invalid(LENET, config) is None
     assert "bytes of shared memory a block" in small.invalid(LENET, config)
     assert small.invalid(LENET, small.defaults(LENET)) is None
+
+
+@pytest.mark.parametrize(
+    "machine",
+    [
+        Machine(24, 65536, 48 * 1024, 48 * 1024),
+        Machine(1, 65536, 228 * 1024, 227 * 1024),
+        Machine(1, 32768, 48 * 1024, 32 * 1024, 256),
+    ],
+    ids=["little shared memory", "one multiprocessor", "both"],
+)
+@pytest.mark.parametrize("operation", ["matmul", "linear"])
+def test_products_are_refused_or_launched_on_any_machine(operation, machine):
+    """Clusters were counted as none where a machine has fewer multiprocessors than one wants, and
+    tiles chosen among none where shared memory holds none."""
+    sizes = (512, 512, 512) if operation == "matmul" else (512, 512, 256)
+    problem = Matmul(*sizes) if operation == "matmul" else Linear(*sizes)
+    for rung in ladder(operation, "cuda"):
+        placed = rung.on(machine)
+        if placed.why_not(problem) is None:
+            placed.why_slow(problem)
+            config = placed.config(problem)
+            if placed.invalid(problem, config) is None:
+                assert all(all(step.launch.grid) for step in placed.steps(problem, config))

@@ -190,7 +190,8 @@ class Shares:
     def slots(self) -> int:
         """Blocks that are there at a time, in whole clusters."""
         cluster, machine = self.tile.cluster, self.tile.machine
-        return self.tile.config["BLOCKS"] * machine.multiprocessors // cluster * cluster
+        whole = self.tile.config["BLOCKS"] * machine.multiprocessors // cluster * cluster
+        return max(whole, cluster)
 
     @property
     def whole(self) -> int:

@@ -110,7 +110,7 @@ class Tile:
         """Clusters that run at a time.  Multiprocessors come in groups; of larger clusters some do
         not fit."""
         places = self.machine.multiprocessors
-        return (places if self.cluster <= 2 else places * 9 // 10) // self.cluster
+        return max(1, (places if self.cluster <= 2 else places * 9 // 10) // self.cluster)
 
     def launch(self, kernel: str) -> Launch:
         """That of the product.  Blocks stay and take tile after tile, but for those that share

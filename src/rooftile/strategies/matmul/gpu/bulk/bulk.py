@@ -65,6 +65,8 @@ class Bulk(GpuMatmul):
                 return f"{array.name} has lines of {array.shape[1]}: it takes multiples of {whole}"
         if problem.inner > MOST_SUMMED:
             return f"{problem.inner} products summed by the cores, at most {MOST_SUMMED}"
+        if next(self._possible(problem), None) is None:
+            return f"no tile fits into {self.machine.block_shared_bytes} bytes of shared memory"
         return super().limits(problem)
 
     def why_slow(self, problem: Matmul) -> str | None:
@@ -82,12 +84,19 @@ class Bulk(GpuMatmul):
 
     def defaults(self, problem: Matmul) -> dict[str, int]:
         """What an estimate finds fastest, for numbers as they come."""
-        formats = dict.fromkeys(NARROW, int(bool(self.narrow)))
-        configs = self._candidates()
-        tiles = ((self._tile(problem, {**config, **formats}), config) for config in configs)
-        possible = [(tile.clocks, config) for tile, config in tiles if tile.invalid is None]
-        found = min(possible, key=lambda entry: (entry[0], -entry[1]["WARPGROUPS"]))[1]
+        possible = ((tile.clocks, config) for tile, config in self._possible(problem))
+        _, found = min(
+            possible, key=lambda entry: (entry[0], -entry[1]["WARPGROUPS"]), default=(0, {})
+        )
         return {**super().defaults(problem), **found}
+
+    def _possible(self, problem: Matmul) -> Iterator[tuple[Tile, Config]]:
+        """The tiles that the machine can run, with their configs, for numbers as they come."""
+        formats = dict.fromkeys(NARROW, int(bool(self.narrow)))
+        for config in self._candidates():
+            tile = self._tile(problem, {**config, **formats})
+            if tile.invalid is None:
+                yield tile, config
 
     def invalid(self, problem: Matmul, config: Config) -> str | None:
         """See `Tile.invalid`."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
-import resource
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +13,7 @@ import pytest
 
 from rooftile._files import keep, write_atomically
 from rooftile.nn import LinearLayer, Network
+from tests.support.full_disk import room_for
 
 
 def _fail(*_: object) -> None:
@@ -57,17 +56,6 @@ WRITERS = {
     "weights": lambda path, count: _network(count).save(path),
     "a file": lambda path, count: write_atomically(path, bytes(9000 * count)),
 }
-
-
-@contextlib.contextmanager
-def room_for(nbytes):
-    """No file can become larger than ``nbytes`` meanwhile, as on a full disk."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (nbytes, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 @pytest.mark.parametrize("write", WRITERS.values(), ids=WRITERS)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import re
-import resource
 import sqlite3
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from rooftile.cli._commands import GROUPS, OWN
 from rooftile.cli.render import output
 from rooftile.lab.measure.history import store as lab
 from rooftile.ops import Precision
+from tests.support.full_disk import room_for
 
 
 def _rooftile(*arguments):
@@ -212,15 +212,9 @@ def test_a_report_on_a_full_disk_leaves_the_old_one(call, known_roof, tmp_path):
     climbed, page = tmp_path / "climb.json", tmp_path / "report.html"
     climbed.write_text(call("climb", *SMALL, "--json")[1])
     page.write_text("what was there")
-    done = subprocess.run(
-        [sys.executable, "-m", "rooftile", "report", climbed, "--out", page],
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    said = f"File too large, so nothing was written: '{page}'"
-    refused((done.returncode, done.stdout, done.stderr), 1, said)
+    with room_for(4096):
+        answer = call("report", climbed, "--out", page)
+    refused(answer, 1, f"File too large, so nothing was written: '{page}'")
     assert page.read_text() == "what was there"
     assert not list(tmp_path.glob("report.html.*"))
 

@@ -12,7 +12,7 @@ import pytest
 from rooftile.devices.gpu import prelude
 from rooftile.ops import Conv2d, Pool, Pool2d, Softmax, named, names, operations
 from rooftile.strategies import ladder
-from rooftile.strategies.contract.gpu import GpuStrategy
+from rooftile.strategies.contract.gpu import HEADERS, GpuStrategy
 from tests import launch_every_rung
 from tests.support.preparing import with_names
 
@@ -70,6 +70,18 @@ def test_a_profiler_shows_the_rung(operation):
             for name in {step.launch.kernel for step in steps}:
                 assert name == family or name.startswith(f"{family}_"), (rung.name, name)
                 assert re.search(rf"\b{name}\(", texts), (rung.name, name)
+
+
+def test_texts_share_headers_and_include_no_other_text():
+    texts = [path for ext in ("cu", "h") for path in HEADERS.rglob(f"*.{ext}")]
+    assert len(texts) > 300
+    for path in texts:
+        found = re.findall(r'#include "([^"]+)"', path.read_text(encoding="utf-8"))
+        assert all(name.endswith(".h") for name in found), path
+        # linear and matmul have what they share in gemm.
+        others = {"linear": "matmul/", "matmul": "linear/", "gemm": ("linear/", "matmul/")}
+        other = others.get(path.relative_to(HEADERS).parts[0])
+        assert other is None or not any(name.startswith(other) for name in found), path
 
 
 @functools.cache

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ctypes
 
+from rooftile.ops.patterns.conv1d import Conv1d
+from rooftile.strategies.conv1d.cpu.loops import Loops
 from rooftile_papers.reproduce.experiment import Experiment, Log, ruled
+from rooftile_papers.reproduce.timed import Entry, time_rungs
 
 
 class Ends(Experiment):
@@ -22,3 +25,26 @@ class Ends(Experiment):
 
     def judge(self, found):
         return ruled([], self)
+
+
+class Deadly(Loops):
+    """A rung whose process ends while it is compiled."""
+
+    name = "deadly"
+
+    def prepare(self, *given):
+        ctypes.string_at(0)
+
+
+class LosesOne(Ends):
+    """Of three rungs the second one ends the process."""
+
+    def measure(self, setting):
+        log, problem = Log(), Conv1d(1000, 5)
+        entries = {
+            "before": Entry(problem, "loops"),
+            "deadly": Entry(problem, Deadly()),
+            "behind": Entry(problem, "loops"),
+        }
+        time_rungs(log, entries, None, seconds=0.01)
+        return log.found()

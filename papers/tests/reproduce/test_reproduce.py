@@ -17,7 +17,7 @@ from rooftile_papers.reproduce.exam_tables import rounds_to
 from rooftile_papers.reproduce.experiment import Found, Measured, Setting
 from rooftile_papers.reproduce.figures import Figure, Table
 
-from .ending_experiment import Ends
+from .ending_experiment import Ends, LosesOne
 
 RECORDS = sorted((Path(__file__).parents[3] / "benchmarks" / "results").glob("reproduced-*.json"))
 EXPERIMENTS = catalogue.EXPERIMENTS.values()
@@ -171,3 +171,16 @@ def test_an_experiment_that_ends_its_process_keeps_what_came_before(opencl_devic
     (check,) = kept["checks"]
     assert (check["name"], check["passed"]) == ("crashed", False)
     assert "SIGSEGV, some time after: the first" in check["said"]
+
+
+def test_a_rung_that_ends_the_process_costs_its_own_row_alone(opencl_device):
+    gpu = SimpleNamespace(kind="opencl", description=SimpleNamespace(gpu=False, name="a processor"))
+    came = []
+    kept = catalogue.record(
+        LosesOne(), Setting("opencl", gpu), lambda kind, item: came.append(item.name)
+    )
+    checks = {check["name"]: check for check in kept["checks"]}
+    assert [name for name, check in checks.items() if not check["passed"]] == ["deadly is right"]
+    assert "SIGSEGV" in checks["deadly is right"]["said"]
+    assert [one["name"] for one in kept["measured"]] == ["before", "behind"]
+    assert len(came) == len(set(came)) == 5

@@ -2,37 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from rooftile.devices.select import open_gpu
 from rooftile.lab.measure.process import CannotSend, Child, Ended
-from rooftile_papers.reproduce.experiment import Check, Experiment, Found, Log, Setting, hear
+from rooftile_papers.reproduce.experiment import (
+    BEGUN,
+    Check,
+    Experiment,
+    Found,
+    Log,
+    Setting,
+    hear,
+    left_out,
+)
 
 Tell = Callable[[str, Any], None]
 
 
 def measured_apart(one: Experiment, place: Setting, tell: Tell) -> Found:
-    """What an experiment measures; where its process crashes, all until then and a failed check.
+    """What an experiment measures.  Where a part of it ends its process, that part is a check that
+    failed, and a new process measures the others; where no part is known to blame, what came until
+    then stays, with a failed check.
 
-    ``tell`` is given each item as it comes, see `rooftile_papers.reproduce.experiment.hear`.
+    ``tell`` is given each item as it comes, see `rooftile_papers.reproduce.experiment.hear`, and
+    none a second time that is measured anew.
     """
-    came = Log()
+    blamed: dict[str, str] = {}
+    told: set[tuple[str, str]] = set()
+    while True:
+        came, begun = Log(), [""]
 
-    def heard(item: tuple[str, Any]) -> None:
-        getattr(came, item[0]).append(item[1])
-        tell(*item)
+        def heard(item: tuple[str, Any], came: Log = came, begun: list[str] = begun) -> None:
+            kind, made = item
+            if kind == BEGUN:
+                begun[0] = made
+                return
+            getattr(came, kind).append(made)
+            name = kind, getattr(made, "name", str(made))
+            if name not in told:
+                told.add(name)
+                tell(kind, made)
 
-    with Child() as child:
-        try:
-            asked = place.device, place.quick, place.seed
-            found: Found = child.call(_measured, one, *asked, hear=heard)
-            return found
-        except CannotSend:
-            return one.measure(place)
-        except Ended as ended:
-            came.checks.append(Check("crashed", False, f"the process ended {ended}{_behind(came)}"))
+        with Child() as child:
+            try:
+                asked = place.device, place.quick, place.seed, blamed
+                found: Found = child.call(_measured, one, *asked, hear=heard)
+                return found
+            except CannotSend:
+                return one.measure(place)
+            except Ended as ended:
+                said = f"the process ended {ended}"
+        if not begun[0] or begun[0] in blamed:
+            came.checks.append(Check("crashed", False, f"{said}{_behind(came)}"))
             return came.found()
+        blamed[begun[0]] = said
 
 
 def _behind(came: Log) -> str:
@@ -42,8 +67,14 @@ def _behind(came: Log) -> str:
 
 
 def _measured(
-    say: Callable[[tuple[str, Any]], None], one: Experiment, device: str, quick: bool, seed: int
+    say: Callable[[tuple[str, Any]], None],
+    one: Experiment,
+    device: str,
+    quick: bool,
+    seed: int,
+    blamed: Mapping[str, str],
 ) -> Found:
     """In the child."""
     hear.set(lambda name, item: say((name, item)))
+    left_out.set(blamed)
     return one.measure(Setting(device, open_gpu(device), quick, seed))

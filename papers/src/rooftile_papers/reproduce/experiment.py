@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal, Self
 
 from rooftile.devices.gpu import GpuDevice
@@ -147,6 +148,19 @@ class Experiment(ABC):
 
 hear: ContextVar[Callable[[str, Any], None] | None] = ContextVar("hear", default=None)
 """Is given what an experiment gathers as it comes: the name of a list of `Log`, and the item."""
+
+
+BEGUN = "begun"
+"""What `hear` is told of a part of an experiment before it runs, with the part's name."""
+left_out: ContextVar[Mapping[str, str]] = ContextVar("left_out", default=MappingProxyType({}))
+"""Parts of an experiment that ended its process before, and how."""
+
+
+def begin(name: str) -> None:
+    """Say that a part of an experiment runs from now on: where the process ends, it is to blame.
+    An empty name stands for what is no part's."""
+    if (told := hear.get()) is not None:
+        told(BEGUN, name)
 
 
 class _Told(list[Any]):

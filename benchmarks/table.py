@@ -44,10 +44,11 @@ from rooftile.nn import architecture
 from rooftile.nn.data import load_images
 from rooftile.nn.gpu_plan import GpuPlan
 from rooftile.ops import Chain, Precision, Problem, named
+from rooftile.ops.formats import format_of
 from rooftile.runtime.selection.choice import choose
 from rooftile.runtime.selection.tuned import tunings
 from rooftile.strategies import ladder, strategy
-from rooftile.strategies.contract.gpu import GpuStrategy, of_launches
+from rooftile.strategies.contract.gpu import of_launches
 
 RESULTS = Path(__file__).parent / "results"
 IMAGE_KEYS = ("stream", "accuracy")
@@ -155,23 +156,27 @@ class Bench:
         problem = case.problem()
         picked = choose(problem, case.precision, self.name)
         with self.device.on():
-            contest = Contest(
-                problem,
-                self.device,
-                self.roof,
-                precision=case.precision,
-                limit_s=self.limit_s,
-                report=say,
-            )
-            rungs = self._rungs(case, picked.name)
-            found = [contest.strategy(rung, config) for rung, config in rungs]
-            found += [contest.peer(peer) for peer in self.peers(case.precision)]
-            rows = contest.rows(found)
-        return {"picked": picked.name, "layers_ms": {}, "rows": as_json(rows)}
+            rows: list[Record] = []
+            for stored in self._stored(case):
+                contest = Contest(
+                    stored,
+                    self.device,
+                    self.roof,
+                    precision=case.precision,
+                    limit_s=self.limit_s,
+                    report=say,
+                )
+                rungs = self._rungs(case, picked.name, stored)
+                found = [contest.strategy(rung, config) for rung, config in rungs]
+                if stored == problem:
+                    found += [contest.peer(peer) for peer in self.peers(case.precision)]
+                storage = dict(getattr(stored, "storage", ()))
+                rows += [{**one, "stored": storage} for one in as_json(contest.rows(found))]
+        return {"picked": picked.name, "layers_ms": {}, "rows": rows}
 
-    def _rungs(self, case: Case, picked: str) -> Iterator[Candidate]:
+    def _rungs(self, case: Case, picked: str, problem: Problem) -> Iterator[Candidate]:
         """The picked rung and, unless it is to be quick, all others of the precision."""
-        problem, where = case.problem(), self.device.description
+        where = self.device.description
         rungs = ladder("conv2d", where.kind)
         first = rungs.index(strategy("conv2d", LOWEST, where.kind))
         for place, rung in enumerate(map(of_launches, rungs)):
@@ -180,18 +185,19 @@ class Bench:
                 continue
             if rung.why_not(problem) or rung.why_not_on(where.architecture):
                 continue
-            tuned = tunings(problem, where.kind).config(rung, where.name) or {}
-            for formats in self._formats(rung, case):
-                if rung.invalid(problem, rung.config(problem, {**tuned, **formats})) is None:
-                    yield rung, {**tuned, **formats}
+            tuned = tunings(problem.plain, where.kind).config(rung, where.name) or {}
+            if rung.runs(problem, tuned):
+                yield rung, tuned
 
-    def _formats(self, rung: GpuStrategy, case: Case) -> Iterator[dict[str, int]]:
-        """Float32; and the 16-bit arrays that may count, or that lie between a plan's layers."""
-        yield {}
-        if rung.narrow and (case.narrow_out or not self.quick):
-            yield {"OUT_NARROW": 1}
-        if rung.narrow and not case.narrow_out and not self.quick:
-            yield {"X_NARROW": 1, "OUT_NARROW": 1}
+    def _stored(self, case: Case) -> Iterator[Problem]:
+        """The problem in float32; and with those arrays in 16 bits that may count, or that are
+        stored so between a plan's layers."""
+        problem, form = case.problem(), format_of(case.precision)
+        yield problem
+        if form.bytes == 2 and (case.narrow_out or not self.quick):
+            yield problem.stored(out=form.dtype)
+        if form.bytes == 2 and not case.narrow_out and not self.quick:
+            yield problem.stored(x=form.dtype, out=form.dtype)
 
 
 def floor(problem: Problem, case: Case, roof: GpuCeilings) -> Record:

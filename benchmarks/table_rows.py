@@ -24,16 +24,17 @@ def best_peer(row: Record) -> Record | None:
 
 
 def _counts(one: Record, case: Record) -> bool:
-    config = one["config"]
-    allowed = case["narrow_out"] or not config.get("OUT_NARROW")
-    return allowed and not config.get("X_NARROW")
+    return not _is_narrow(one, "x") and (case["narrow_out"] or not _is_narrow(one, "out"))
+
+
+def _is_narrow(one: Record, name: str) -> bool:
+    """Whether an array had 16 bits; older records say it in the config."""
+    return name in one.get("stored", {}) or bool(one["config"].get(f"{name.upper()}_NARROW"))
 
 
 def formats(one: Record) -> str:
     """What lies in memory, where it is not float32 on both sides."""
-    sides = [
-        "16 bit" if one["config"].get(name) else "float32" for name in ("X_NARROW", "OUT_NARROW")
-    ]
+    sides = ["16 bit" if _is_narrow(one, name) else "float32" for name in ("x", "out")]
     return "" if sides == ["float32", "float32"] else f" ({sides[0]} to {sides[1]})"
 
 

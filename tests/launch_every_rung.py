@@ -68,6 +68,7 @@ from rooftile.strategies.contract.gpu import GpuStrategy, of_launches
 from rooftile_papers.reproduce.experiment import Log
 from rooftile_papers.reproduce.fused_products import Layer, variants
 from rooftile_papers.reproduce.milestone_layers import MeasuredLayer
+from tests.support.storage import needed, stored_by
 
 _POOL = Pool.of("max", 2)
 PROBLEMS: dict[str, tuple[Problem, ...]] = {
@@ -274,31 +275,32 @@ PROBLEMS: dict[str, tuple[Problem, ...]] = {
 
 def launches(
     wanted: list[str], part: int = 1, parts: int = 1
-) -> Iterator[tuple[GpuStrategy, Problem, dict[str, int], bool]]:
-    """Rung, problem, formats, and whether infinities are among the inputs."""
+) -> Iterator[tuple[GpuStrategy, Problem, bool]]:
+    """Rung, problem, and whether infinities are among the inputs."""
     rungs = [(name, of_launches(rung)) for name in PROBLEMS for rung in ladder(name, "cuda")]
     for operation, rung in rungs[part - 1 :: parts]:
         if wanted and not rung.name.startswith(tuple(wanted)):
             continue
-        taken = [problem for problem in PROBLEMS[operation] if rung.why_not(problem) is None]
+        possible = needed(rung, PROBLEMS[operation])
+        taken = [problem for problem in possible if rung.why_not(problem) is None]
         for problem in taken:
-            yield rung, problem, {}, False
-            if rung.narrow:
-                formats = {"X_NARROW": 1, "OUT_NARROW": 1}
-                yield rung, problem, formats, False
+            yield rung, problem, False
+            if rung.stores:
+                # All that it takes stored otherwise, as far as the problem has it.
+                stored, _ = stored_by(rung, problem, dict.fromkeys(rung.stores, 1))
+                if stored != problem and rung.runs(stored):
+                    yield rung, stored, False
         for problem in taken[:1]:
-            yield rung, problem, {}, True
+            yield rung, problem, True
 
 
-def launch(
-    device: GpuDevice, rung: GpuStrategy, problem: Any, config: dict[str, int], special: bool
-) -> None:
+def launch(device: GpuDevice, rung: GpuStrategy, problem: Any, special: bool) -> None:
     values, count = problem.random(0), len(problem.input_arrays)
     if special:
         for array in values[:count]:
             if array.dtype.kind == "f":
                 array.reshape(-1)[:: array.size // 7 + 1] = np.inf
-    bound = rung.bind(problem, values[count:], device, config)
+    bound = rung.bind(problem, values[count:], device)
     bound(*values[:count], *(np.empty(o.shape, o.numpy) for o in problem.output_arrays))
 
 
@@ -370,9 +372,9 @@ def main() -> None:
     wanted, count = given.words, 0
     device = open_gpu("cuda")
     architecture = device.description.architecture
-    for rung, problem, config, special in launches(wanted, part, parts):
+    for rung, problem, special in launches(wanted, part, parts):
         if rung.why_not_on(architecture) is None:
-            launch(device, rung, problem, config, special)
+            launch(device, rung, problem, special)
             count += 1
     for word, run in list(others(device).items())[part - 1 :: parts]:
         if not wanted or word in wanted:

@@ -21,7 +21,6 @@ from rooftile.ops import named
 from rooftile.runtime.timing import device as measure_gpu
 from rooftile.runtime.timing.host import Timing
 from rooftile.runtime.timing.telemetry import Clocks
-from rooftile.strategies import strategy
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 ROOF = GpuCeilings(
@@ -199,14 +198,15 @@ def test_a_new_row_takes_the_place_of_the_former(scripts):
 
 
 def test_in_16_bits_are_what_counts_and_what_lies_between_layers(scripts, opencl_device):
-    table, rung = scripts.table, strategy("conv2d", "pool_folded_fp16", "cuda")
+    table = scripts.table
     bench = table.Bench(opencl_device, None, table.peers_of("none"), False, 1.0)
     narrow = table.Case("lenet-conv1", 1, "fp16", 1.0, narrow_out=True)
     wide = dataclasses.replace(narrow, narrow_out=False)
-    out, both = {"OUT_NARROW": 1}, {"X_NARROW": 1, "OUT_NARROW": 1}
-    assert list(bench._formats(rung, narrow)) == [{}, out]
-    assert list(bench._formats(rung, wide)) == [{}, out, both]
-    assert list(dataclasses.replace(bench, quick=True)._formats(rung, wide)) == [{}]
+    plain = named("conv2d", "lenet-conv1", 1)
+    out, both = plain.stored(out="float16"), plain.stored(x="float16", out="float16")
+    assert list(bench._stored(narrow)) == [plain, out]
+    assert list(bench._stored(wide)) == [plain, out, both]
+    assert list(dataclasses.replace(bench, quick=True)._stored(wide)) == [plain]
 
 
 @pytest.mark.alone

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,12 @@ from rooftile.lab.emulation import Finding, missing, run, translated
 from rooftile.lab.emulation.program import unwritten
 from rooftile.lab.judge.expected import Expected
 from rooftile.lab.judge.verdict import Verdict
-from rooftile.ops import ERROR_MODELS, narrowed, widened
+from rooftile.ops import narrowed, widened
 from rooftile.strategies.contract.gpu import GpuStrategy
+from tests.support.storage import stored_by
 from tests.support.winner_positions import positions, with_cuts
+
+_PRECISIONS = {"float16": "fp16", "bfloat16": "bf16"}
 
 
 def emulate(
@@ -35,6 +39,7 @@ def emulate(
     ``x`` is the problem's input, or a tuple of them.  Where all numbers are ``finite``, the program
     ends at a computation on shared memory, workspace or results that nobody wrote.
     """
+    problem, config = stored_by(rung, problem, config)
     values = rung.config(problem, config)
     assert rung.why_not(problem) is None
     assert rung.invalid(problem, values) is None
@@ -45,26 +50,14 @@ def emulate(
         **rung.packed(problem, named, values),
         **rung.tables(problem, values),
     }
-    held = {array.name: array.dtype for array in rung.held(problem, values)}
     for place in problem.input_arrays:
-        if values.get("X_LAST"):
-            arrays[place.name] = np.moveaxis(arrays[place.name], 1, -1)
-        if held[place.name] == place.dtype:
-            continue
-        if place.name == "where":
-            arrays[place.name] = positions(problem.layer, arrays[place.name])
-        else:
-            arrays[place.name] = narrowed(arrays[place.name], rung.narrow)
-    narrow_out = {array.name for array in problem.output_arrays if values.get("OUT_NARROW")}
-    known = {array.name for array in problem.arrays}
-    more = [array for array in rung.held(problem, values) if array.name not in known]
-    outputs = [*problem.output_arrays, *more]
-    for output in outputs:
-        kind = np.dtype(np.uint16) if output.name in narrow_out else output.numpy
+        arrays[place.name] = _in_memory(problem, place, arrays[place.name])
+    for output in problem.output_arrays:
+        kind = np.dtype(np.uint16) if _is_narrow(output) else output.numpy
         arrays[output.name] = unwritten(output.size * kind.itemsize).view(kind)
     for name, count in rung.workspace(problem, values).items():
         arrays[name] = unwritten(4 * count)
-    text = macro_lines(rung.macros(problem, values)) + prelude() + rung.text
+    text = macro_lines(rung.defines(problem, values)) + prelude() + rung.text
     steps = (*rung.preparation(problem, values), *rung.steps(problem, values))
     started = [(step.launch, step.arguments) for step in steps]
     fills = {name: fill.array for name, fill in rung.constants(problem, values).items()}
@@ -75,9 +68,7 @@ def emulate(
         )  # fmt: skip
     except Finding as finding:
         raise AssertionError(str(finding)) from None
-    found = [_as_it_lies(made[output.name], output, values) for output in outputs]
-    pairs = zip(found, outputs, strict=True)
-    found = [widened(a, rung.narrow) if o.name in narrow_out else a for a, o in pairs]
+    found = [_out_of_memory(made[output.name], output) for output in problem.output_arrays]
     return found[0] if len(found) == 1 else tuple(found)
 
 
@@ -97,20 +88,38 @@ def judged(
         assert wrong[0] in rung.whole_text
         changed.__dict__["text"] = rung.whole_text.replace(*wrong)
         rung = changed
+    stored, _ = stored_by(rung, problem, config)
     right = given
-    if (config or {}).get("WHERE_NARROW"):
+    if any(array.places and array.dtype == "uint8" for array in stored.input_arrays):
         given, right = with_cuts(problem, given)
     count = len(problem.input_arrays)
     inputs, parameters = tuple(given[:count]), given[count:]
     out = emulate(rung, problem, inputs, parameters, config, folder, **options)
-    # Sums of a weight are float32, whatever the config says.
-    errors = rung.errors(config or {}) if parameters else ERROR_MODELS[rung.precision]
+    errors = rung.errors
+    if any(map(_is_narrow, stored.output_arrays)):
+        errors = replace(errors, results=rung.narrow)
     return Expected(problem, *right).judge(out, errors)
 
 
-def _as_it_lies(made: Any, output: Any, config: Any) -> Any:
-    """An output with the problem's shape."""
-    if config.get("OUT_LAST"):
+def _is_narrow(array: Any) -> bool:
+    """Whether an array is stored in float16 or bfloat16."""
+    return array.dtype in _PRECISIONS
+
+
+def _in_memory(problem: Any, array: Any, values: Any) -> Any:
+    """An input's values as the array is stored, numbers of 16 bits by their bits."""
+    if array.channels_last:
+        values = np.moveaxis(values, 1, -1)
+    if array.places and array.dtype == "uint8" and values.dtype != np.uint8:
+        return positions(problem.layer, values)
+    return narrowed(values, _PRECISIONS[array.dtype]) if _is_narrow(array) else values
+
+
+def _out_of_memory(made: Any, output: Any) -> Any:
+    """An output's values, with the problem's shape."""
+    if _is_narrow(output):
+        made = widened(made, _PRECISIONS[output.dtype])
+    if output.channels_last:
         items, maps, *sizes = output.shape
         made = np.moveaxis(made.reshape(items, *sizes, maps), -1, 1)
     return made.reshape(output.shape)

@@ -37,7 +37,9 @@ PROBLEMS = (FEW, DEEP, PADDED)
 LENET = nn.architecture("lenet5").problems(2)[:2]
 # A block has a part of one image: those of another one do the same elsewhere.
 ONE_IMAGE = nn.architecture("lenet5").problems(1)[:2]
-CUDA_ONLY = [rung for rung in ladder("conv2d", "cuda") if rung.devices == ("cuda",)]
+CUDA_ONLY = [
+    rung for rung in ladder("conv2d", "cuda") if rung.devices == ("cuda",) and not rung.requires
+]
 # Large tiles take seconds, so these have a small problem of their own.
 IMPLICIT = [rung for rung in CUDA_ONLY if rung.name.startswith("implicit_gemm")]
 GATHERED = [rung for rung in CUDA_ONLY if rung.name.startswith("gathered_gemm")]
@@ -122,6 +124,7 @@ SHARED = [
     taken([rung], problems)[0]
     for operation, problems in PORTABLE.items()
     for rung in ladder(operation, "opencl")
+    if not rung.requires
     if re.search(r"__shared__|SHARED_ARRAY", rung.whole_text)
 ]
 

@@ -12,6 +12,7 @@ from rooftile.ops.patterns.matmul import Matmul
 from rooftile.strategies import ladder, strategy
 from tests.emulation.emulator import emulate, missing
 from tests.emulation.emulator import judged as judged_text
+from tests.support.storage import stored_by
 
 pytestmark = pytest.mark.skipif(missing() != "", reason=f"CUDA texts on the host: {missing()}")
 
@@ -161,6 +162,7 @@ def test_matrices_of_16_bits_are_not_rounded_before(precision, layout, tmp_path)
     config = {**ALONE, "WARPGROUPS": 1, "TILE_C": 128, **BOTH_NARROW}
     verdict = judged(rung, problem, tmp_path, config, finite=True)
     assert verdict.passed, verdict
+    problem, config = stored_by(rung, problem, config)
     product, *others = rung.steps(problem, rung.config(problem, config))
     assert not others
     assert [argument.array for argument in product.arguments[:2]] == ["a", "b"]

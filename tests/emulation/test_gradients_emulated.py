@@ -13,6 +13,7 @@ from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies import strategy
 from tests.emulation.emulator import judged as judged_rung
 from tests.emulation.emulator import missing
+from tests.support.storage import stored_by
 from tests.support.winner_positions import without_cuts
 
 pytestmark = pytest.mark.skipif(missing() != "", reason=f"CUDA texts on the host: {missing()}")
@@ -183,11 +184,11 @@ def test_wrong_cells_are_caught(wrong, tmp_path):
 @pytest.mark.parametrize("flag", ["WHERE_NARROW", "DY_NARROW"])
 def test_what_is_copied_in_fewer_bits_is_whole_words(flag):
     rung = strategy("conv2d_weights_gradient", "mma_bf16", "cuda")
-    reason = rung.invalid(SQUARES, rung.config(SQUARES, {flag: 1}))
+    reason = rung.invalid(stored_by(rung, SQUARES, {flag: 1})[0], rung.config(SQUARES))
     assert reason == "50 places or gradients of less than 32 bits are no whole fours"
 
 
 def test_images_of_16_bits_end_with_a_word():
     rung = strategy("conv2d_weights_gradient", "mma_bf16", "cuda")
-    reason = rung.invalid(HIGH, rung.config(HIGH, {"X_NARROW": 1}))
+    reason = rung.invalid(stored_by(rung, HIGH, {"X_NARROW": 1})[0], rung.config(HIGH))
     assert reason == "images of 13 x 11 numbers of 16 bits end within a word"

@@ -12,9 +12,9 @@ from rooftile.ops import Pool
 from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies import strategy
 from rooftile.strategies.contract.machine import preset
-from rooftile.strategies.conv2d_weights_gradient.gpu.turned._in_float16 import OF_IMAGES
 from tests.emulation.emulator import emulate, missing
 from tests.emulation.emulator import judged as judged_rung
+from tests.support.storage import stored_by
 
 pytestmark = pytest.mark.skipif(missing() != "", reason=f"CUDA texts on the host: {missing()}")
 
@@ -31,6 +31,7 @@ ODD = Conv2dWeightsGradient(3, 1, 9, 19, 4, (2, 4), pool=Pool.of("max", 2))
 # Its blocks take several images, one after another.
 SMALL = dataclasses.replace(preset(), multiprocessors=1)
 NARROW = {"X_NARROW": 1, "DY_NARROW": 1, "WHERE_NARROW": 1}
+OF_IMAGES = strategy("conv2d_weights_gradient", "turned_tf32_in_fp16", "cuda")
 
 
 def judged(name, problem, given, folder, config=None, wrong=None, **options):
@@ -122,7 +123,7 @@ def of_images(problem, given, folder, config=None, wrong=None):
     x, *others = given
     with np.errstate(over="ignore"):
         x = x.astype(np.float16).astype(np.float32)
-    rung = OF_IMAGES[0].on(SMALL)
+    rung = OF_IMAGES.on(SMALL)
     return judged_rung(rung, problem, (x, *others), folder, config, wrong)
 
 
@@ -183,7 +184,7 @@ def off(rung, folder):
 
 
 def test_gradients_of_any_size(tmp_path):
-    assert off(OF_IMAGES[0].on(SMALL), tmp_path) < 2.0**-11
+    assert off(OF_IMAGES.on(SMALL), tmp_path) < 2.0**-11
 
 
 @pytest.mark.parametrize(
@@ -198,7 +199,7 @@ def test_gradients_of_any_size(tmp_path):
     ],
 )
 def test_wrong_sizes_are_caught(wrong, tmp_path):
-    rung = copy.copy(OF_IMAGES[0].on(SMALL))
+    rung = copy.copy(OF_IMAGES.on(SMALL))
     text = rung.whole_text
     assert wrong[0] in text
     rung.__dict__["text"] = text.replace(*wrong)
@@ -212,4 +213,4 @@ def test_wrong_sizes_are_caught(wrong, tmp_path):
 def test_what_is_copied_in_fewer_bits_is_whole_words(change, why):
     rung = strategy("conv2d_weights_gradient", "turned_bf16", "cuda")
     problem = dataclasses.replace(PADDED, **change)
-    assert why in rung.invalid(problem, rung.config(problem, NARROW))
+    assert why in rung.invalid(stored_by(rung, problem, NARROW)[0], rung.config(problem))

@@ -8,14 +8,15 @@ import dataclasses
 import numpy as np
 import pytest
 
+from rooftile.errors import InputError
 from rooftile.ops import Conv2d, Pool, narrowed, widened
 from rooftile.ops.gradients.pool2d_winners import Pool2dWinners
+from rooftile.ops.layers.positions import NO_WINNER
 from rooftile.ops.patterns.argreduce import Argreduce
-from rooftile.strategies import strategy
-from rooftile.strategies.conv2d.gpu.direct_tile import _winners as direct_tile
-from rooftile.strategies.conv2d.gpu.pool_folded import _winners as pool_folded
+from rooftile.strategies import ladder, strategy
 from tests.emulation.emulator import emulate
-from tests.support.winner_positions import NO_WINNER, positions
+from tests.support.storage import stored_by
+from tests.support.winner_positions import positions
 
 # Windows of two and of four; bands that end within the image; padding.
 TWO = Conv2d(2, 1, 22, 24, 3, (5, 5), activation="relu", pool=Pool.of("max", 2))
@@ -25,7 +26,7 @@ PAIR = dataclasses.replace(TWO, channels=2)
 SEVERAL = dataclasses.replace(TWO, channels=3)
 WIDE_MASK = dataclasses.replace(TWO, mask=(7, 7), batch=3)
 UNCUT = dataclasses.replace(TWO, activation="none")
-WINNERS = (*pool_folded.WINNERS, *pool_folded.OF_IMAGES, *direct_tile.WINNERS)
+WINNERS = [rung for rung in ladder("conv2d", "cuda") if "returns" in rung.requires]
 RUNGS = {rung.name.removesuffix("_winners"): rung for rung in WINNERS}
 
 
@@ -173,6 +174,7 @@ def test_wrong_scales_are_caught(wrong, tmp_path):
 def test_many_images_of_float16_have_several_bands_a_block(images, bands):
     problem = Conv2d(images, 1, 86, 86, 4, (7, 7), activation="relu", pool=Pool.of("max", 2))
     rung = RUNGS["pool_folded_tf32_in_fp16"]
+    problem, _ = stored_by(rung, problem, {})
     assert rung.config(problem)["BLOCK_BANDS"] == bands
 
 
@@ -189,10 +191,11 @@ def test_a_later_one_of_equals_is_noticed(tmp_path):
 
 
 def test_only_maxima_have_winners():
+    for pool in (None, Pool.of("average", 2), Pool.of("max", 2, activation="relu")):
+        with pytest.raises(InputError, match="max-pool with nothing behind it"):
+            dataclasses.replace(TWO, pool=pool, returns=("y", "argmax"))
     for rung in WINNERS:
-        assert rung.why_not(dataclasses.replace(TWO, padding=(0, 0), pool=None)) is not None
-        average = dataclasses.replace(FOUR, padding=(0, 0), pool=Pool.of("average", 2))
-        assert rung.why_not(average) is not None
+        assert rung.why_not(TWO) == "it is written for problems with returns alone"
 
 
 @pytest.mark.parametrize("team", [8, 64])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from rooftile.strategies import ladder
 from rooftile.strategies.contract.gpu import of_launches
 from tests.launch_every_rung import PROBLEMS
 from tests.support.preparing import with_names
+from tests.support.storage import stored_by
 
 # Where tiles of rows begin is known before the launch that this one waits for.
 KNOWN_BEFORE = {
@@ -35,10 +35,10 @@ def overlapping(*operations):
             taken = next((one for one in problems if rung.why_not(one) is None), None)
             if taken is None:
                 continue
-            for narrow in (0, 1) if rung.narrow else (0,):
-                formats = {"X_NARROW": 1, "OUT_NARROW": 1} if narrow else {}
-                config = rung.config(taken, formats)
-                steps = itertools.chain(rung.preparation(taken, config), rung.steps(taken, config))
+            stored, _ = stored_by(rung, taken, dict.fromkeys(rung.stores, 1) if rung.narrow else {})
+            for problem in dict.fromkeys((taken, stored)):
+                config = rung.config(problem)
+                steps = (*rung.preparation(problem, config), *rung.steps(problem, config))
                 for step in steps:
                     if step.launch.overlaps:
                         found[rung.name, step.launch.kernel] = with_names(rung)

@@ -55,7 +55,7 @@ def emulator_finds(
             out = emulate(wrong, problem, arrays[:count], arrays[count:], config, place, **asked)
         except AssertionError as error:
             return str(error)
-        verdict = Expected(problem, *arrays).judge(out, wrong.errors(wrong.config(problem, config)))
+        verdict = Expected(problem, *arrays).judge(out, wrong.errors)
         if not verdict.passed:
             return verdict.reason
     return ""

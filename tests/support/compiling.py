@@ -12,6 +12,7 @@ from rooftile.errors import DeviceMissing
 from rooftile.ops import Problem
 from rooftile.strategies import ladder
 from rooftile.strategies.contract.gpu import GpuStrategy
+from tests.support.storage import needed, stored_by
 
 MEASURED = "sm_90"
 """The architecture on which rungs were timed."""
@@ -28,9 +29,10 @@ def compiled(
         cuda_core()
     except DeviceMissing as error:
         pytest.skip(str(error))
+    problem, config = stored_by(rung, problem, config)
     values = rung.config(problem, config)
     assert rung.invalid(problem, values) is None, (problem, values)
-    macros = rung.macros(problem, values)
+    macros = rung.defines(problem, values)
     taken = resources(compile_cubin(rung.text, macros, specific(architecture), rung.folders))
     for step in (*rung.preparation(problem, values), *rung.steps(problem, values)):
         registers = taken[step.launch.kernel].registers
@@ -68,7 +70,7 @@ def check_compiles(rung: GpuStrategy, problems: Iterable[Problem]) -> None:
     Only the first at bfloat16: its rungs have the texts of those at float16, numbers as wide in
     instructions of the same shapes.
     """
-    taken = [problem for problem in problems if rung.why_not(problem) is None]
+    taken = [one for one in needed(rung, problems) if rung.why_not(one) is None]
     assert taken, f"{rung.name} takes none of them"
     if rung.precision == "bf16":
         check_no_spills(rung, taken[0], MEASURED)

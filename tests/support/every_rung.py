@@ -24,6 +24,7 @@ from rooftile.strategies.contract.gpu import GpuStrategy
 from rooftile.strategies.contract.machine import Machine
 from tests.support.caught import check_caught
 from tests.support.compiling import check_compiles
+from tests.support.storage import needed
 
 few = settings(
     max_examples=10,
@@ -66,6 +67,7 @@ def taken(rung: Any, problems: Sequence[Problem]) -> list[Problem]:
     """
     if rung.name == "double":
         problems = [dataclasses.replace(problem, dtype="float64") for problem in problems]  # type: ignore[type-var]
+    problems = needed(rung, problems)
     found = [problem for problem in problems if rung.why_not(problem) is None]
     if {rung.why_not(problem) for problem in problems} == {NOT_HERE}:
         pytest.skip(f"{rung.name}: {NOT_HERE}")

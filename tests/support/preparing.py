@@ -7,6 +7,7 @@ import re
 import numpy as np
 
 from rooftile.devices.text import whole
+from tests.support.storage import stored_by
 
 _HEADERS = {
     "round_weights": "common/rounded.h",
@@ -32,6 +33,7 @@ def with_names(rung):
 
 def prepared(rung, problem, parameters, device, config=None, text=None):
     """The bits of each array that its preparation makes, in memory that held NaN."""
+    problem, config = stored_by(rung, problem, config)
     values = rung.config(problem, config)
 
     def allocate(count):
@@ -44,7 +46,7 @@ def prepared(rung, problem, parameters, device, config=None, text=None):
     named = {a for step in steps for a in step.arguments if isinstance(a, str)}
     counts = {n: count for n, count in rung.workspace(problem, values).items() if n in named}
     arrays |= {name: allocate(count) for name, count in counts.items()}
-    program = device.compile(text or text_of(rung, problem), rung.macros(problem, values))
+    program = device.compile(text or text_of(rung, problem), rung.defines(problem, values))
     for step in steps:
         given = (arrays[a] if isinstance(a, str) else np.int32(a) for a in step.arguments)
         program.launch(step.launch, *given)

@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 
 from rooftile.lab.judge.expected import Expected
-from rooftile.strategies.contract.gpu import PLACES, GpuStrategy
-
-NO_WINNER = 255
-"""Of a window that relu cut."""
+from rooftile.ops.layers.positions import NO_WINNER
+from rooftile.strategies.contract.gpu import GpuStrategy
 
 
 def positions(layer: Any, places: Any) -> Any:
@@ -52,15 +50,16 @@ def right_with_cuts(problem: Any, rung: GpuStrategy, device: Any) -> bool:
     """Whether a rung's gradients are right where relu cut windows, also of one whose text reads
     positions although training hands it none."""
     reader: Any = copy(rung)
-    reader.between = (PLACES,)
+    reader.stores = {"WHERE_NARROW": "where:uint8"}
     told, right = with_cuts(problem, problem.random(3))
     inputs = dict(zip((a.name for a in problem.input_arrays), told, strict=False))
     parameters = told[len(inputs) :]
     inputs["where"] = positions(problem.layer, inputs["where"])
     outputs = [np.empty(a.shape, np.float32) for a in problem.output_arrays]
-    reader.bind(problem, parameters, device, {PLACES: 1})(*inputs.values(), *outputs)
+    stored = problem.stored(where="uint8")
+    reader.bind(stored, parameters, device)(*inputs.values(), *outputs)
     made = outputs[0] if len(outputs) == 1 else tuple(outputs)
-    return Expected(problem, *right).judge(made, rung.errors({})).passed
+    return Expected(problem, *right).judge(made, rung.errors).passed
 
 
 def _first_places(layer: Any) -> Any:

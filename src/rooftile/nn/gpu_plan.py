@@ -30,6 +30,7 @@ from rooftile.runtime.calls.fast_path import keep
 from rooftile.runtime.selection.choice import decide_together
 from rooftile.strategies.binding.executable import Executable
 from rooftile.strategies.binding.scratch import Scratch
+from rooftile.strategies.contract.gpu import of_launches
 from rooftile.strategies.contract.machine import Machine
 
 STREAMED_BYTES = 4 * 2**20
@@ -74,7 +75,7 @@ class GpuPlan(Plan):
             self.layers = _together(self.layers, precision, self.device)
         self._gpu = lent_gpu(device)
         self._making = threading.Lock()
-        self._bounds: dict[tuple[int, int, int], Executable] = {}
+        self._bounds: dict[tuple[int, str, str], Executable] = {}
         self._ways: dict[str, Way] = {}
         self._scratch = Scratch(self._gpu)
         self._replays: dict[str, Callable[[], object]] = {}
@@ -238,13 +239,13 @@ class GpuPlan(Plan):
     def _make(self, dtype: str) -> Way:
         last = len(self.layers) - 1
         narrow = dtype in ("float16", "bfloat16")
-        formats = [0, *(self._narrow(number) for number in range(1, last + 1)), 0]
-        if narrow and _format(self.layers[0]) == dtype:
-            formats[0] = int(self._runs(0, 1, formats[1]))
-        if narrow and _format(self.layers[last]) == dtype:
-            formats[-1] = int(self._runs(last, formats[-2], 1))
-        reads, writes = formats[0], formats[-1]
-        bound = [self._bind(number, *formats[number : number + 2]) for number in range(last + 1)]
+        dtypes = ["float32", *map(self._between, range(1, last + 1)), "float32"]
+        if narrow and self._runs(0, dtype, dtypes[1]):
+            dtypes[0] = dtype
+        if narrow and self._runs(last, dtypes[-2], dtype):
+            dtypes[-1] = dtype
+        reads, writes = dtypes[0] == dtype, dtypes[-1] == dtype
+        bound = [self._bind(number, *dtypes[number : number + 2]) for number in range(last + 1)]
         shape = self.network.input_shape
         results = [math.prod(layer.problem.output_shape[1:]) for layer in self.layers]
         converts = dtype == "uint8" or (narrow and not reads), narrow and not writes
@@ -257,32 +258,32 @@ class GpuPlan(Plan):
         self._ways[dtype] = way
         return way
 
-    def _bind(self, number: int, x_narrow: int, out_narrow: int) -> Executable:
-        """A layer, which ways that agree about it share."""
-        key = number, x_narrow, out_narrow
+    def _bind(self, number: int, reads: str, writes: str) -> Executable:
+        """A layer that reads and writes these dtypes, which ways that agree about it share."""
+        key = number, reads, writes
         if key not in self._bounds:
-            layer, config = self.layers[number], self._config(*key)
+            layer = self.layers[number]
             self._bounds[key] = layer.strategy.bind(
-                layer.problem, layer.parameters, self._gpu, config
+                self._stored(*key), layer.parameters, self._gpu, layer.choice.config
             )
         return self._bounds[key]
 
-    def _config(self, number: int, x_narrow: int, out_narrow: int) -> dict[str, int]:
-        layer = self.layers[number]
-        narrow = {"X_NARROW": x_narrow, "OUT_NARROW": out_narrow} if layer.strategy.narrow else {}
-        return {**(layer.choice.config or {}), **narrow}
+    def _stored(self, number: int, reads: str, writes: str) -> Any:
+        """The problem of a layer that reads and writes these dtypes."""
+        problem = self.layers[number].problem
+        (x,), (y,) = problem.input_arrays, problem.output_arrays
+        return problem.stored(**{x.name: reads, y.name: writes})
 
-    def _runs(self, number: int, x_narrow: int, out_narrow: int) -> bool:
-        """Whether a layer's config can also run with 16-bit images or scores."""
+    def _runs(self, number: int, reads: str, writes: str) -> bool:
+        """Whether a layer's strategy runs with these dtypes."""
         layer = self.layers[number]
-        placed = layer.strategy.on(Machine.of(self._gpu.description))
-        config = placed.config(layer.problem, self._config(number, x_narrow, out_narrow))
-        return placed.invalid(layer.problem, config) is None
+        placed = of_launches(layer.strategy).on(Machine.of(self._gpu.description))
+        return placed.runs(self._stored(number, reads, writes), layer.choice.config)
 
-    def _narrow(self, number: int) -> int:
-        """Whether (0 or 1) a layer reads 16-bit numbers: the one before writes the same format."""
-        giver, taker = (self.layers[i].strategy for i in (number - 1, number))
-        return int(bool(giver.narrow) and giver.narrow == taker.narrow)
+    def _between(self, number: int) -> str:
+        """The dtype in which a layer reads what the one before writes."""
+        before, after = (_format(self.layers[i]) for i in (number - 1, number))
+        return after if before == after and after else "float32"
 
 
 def evenly(count: int, most: int) -> int:

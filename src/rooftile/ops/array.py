@@ -22,13 +22,15 @@ DTYPES: tuple[Dtype, ...] = get_args(Dtype)
 """Every dtype that an array may have."""
 Computed = Literal["float32", "float64"]
 """What a problem is computed in that has the choice."""
+Layout = Literal["row_major", "channels_last"]
+"""The order of an array's axes in memory: as in its shape, or the second axis last."""
 Role = Literal["input", "parameter", "output"]
 """Parameters may be packed once and used by many calls; inputs are new in each."""
 
 
 @dataclass(frozen=True)
 class Array:
-    """One array of a problem: row-major, without gaps, unless its channels are last."""
+    """One array of a problem, without gaps in memory."""
 
     name: str
     shape: tuple[int, ...]
@@ -38,8 +40,14 @@ class Array:
     """Whether its first axis is the batch."""
     operand: bool = True
     """Whether it is multiplied: precisions that round operands round it, but not what is added."""
-    channels_last: bool = False
-    """Whether the second of its axes is the last one in memory."""
+    layout: Layout = "row_major"
+    places: bool = False
+    """Whether it tells which element of each window of a max-pool won."""
+
+    @property
+    def channels_last(self) -> bool:
+        """Whether the second of its axes is the last one in memory."""
+        return self.layout == "channels_last"
 
     @property
     def size(self) -> int:
@@ -52,9 +60,14 @@ class Array:
         return numpy_dtype(self.dtype)
 
     @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return self.numpy.itemsize
+
+    @property
     def nbytes(self) -> int:
         """Bytes."""
-        return self.size * self.numpy.itemsize
+        return self.size * self.itemsize
 
     @property
     def item_size(self) -> int:

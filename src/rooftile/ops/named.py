@@ -71,7 +71,8 @@ def parse(operation: str, shape: str, batch: int | None = None) -> Problem:
     """A named problem, or one from ``key=value`` pairs separated by commas.
 
     Values are integers, ``AxB`` pairs, 0 or 1 for no or yes, or words; a pool is ``max:2``,
-    ``average:3x3:2``, ``l2:2:2:sigmoid`` (kind, window, stride, activation behind it).  Example:
+    ``average:3x3:2``, ``l2:2:2:sigmoid`` (kind, window, stride, activation behind it); several
+    words are joined as ``returns=y+argmax``.  Example:
     ``channels=3,height=64,width=64,maps=8,mask=5x5,padding=2x2,pool=max:2``.
     """
     if "=" not in shape:
@@ -116,5 +117,7 @@ def _value(key: str, text: str, hint: Any) -> object:
     if typing.get_origin(hint) is tuple:
         if typing.get_args(hint) == (int, int):
             return pair_from_text(key, text)
+        if str in typing.get_args(hint):
+            return tuple(text.split("+"))
         return tuple(integer_from_text(key, part) for part in text.split("x"))
     return text

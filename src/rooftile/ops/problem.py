@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
@@ -81,6 +82,47 @@ class Problem(ABC):
         """What it asks for beyond the operation's plain case, each feature with the field and the
         value behind it: ``{"pool:max": "pool='max'"}``.  See `rooftile.ops.features`."""
         return described_features(self)
+
+    @property
+    def plain(self) -> Problem:
+        """The problem with its arrays in the operation's own dtypes, row-major: see `stored`."""
+        return self
+
+    def stored(self, **how: str) -> Self:
+        """The problem with arrays stored otherwise, by their names: ``x="float16"``,
+        ``out="float16:channels_last"``.
+
+        A float32 array may be stored as float16 or bfloat16, an array of four axes with its
+        channels last, places of a max-pool's winners as uint8: see
+        `rooftile.ops.layers.positions`.  Raises `InputError`.
+        """
+        # Its class derives from this one, whose module therefore cannot import it.
+        made: Self = importlib.import_module("rooftile.ops.stored").stored(self, how)
+        return made
+
+    def array(self, name: str) -> Array | None:
+        """The array of a name, as it is stored; None where the problem has none."""
+        return self._by_name.get(name)
+
+    @cached_property
+    def _by_name(self) -> dict[str, Array]:
+        return {array.name: array for array in self.arrays}
+
+    def values_of(self, arrays: Sequence[Array], given: Sequence[AnyArray]) -> tuple[AnyArray, ...]:
+        """The values, in the problem's own dtypes, that arrays stand for which are stored as
+        ``arrays`` says."""
+        return tuple(
+            values.astype(self._by_name[array.name].numpy, copy=False)
+            for array, values in zip(arrays, given, strict=True)
+        )
+
+    def as_stored(self, arrays: Sequence[Array], given: Sequence[AnyArray]) -> tuple[AnyArray, ...]:
+        """Values of the problem's own dtypes, stored as ``arrays`` says."""
+        with np.errstate(over="ignore"):
+            return tuple(
+                values.astype(array.numpy, copy=False)
+                for array, values in zip(arrays, given, strict=True)
+            )
 
     @abstractmethod
     def reference(self, *arrays: Any) -> Any:

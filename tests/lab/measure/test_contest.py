@@ -14,13 +14,12 @@ from rooftile.errors import (
     DeviceMissing,
     InputError,
 )
-from rooftile.lab.judge.held import Held
 from rooftile.lab.measure import climb as lab
 from rooftile.lab.measure import clocks
 from rooftile.lab.measure import contest as judge
 from rooftile.lab.measure.ceilings import known
 from rooftile.lab.measure.ceilings.gpu import GpuCeilings
-from rooftile.lab.measure.contest import VERIFIED_ITEMS, Contest
+from rooftile.lab.measure.contest import VERIFIED_ITEMS
 from rooftile.lab.measure.entry import traffic_of
 from rooftile.ops import Linear
 from rooftile.runtime.timing import device as measure_gpu
@@ -62,8 +61,9 @@ def test_every_gpu_rung_is_verified_and_timed(opencl_device, on_grid, known_roof
     batch = VERIFIED_ITEMS + 5
     found = lab.climb("conv2d", SHAPE, batch, "opencl", limit_s=1e9)
     assert [row.strategy for row in found.rows] == [r.name for r in ladder("conv2d", "opencl")]
-    assert {(row.status, row.reason) for row in found.rows if row.status != "passed"} == set()
-    for row in found.rows:
+    other = {row.reason for row in found.rows if row.status != "passed"}
+    assert other == {"it is written for problems with returns alone"}
+    for row in (row for row in found.rows if row.reason not in other):
         rung = strategy("conv2d", row.strategy, "opencl")
         assert row.config == rung.config(found.problem)
         assert row.error.budget_fraction <= 1
@@ -194,28 +194,6 @@ def test_others_are_estimated_from_few(climb, monkeypatch):
     assert len(asked) == 1
 
 
-def test_what_reads_16_bits_is_estimated_on_them(opencl_device, monkeypatch):
-    class Half(FromNaive):
-        """In name alone: a launch takes as long on float32."""
-
-        narrow = "fp16"
-
-    seen, real = [], Held.memory_of
-
-    def watched(held, bound):
-        memory = real(held, bound)
-        seen.append((memory is bound.memory(), memory is held.shared))
-        return memory
-
-    monkeypatch.setattr(Held, "memory_of", watched)
-    monkeypatch.setattr(clocks.DeviceClock, "seconds", lambda *_: 1.0)
-    problem = lab.parse("conv2d", SHAPE, 2)
-    contest = Contest(problem, opencl_device, limit_s=0)
-    for config in ({"X_NARROW": 1}, {}):
-        assert contest.strategy(Half(), config).cause == "time limit"
-    assert seen == [(True, False), (False, True)]
-
-
 def test_rungs_with_atomics_need_not_repeat_their_bits(climb):
     rung = strategy("conv2d", "channels_atomic", "opencl")
     assert rung.atomic
@@ -309,11 +287,11 @@ def test_every_gpu_rung_on_a_gpu():
 def test_rungs_in_16_bits_must_move_the_bytes_of_their_formats():
     problem = Linear(10, 32, 16)
 
-    def moved(name, config=None):
-        rung = strategy("linear", name, "cuda")
-        held = rung.held(problem, rung.config(problem, config))
-        return traffic_of(SimpleNamespace(strategy=rung, problem=problem, held=held)).all
+    def moved(name, **dtypes):
+        rung, stored = strategy("linear", name, "cuda"), problem.stored(**dtypes)
+        held = (*stored.input_arrays, *stored.output_arrays)
+        return traffic_of(SimpleNamespace(strategy=rung, problem=stored, held=held)).all
 
-    assert moved("mma_fp16", {"X_NARROW": 1, "OUT_NARROW": 1}) == problem.bytes // 2
+    assert moved("mma_fp16", x="float16", out="float16") == problem.bytes // 2
     assert moved("mma_fp16") == problem.bytes - 2 * (32 * 16 + 16)
     assert moved("naive") == problem.bytes

@@ -18,9 +18,9 @@ from rooftile.lab.measure.peers import cpu as peers
 from rooftile.ops import FORMATS, parse
 from rooftile.ops.patterns.matmul import Matmul
 from rooftile.strategies import ladder, strategy
-from rooftile.strategies.contract.gpu import NARROW
 from tests.support.caught import check_caught
 from tests.support.compiling import check_compiles
+from tests.support.storage import stored_by
 from tests.support.unwritten import assert_same_bits, computes_on_new_memory
 
 LAYOUTS = [(False, False), (False, True), (True, False), (True, True)]
@@ -137,11 +137,11 @@ def test_other_configs(name, layout, opencl_device):
 )
 def test_few_rows_of_16_bits(layout, precision, flags, opencl_device):
     rung = strategy("matmul", f"few_rows_{precision}", "opencl")
-    config = dict(zip(NARROW, flags, strict=True))
+    config = dict(zip(("X_NARROW", "OUT_NARROW"), flags, strict=True))
     for sizes in ((3, 70, 9), (5, 264, 40), (1, 1100, 520)):
-        problem = Matmul(*sizes, *layout)
+        problem, _ = stored_by(rung, Matmul(*sizes, *layout), config)
         whole = {} if problem.transpose_b else {"WHOLE": int(sizes[0] == 5)}
-        bound = rung.bind(problem, (), opencl_device, {**config, **whole})
+        bound = rung.bind(problem, (), opencl_device, whole)
         kinds = [array.dtype for array in bound.held]
         narrow = FORMATS[precision].dtype
         assert kinds == [narrow if flags[n // 2] else "float32" for n in range(3)]

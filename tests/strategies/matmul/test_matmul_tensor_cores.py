@@ -11,9 +11,9 @@ from rooftile.lab.judge.verify import computing, verify
 from rooftile.ops import named
 from rooftile.ops.patterns.matmul import Matmul
 from rooftile.strategies import ladder, strategy
-from rooftile.strategies.contract.gpu import NARROW
 from rooftile.strategies.contract.machine import preset
 from tests.support.compiling import MEASURED, check_compiles, check_no_spills, other_architectures
+from tests.support.storage import stored_by
 
 RUNGS = [rung for rung in ladder("matmul", "cuda") if rung.devices == ("cuda",)]
 LAYOUTS = [(False, False), (False, True), (True, False), (True, True)]
@@ -46,10 +46,10 @@ def test_right_on_a_gpu_in_16_bits(rung, flags, cuda_device):
     reason = rung.why_not_on(cuda_device.description.architecture)
     if reason is not None:
         pytest.skip(reason)
-    config = dict(zip(NARROW, flags, strict=True))
-    for problem in PROBLEMS:
+    config = dict(zip(("X_NARROW", "OUT_NARROW"), flags, strict=True))
+    for problem in (stored_by(rung, one, config)[0] for one in PROBLEMS):
         if rung.why_not(problem) is None:
-            bound = rung.bind(problem, (), cuda_device, config)
+            bound = rung.bind(problem, (), cuda_device)
             Exam(problem).examine(computing(bound), bound.errors).raise_if_wrong()
 
 
@@ -59,10 +59,11 @@ def test_defaults_run(problem):
     for rung in RUNGS:
         if rung.why_not(problem) is not None:
             continue
-        for given_values in ({}, {"X_NARROW": 1, "OUT_NARROW": 1}) if rung.narrow else ({},):
-            config = rung.config(problem, given_values)
-            assert rung.invalid(problem, config) is None, (rung, config)
-            if rung.name.startswith("mma") and not given_values:
+        narrow, _ = stored_by(rung, problem, {"X_NARROW": 1, "OUT_NARROW": 1})
+        for one in (problem, narrow) if rung.narrow else (problem,):
+            config = rung.config(one)
+            assert rung.invalid(one, config) is None, (rung, config)
+            if rung.name.startswith("mma") and one is problem:
                 check_parts(rung, problem, config)
 
 
@@ -244,8 +245,8 @@ def test_two_blocks_where_few_tiles_have_few_slices():
     rung, narrow = strategy("matmul", "bulk_fp16", "cuda"), {"X_NARROW": 1, "OUT_NARROW": 1}
 
     def blocks(size):
-        problem = Matmul(size, size, size)
-        return rung.macros(problem, rung.config(problem, narrow))["BLOCKS"]
+        problem, _ = stored_by(rung, Matmul(size, size, size), narrow)
+        return rung.macros(problem, rung.config(problem))["BLOCKS"]
 
     assert [blocks(size) for size in (512, 768, 1000)] == [2, 1, 1]
 

@@ -29,18 +29,15 @@ class Held:
 
     @cached_property
     def shared(self) -> list[Memory]:
-        """Inputs and outputs on the device, for all strategies that hold the problem's dtypes."""
-        return [self._device.upload(array) for array in (*self._inputs, *self._poison)]
-
-    def memory_of(self, bound: Bound) -> Sequence[Memory]:
-        """A strategy's inputs and outputs: the shared ones, or its own in other dtypes."""
-        own = [*self._problem.input_arrays, *self._problem.output_arrays]
-        if all(a.dtype == b.dtype for a, b in zip(own, bound.held, strict=True)):
-            return self.shared
-        memory = bound.memory()
-        for array, place, to in zip(self._inputs, bound.held, memory, strict=False):
-            bound.load(array, place, to)
-        return memory
+        """Inputs and outputs on the device, for all strategies, as the problem stores them."""
+        arrays = (*self._problem.input_arrays, *self._problem.output_arrays)
+        values = (*self._inputs, *self._poison)
+        return [
+            self._device.upload(
+                np.ascontiguousarray(np.moveaxis(one, 1, -1)) if place.channels_last else one
+            )
+            for place, one in zip(arrays, values, strict=True)
+        ]
 
     def result(
         self, bound: Bound, memory: Sequence[Memory], compute: Callable[[], object]

@@ -135,7 +135,7 @@ class Contest:
     ) -> Row | Entry:
         start = time.perf_counter()
         bound = rung.bind(self.problem, self.exam.parameters, self.device, config)
-        memory = self._held.memory_of(bound)
+        memory = self._held.shared
         batch = self.problem.batch_size
         bound.launch(memory, None if batch is None else 1)
         self.device.synchronise()

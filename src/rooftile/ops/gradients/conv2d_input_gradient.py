@@ -29,7 +29,14 @@ from rooftile.ops.activation import (
     kept,
 )
 from rooftile.ops.climbed import Climbed
-from rooftile.ops.gradients.places import check_pool, gradient_arrays, random_places, seen_from
+from rooftile.ops.gradients.places import (
+    as_positions,
+    check_pool,
+    gradient_arrays,
+    random_places,
+    seen_from,
+    values_at_places,
+)
 from rooftile.ops.judgement import Budget, Judgement
 from rooftile.ops.layers.conv2d import Conv2d
 from rooftile.ops.layers.pooling import Pool
@@ -120,6 +127,14 @@ class Conv2dInputGradient(Problem):
     def shrunk(self) -> Conv2dInputGradient:
         """One image."""
         return dataclasses.replace(self, batch=1)
+
+    def values_of(self, arrays: Sequence[Array], given: Sequence[AnyArray]) -> tuple[AnyArray, ...]:
+        """See `Problem.values_of`; of positions, places."""
+        return super().values_of(arrays, values_at_places(self.layer, arrays, given))
+
+    def as_stored(self, arrays: Sequence[Array], given: Sequence[AnyArray]) -> tuple[AnyArray, ...]:
+        """See `Problem.as_stored`; of places, positions."""
+        return super().as_stored(arrays, as_positions(self.layer, arrays, given))
 
     def random(self, seed: int) -> tuple[AnyArray, ...]:
         """Normal values; places in their windows; x as its activation makes it."""

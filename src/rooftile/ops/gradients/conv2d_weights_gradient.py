@@ -30,7 +30,14 @@ from rooftile.ops.activation import (
     derivative_terms,
     kept,
 )
-from rooftile.ops.gradients.places import check_pool, gradient_arrays, random_places, seen_from
+from rooftile.ops.gradients.places import (
+    as_positions,
+    check_pool,
+    gradient_arrays,
+    random_places,
+    seen_from,
+    values_at_places,
+)
 from rooftile.ops.judgement import Budget, Judgement
 from rooftile.ops.layers.conv2d import Conv2d
 from rooftile.ops.layers.pooling import Pool
@@ -116,6 +123,14 @@ class Conv2dWeightsGradient(Problem):
     def shrunk(self) -> Conv2dWeightsGradient:
         """One image."""
         return dataclasses.replace(self, images=1)
+
+    def values_of(self, arrays: Sequence[Array], given: Sequence[AnyArray]) -> tuple[AnyArray, ...]:
+        """See `Problem.values_of`; of positions, places."""
+        return super().values_of(arrays, values_at_places(self.layer, arrays, given))
+
+    def as_stored(self, arrays: Sequence[Array], given: Sequence[AnyArray]) -> tuple[AnyArray, ...]:
+        """See `Problem.as_stored`; of places, positions."""
+        return super().as_stored(arrays, as_positions(self.layer, arrays, given))
 
     def random(self, seed: int) -> tuple[AnyArray, ...]:
         """Normal values; places in their windows; y as its activation makes it."""

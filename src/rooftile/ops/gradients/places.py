@@ -7,13 +7,16 @@ Where no gradient stands there is none, rather than a zero.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from rooftile.errors import InputError
 from rooftile.ops.layers.conv2d import Conv2d
 from rooftile.ops.layers.pooling import Pool
-from rooftile.ops.problem import Array
+from rooftile.ops.layers.positions import CUT, first_places, places_of, positions_of
+from rooftile.ops.problem import AnyArray, Array
 
 
 def check_pool(pool: Pool | None) -> None:
@@ -28,7 +31,38 @@ def gradient_arrays(layer: Conv2d, batched: bool) -> tuple[Array, ...]:
     dy = Array("dy", layer.output_shape, batched=batched)
     if layer.pool is None:
         return (dy,)
-    return dy, Array("where", layer.output_shape, "int32", batched=batched)
+    return dy, Array("where", layer.output_shape, "int32", batched=batched, places=True)
+
+
+def values_at_places(
+    layer: Conv2d, arrays: Sequence[Array], given: Sequence[AnyArray]
+) -> list[AnyArray]:
+    """Arrays whose places may be stored as positions, with their places: a window that relu cut
+    has a gradient of zero in its first place."""
+    found = list(given)
+    for k, array in enumerate(arrays):
+        if array.places and array.dtype == "uint8":
+            assert layer.pool is not None
+            places = places_of(layer.pool, layer.conv_size, given[k])
+            first = np.broadcast_to(first_places(layer.pool, layer.conv_size), places.shape)
+            found[k] = np.where(places == CUT, first, places)
+            # The gradients come before their places.
+            found[k - 1] = np.where(places == CUT, given[k - 1].dtype.type(0), given[k - 1])
+    return found
+
+
+def as_positions(
+    layer: Conv2d, arrays: Sequence[Array], given: Sequence[AnyArray]
+) -> list[AnyArray]:
+    """The reverse, where relu cuts every third window."""
+    found = list(given)
+    for k, array in enumerate(arrays):
+        if array.places and array.dtype == "uint8":
+            assert layer.pool is not None
+            third = np.arange(given[k].size).reshape(given[k].shape) % 3 == 0
+            places = np.where(third, CUT, given[k])
+            found[k] = positions_of(layer.pool, layer.conv_size, places)
+    return found
 
 
 def random_places(layer: Conv2d, seed: int) -> NDArray[np.int32]:

@@ -59,7 +59,7 @@ class Pool2dWinners(Problem):
         return (
             Array("x", (*image, self.height, self.width), batched=True),
             Array("y", made, role="output", batched=True),
-            Array("where", made, "int32", role="output", batched=True),
+            Array("where", made, "int32", role="output", batched=True, places=True),
         )
 
     @property
@@ -97,17 +97,11 @@ class Pool2dWinners(Problem):
 
     def reference(self, x: Float32) -> tuple[Float32, NDArray[np.int32]]:
         """The elements as they are, and their places."""
-        (_, wide), (down, right) = self.pool.window, self.pool.stride
-        rows, columns = self.output_size
-        windows = np.lib.stride_tricks.sliding_window_view(x, self.pool.window, axis=(-2, -1))
-        windows = windows[..., ::down, ::right, :, :][..., :rows, :columns, :, :]
-        flat = windows.reshape(*windows.shape[:4], -1)
-        # argmax takes the first of equals, and the first NaN.
-        won = flat.argmax(axis=-1)
-        i = np.arange(rows)[:, None] * down + won // wide
-        j = np.arange(columns) * right + won % wide
-        best = np.take_along_axis(flat, won[..., None], axis=-1)[..., 0]
-        return best, (i * self.width + j).astype(np.int32)
+        where = self.pool.places(x)
+        flat = x.reshape(*x.shape[:2], -1)
+        places = where.reshape(*x.shape[:2], -1)
+        best: Float32 = np.take_along_axis(flat, places, axis=-1).reshape(where.shape)
+        return best, where
 
 
 NAMED = {

@@ -16,9 +16,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import ClassVar
+from functools import cached_property, partial
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,17 +29,27 @@ from rooftile.ops.activation import FusedActivation, activation, check_fused, ro
 from rooftile.ops.boundary import Boundary, check_boundary
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.fields import LATER
-from rooftile.ops.judgement import Budget
+from rooftile.ops.judgement import Budget, Judgement, Properties
 from rooftile.ops.layers.layer import Layer
 from rooftile.ops.layers.pooling import Pool
+from rooftile.ops.layers.positions import CUT, first_places, places_of
 from rooftile.ops.precision import ErrorModel
-from rooftile.ops.problem import Array, Computed, Float32, Float64, check_computed, check_positive
+from rooftile.ops.problem import (
+    AnyArray,
+    Array,
+    Computed,
+    Float32,
+    Float64,
+    check_computed,
+    check_positive,
+)
 
 BOUNDARIES: tuple[Boundary, ...] = ("zero", "replicate", "interior")
 """Without padding all positions are ``valid`` ones."""
 _REFERENCE_BYTES = 16 * 2**20
 """Bytes of the largest unrolled block that a thread of the reference builds at a time."""
-
+_WRONG = -2
+"""No place: of a position that says otherwise than a result whether relu cut its window."""
 _FLOPS_OF_A_THREAD = 10**7
 """Least FLOPs of the reference for which a thread is started."""
 
@@ -48,13 +59,15 @@ class Conv2d(Layer):
     """x[batch, channels, height, width], weights[maps, channels, *mask], bias[maps].
 
     ``stride`` and ``padding`` are (vertical, horizontal); padding is the same on both
-    sides.  Raises `InputError` when the shapes do not fit, and for a weighted pool.
+    sides.  ``returns`` is ``("y",)``, or ``("y", "argmax")`` of a max-pool: then a second output
+    has the place of each window's largest sum, row * columns + column of the convolution, int32.
+    Raises `InputError` when the shapes do not fit, for a weighted pool and for other ``returns``.
     """
 
     operation: ClassVar[str] = "conv2d"
     words: ClassVar[str] = (
         "{batch} images of {channels} x {height} x {width}, {maps} masks of {mask}, "
-        "stride {stride}, {activation}{pool?, |}{pool}"
+        "stride {stride}, {activation}{pool?, |}{pool}{has_argmax?, and its argmax|}"
     )
     counts: ClassVar[tuple[str, ...]] = ("channels", "maps")
 
@@ -70,6 +83,7 @@ class Conv2d(Layer):
     pool: Pool | None = None
     boundary: Boundary = field(default="zero", metadata=LATER)
     dtype: Computed = field(default="float32", metadata=LATER)
+    returns: tuple[str, ...] = field(default=("y",), metadata=LATER)
 
     def __post_init__(self) -> None:
         check_positive(
@@ -96,6 +110,33 @@ class Conv2d(Layer):
                 expected = "max, average or l2: pool2d has weights for its windows"
                 raise InputError("pool", repr(self.pool.kind), expected)
             self.pool.output_size(*self.conv_size)
+        self._check_returns()
+
+    def _check_returns(self) -> None:
+        if self.returns not in (("y",), ("y", "argmax")):
+            raise InputError("returns", repr(self.returns), "('y',) or ('y', 'argmax')")
+        if self.has_argmax:
+            pool = self.pool
+            if pool is None or pool.kind != "max" or pool.activation != "none":
+                found = f"{self.returns} with {'no pool' if pool is None else pool.in_words()}"
+                raise InputError("returns", found, "('y',), or a max-pool with nothing behind it")
+            if self.why_not_first:
+                expected = f"('y',), or an activation that rises: {self.activation} falls too"
+                raise InputError("returns", repr(self.returns), expected)
+
+    @property
+    def has_argmax(self) -> bool:
+        """Whether the places of the windows' largest sums are an output."""
+        return len(self.returns) > 1
+
+    @cached_property
+    def arrays(self) -> tuple[Array, ...]:
+        """x, weights, bias, out and, where they are asked for, places."""
+        if not self.has_argmax:
+            return super().arrays
+        shape = self.output_shape
+        argmax = Array("argmax", shape, "int32", role="output", batched=True, places=True)
+        return (*super().arrays, argmax)
 
     @property
     def double(self) -> bool:
@@ -207,8 +248,11 @@ class Conv2d(Layer):
         """Arithmetic intensity in FLOP per byte."""
         return self.flops / self.bytes
 
-    def judgement(self, output: Array, model: ErrorModel) -> Budget:
-        """The budget counts taps, a fused sum's too; transforms spread errors over a plane."""
+    def judgement(self, output: Array, model: ErrorModel) -> Judgement:
+        """The budget counts taps, a fused sum's too; transforms spread errors over a plane.  The
+        sum at a place must be the window's largest, within the budgets of both."""
+        if output.places:
+            return Properties(partial(_wrong_places, self, model))
         pool, inside = self.pool, roundings(self.activation)
         summed = 0 if pool is None or pool.kind == "max" else math.prod(pool.window)
         if pool is not None and pool.activation != "none":
@@ -226,16 +270,31 @@ class Conv2d(Layer):
             self, batch=1, maps=min(4, self.maps), channels=min(4, self.channels)
         )
 
-    def reference(self, x: Float32, *parameters: Float32) -> Float64:
-        """The result in float64."""
+    def values_of(self, arrays: Sequence[Array], given: Sequence[AnyArray]) -> tuple[AnyArray, ...]:
+        """See `Problem.values_of`; of positions, places, which must be `CUT` where relu cut."""
+        found = list(given)
+        for k, array in enumerate(arrays):
+            if array.places and array.dtype == "uint8":
+                assert self.pool is not None
+                found[k] = places_of(self.pool, self.conv_size, given[k])
+                cut = (self.activation == "relu") & ~(given[k - 1] > 0)
+                found[k] = np.where(cut == (found[k] == CUT), found[k], _WRONG)
+        return super().values_of(arrays, found)
+
+    def reference(self, x: Float32, *parameters: Float32) -> Any:
+        """The result in float64, and the places of the windows' largest sums if asked for."""
         z = self._before(x, *parameters)
         y: Float64 = activation(self.activation).value(z).astype(np.float64, copy=False)
-        return y if self.pool is None else self.pool.activated(self.pool.pooled(y))
+        if self.pool is None:
+            return y
+        pooled = self.pool.activated(self.pool.pooled(y))
+        return (pooled, self.pool.places(z)) if self.has_argmax else pooled
 
-    def magnitude(self, x: Float32, *parameters: Float32) -> Float64:
+    def magnitude(self, x: Float32, *parameters: Float32) -> Any:
         """Sum of |x||w| and |bias| behind each output; the window's largest under max-pool."""
         z = self._before(np.abs(x), *map(np.abs, parameters))
-        return z if self.pool is None else self.pool.pooled(z)
+        pooled = z if self.pool is None else self.pool.pooled(z)
+        return (pooled, pooled) if self.has_argmax else pooled
 
     def _before(self, x: Float32, weights: Float32, bias: Float32) -> Float64:
         """The convolution with its bias."""
@@ -246,6 +305,39 @@ class Conv2d(Layer):
             kept[:, :, *self.inside] = z[:, :, *self.inside]
             z = kept
         return z
+
+
+def _wrong_places(problem: Conv2d, model: ErrorModel, *arrays: AnyArray) -> str:
+    """What is wrong with places of largest sums; empty where nothing is."""
+    y, argmax, x, *parameters = arrays
+    pool, size = problem.pool, problem.conv_size
+    assert pool is not None
+    row, column = np.divmod(argmax - first_places(pool, size), size[1])
+    cut = (argmax == CUT) & (problem.activation == "relu") & ~(y > 0)
+    inside = (row >= 0) & (row < pool.window[0]) & (column >= 0) & (column < pool.window[1])
+    if not (inside | cut).all():
+        return f"a place outside its window, at {_first(~(inside | cut))}"
+    with np.errstate(invalid="ignore", over="ignore"):
+        z = problem._before(x, *parameters)
+        flat = z.reshape(*z.shape[:2], -1)
+        planes = np.where(inside, argmax, 0).reshape(*z.shape[:2], -1)
+        there = np.take_along_axis(flat, planes, axis=-1).reshape(argmax.shape)
+        largest = pool.pooled(z)
+        finite = (np.where(np.isfinite(one), one, 0) for one in (x, *parameters))
+        terms = pool.pooled(problem._before(*(np.abs(one) for one in finite)))
+        allowed = 2 * model.factor * model.unit * math.sqrt(problem.reduction) * terms
+        allowed += 2 * model.unit * np.abs(largest) + 2.0**-39 * terms.max(initial=0.0)
+        close = (there == largest) | (largest - there <= allowed)
+        right = np.where(np.isnan(largest), np.isnan(there), close)
+    wrong = ~(right | cut)
+    return (
+        f"a place whose sum is not the window's largest, at {_first(wrong)}" if wrong.any() else ""
+    )
+
+
+def _first(wrong: AnyArray) -> tuple[int, ...]:
+    """The index of the first element that is wrong."""
+    return tuple(int(i) for i in np.unravel_index(int(wrong.argmax()), wrong.shape))
 
 
 def _correlate(problem: Conv2d, x: Float32, weights: Float32) -> Float64:
@@ -307,6 +399,10 @@ NAMED = {
     "lenet-conv2": (_lenet_conv2, 1000),
     "mnist-conv": (_mnist_conv, 1000),
     "lab-conv5": (_lab_conv5, 1),
+    "lenet-conv1-argmax": (
+        lambda batch: dataclasses.replace(_lenet_conv1(batch), returns=("y", "argmax")),
+        1000,
+    ),
     "stride-1": (lambda batch: _strided(batch, 224, 3, 1), 1),
     "stride-2": (lambda batch: _strided(batch, 301, 3, 2), 2),
     "stride-3": (lambda batch: _strided(batch, 196, 3, 3), 3),

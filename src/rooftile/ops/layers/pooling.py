@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, cast, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rooftile.errors import InputError, check_word
 from rooftile.ops.activation import FusedActivation, activation, check_fused
 from rooftile.ops.fields import LATER
-from rooftile.ops.problem import Float64, pair, pair_from_text
+from rooftile.ops.problem import AnyArray, Float64, pair, pair_from_text
 
 PoolKind = Literal["max", "average", "l2", "weighted"]
 Sizes = int | tuple[int, int]
@@ -116,6 +117,20 @@ class Pool:
             assert weights is not None
             result = (windows * weights).sum(axis=both)
         return result
+
+    def places(self, image: AnyArray) -> NDArray[np.int32]:
+        """Row * columns + column of the largest element of each window of the last two axes: the
+        first of equals, and the first NaN over everything else."""
+        rows, columns = self.output_size(*image.shape[-2:])
+        (_, wide), (down, right) = self.window, self.stride
+        windows = np.lib.stride_tricks.sliding_window_view(image, self.window, axis=(-2, -1))
+        windows = windows[..., ::down, ::right, :, :][..., :rows, :columns, :, :]
+        # argmax takes the first of equals, and the first NaN.
+        won = windows.reshape(*windows.shape[:-2], -1).argmax(axis=-1)
+        i = np.arange(rows)[:, None] * down + won // wide
+        j = np.arange(columns) * right + won % wide
+        found: NDArray[np.int32] = (i * image.shape[-1] + j).astype(np.int32)
+        return found
 
     def activated(self, values: Float64) -> Float64:
         """The activation of pooled values."""

@@ -6,7 +6,7 @@ the memory that it needs lasts as long as the call.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -17,17 +17,16 @@ from rooftile.devices import cuda
 from rooftile.devices.cuda import CudaArray, CudaDevice
 from rooftile.devices.select import lent_gpu
 from rooftile.errors import UnsupportedProblem
-from rooftile.ops import FORMATS, Array, Problem
+from rooftile.ops import Array, Problem
 from rooftile.runtime.arguments import Arguments
 from rooftile.runtime.arrays.libraries import Library
 from rooftile.runtime.calls.fast_path import Repeat, note
 from rooftile.runtime.calls.gpu_repeat import GpuRepeat, Signature
 from rooftile.runtime.calls.workspace import memory_for
 from rooftile.runtime.selection.choice import Choice, recent_stamp
-from rooftile.strategies import Config
 from rooftile.strategies.binding.conversion import Form
 from rooftile.strategies.binding.executable import Executable
-from rooftile.strategies.contract.gpu import LAST, NARROW, of_launches
+from rooftile.strategies.contract.gpu import of_launches
 from rooftile.strategies.contract.machine import Machine
 
 Forms = tuple[tuple[str, Form], ...]
@@ -203,8 +202,8 @@ def compiled_for(
     choice: Choice, device: Any, forms: Forms, memory: Callable[[int], Any] | None = None
 ) -> Executable:
     """The kernels of a choice for arrays of these forms; ``memory`` as in `Executable`."""
-    rung, config = of_launches(choice.strategy), config_for(choice, device, dict(forms))
-    compiled = rung.compile(padded(choice.problem), device, config)
+    problem = stored_for(choice, device, forms)
+    compiled = of_launches(choice.strategy).compile(problem, device, choice.config)
     return Executable(compiled, dict(forms), memory=memory)
 
 
@@ -235,24 +234,17 @@ def forms_of(
     return tuple((name, form) for name, form in held if form != Form())
 
 
-def config_for(choice: Choice, device: Any, forms: Mapping[str, Form]) -> Config:
-    """The choice's config; where all inputs, or the output, have 16 bits, or their channels last,
-    the kernels read and write them so, if they can."""
-    rung, problem = of_launches(choice.strategy), choice.problem
-    placed, own = rung.on(Machine.of(device.description)), dict(choice.config or {})
-    flags = {}
-    for arrays, narrow, last in zip(
-        (problem.input_arrays, problem.output_arrays), NARROW, LAST, strict=True
-    ):
-        held = [forms.get(array.name, Form()) for array in arrays]
-        dtype = FORMATS[rung.narrow].dtype if rung.narrow else None
-        flags[narrow] = int(all(form.dtype == dtype for form in held))
-        flags[last] = int(all(form.channels_last for form in held))
-    for names in (rung.forms, NARROW if rung.narrow else ()):
-        config = {**own, **{name: flags.get(name, 0) for name in names}}
-        if placed.invalid(problem, placed.config(problem, config)) is None:
-            return config
-    return own
+def stored_for(choice: Choice, device: Any, forms: Forms) -> Problem:
+    """The problem, `padded`, with its inputs and outputs stored as the caller has them, as far as
+    the choice's kernels take them so."""
+    problem = padded(choice.problem)
+    if not forms:
+        return problem
+    rung = of_launches(choice.strategy).on(Machine.of(device.description))
+    ends = {array.name for array in (*problem.input_arrays, *problem.output_arrays)}
+    asked = {name: form.words for name, form in forms if name in ends}
+    found: Problem = rung.with_storage(problem, asked, choice.config)
+    return found
 
 
 def padded(problem: Problem) -> Problem:

@@ -64,14 +64,14 @@ class Bound(ABC):
 
     @cached_property
     def held(self) -> tuple[Array, ...]:
-        """See `Strategy.held`."""
-        arrays: tuple[Array, ...] = self.strategy.held(self.problem, self.config)
+        """Inputs and outputs, as they are stored in the device's memory."""
+        arrays: tuple[Array, ...] = (*self.problem.input_arrays, *self.problem.output_arrays)
         return arrays
 
     @property
     def errors(self) -> ErrorModel:
         """See `Strategy.errors`."""
-        model: ErrorModel = self.strategy.errors(self.config)
+        model: ErrorModel = self.strategy.errors
         return model
 
     def memory(self) -> tuple[Memory, ...]:

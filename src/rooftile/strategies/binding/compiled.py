@@ -45,7 +45,7 @@ class Compiled:
 
     def __init__(self, strategy: Any, problem: Any, device: GpuDevice, config: Config) -> None:
         self.strategy, self.problem, self.device, self.config = strategy, problem, device, config
-        macros = strategy.macros(problem, config)
+        macros = strategy.defines(problem, config)
         programs = strategy.programs(problem, config)
         self.programs = [
             device.compile(strategy.text, macros, strategy.folders) for _ in range(programs)
@@ -86,17 +86,15 @@ class Compiled:
         return [self.programs[step.program].resources(step.launch) for step in steps]
 
     def held(self, batch: int | None) -> tuple[Array, ...]:
-        """See `Strategy.held`, for so many items."""
-        arrays: tuple[Array, ...] = self.strategy.held(self._of(batch), self.config)
-        return arrays
+        """Inputs and outputs for so many items, as they are stored."""
+        problem: Problem = self._of(batch)
+        return (*problem.input_arrays, *problem.output_arrays)
 
     @property
     def bytes(self) -> int:
-        """Compulsory traffic of the problem, see `Problem.bytes`, with its arrays as they lie."""
+        """Compulsory traffic of the problem, see `Problem.bytes`."""
         problem: Problem = self.problem
-        given = (*problem.input_arrays, *problem.output_arrays)
-        longer = sum(one.nbytes for one in self.held(None)) - sum(one.nbytes for one in given)
-        return problem.bytes + longer
+        return problem.bytes
 
     @cached_property
     def uses_constants(self) -> bool:

@@ -38,6 +38,11 @@ class Form:
     channels_last: bool = False
     """Whether x[items, channels, height, width] has its channels last in memory."""
 
+    @property
+    def words(self) -> str:
+        """As `Problem.stored` takes it."""
+        return f"{self.dtype}:channels_last" if self.channels_last else self.dtype
+
 
 class Adapter:
     """The launches around a strategy's own, where a caller's arrays have other forms."""

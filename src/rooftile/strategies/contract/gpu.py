@@ -10,19 +10,19 @@ from __future__ import annotations
 
 import inspect
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from copy import copy
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar, final
 
 from rooftile.analysis.accesses import Accesses
 from rooftile.analysis.pictures import Panels
 from rooftile.devices.gpu import GpuDevice
 from rooftile.devices.text import whole
 from rooftile.errors import InputError, UnsupportedProblem
-from rooftile.ops import FORMATS, AnyArray, Array, ErrorModel, Float32, Precision
+from rooftile.ops import FORMATS, AnyArray, Float32, Precision
+from rooftile.ops.array import DTYPES
 from rooftile.strategies.binding.bound import Config
 from rooftile.strategies.binding.compiled import Compiled, Fill, Step
 from rooftile.strategies.binding.executable import Executable, bind
@@ -33,17 +33,6 @@ HEADERS = Path(__file__).parent.parent
 """The folder from which texts include headers by their paths."""
 _MOST_IN_ITEM = 2**31 - 1
 """Elements of one item that a kernel's index reaches; offsets of items are 64-bit."""
-
-NARROW = ("X_NARROW", "OUT_NARROW")
-"""What a config says of inputs, all of them, and of outputs: whether they have 16 bits."""
-LAST = ("X_LAST", "OUT_LAST")
-"""And whether their channels are last in memory."""
-PLACES = "WHERE_NARROW"
-"""Whether ``where`` has winners' positions in their windows, in 8 bits, and not their places in the
-convolution, in 32: then it also says what relu cut, see ``common/winner_place.h``."""
-GRADIENTS = "DY_NARROW"
-"""Whether ``dy`` has the 16 bits of the strategy's precision."""
-
 
 G = TypeVar("G", bound="GpuStrategy")
 
@@ -68,15 +57,13 @@ class GpuStrategy(Strategy):
     """What the kernel that does the problem's arithmetic does, see `kernel`.  Where nothing is said
     it is the kernel of the family's name, or the first of its steps."""
     narrow: str = ""
-    """The precision in whose 16-bit numbers it can read its inputs and write its output, where the
-    config says ``X_NARROW`` or ``OUT_NARROW``: between the layers of a plan, and at its ends where
-    the caller's arrays have them.  Empty where it cannot.  Of a training's rungs that multiply TF32
-    it is ``fp16``, whose numbers have as many bits, for images that are known to fit its range."""
-    channels_last: ClassVar[bool] = False
-    """Whether it can read its inputs and write its output with their channels last in memory, where
-    the config says ``X_LAST`` or ``OUT_LAST``."""
-    between: ClassVar[tuple[str, ...]] = ()
-    """What else its configs say of arrays: between the launches of a training step alone."""
+    """The precision whose 16-bit numbers it reads and writes, where its arrays are stored in them;
+    empty where it cannot.  Of a training's rungs that multiply TF32 it is ``fp16``, whose numbers
+    have as many bits, for images that are known to fit its range."""
+    stores: ClassVar[Mapping[str, str]] = {}
+    """Which arrays it takes stored otherwise, by the macro of its text that says whether they are:
+    ``{"X_NARROW": "x:narrow", "OUT_LAST": "out:channels_last"}``.  ``narrow`` stands for the 16
+    bits of `narrow`.  Of several, as in ``a,b:narrow``, all are stored so or none."""
     wide_indices: ClassVar[bool] = False
     """Whether its kernels reach more than 2^31 elements of an item."""
     machine: Machine = preset()
@@ -112,7 +99,7 @@ class GpuStrategy(Strategy):
         """What runs for the problem's batch."""
 
     def macros(self, problem: Any, config: Config) -> dict[str, int | str]:
-        """What the text is compiled with: the tunables; the problem's sizes where it needs them."""
+        """The tunables; the problem's sizes where the text needs them."""
         return dict(config)
 
     def workspace(self, problem: Any, config: Config) -> dict[str, int]:
@@ -170,42 +157,71 @@ class GpuStrategy(Strategy):
             return f"it uses instructions of sm_{least} and later, not {architecture}"
         return None
 
+    def takes_feature(self, feature: str, features: Collection[str]) -> bool:
+        """See `Strategy.takes_feature`: `stores` too."""
+        if super().takes_feature(feature, features):
+            return True
+        groups = self._storages.values()
+        return any(feature in group and group <= {*features} for group in groups)
+
     @property
-    def forms(self) -> tuple[str, ...]:
-        """What its configs say of how inputs and outputs lie in memory."""
-        own = (NARROW if self.narrow else ()) + (LAST if self.channels_last else ())
-        return own + self.between
+    def _storages(self) -> dict[str, frozenset[str]]:
+        """The features of storage that each macro of `stores` stands for; none where it cannot."""
+        found = {}
+        for macro, told in self.stores.items():
+            names, _, how = told.partition(":")
+            if how == "narrow":
+                how = FORMATS[self.narrow].dtype if self.narrow else ""
+            found[macro] = frozenset(f"storage:{n}:{how}" for n in names.split(",") if how)
+        return found
+
+    def with_storage(
+        self, problem: Any, asked: Mapping[str, str], config: Config | None = None
+    ) -> Any:
+        """The problem with arrays stored as asked, as far as it runs it so with a config: in dtype
+        and layout, in dtype alone, or not.  ``asked`` is what `Problem.stored` takes."""
+        taken = [one for group in self._storages.values() for one in group]
+        possible = {
+            name: ":".join(one for one in how.split(":") if f"storage:{name}:{one}" in taken)
+            for name, how in asked.items()
+        }
+        for layouts in (True, False):
+            how = {
+                name: ":".join(
+                    one for one in words.split(":") if one and (layouts or one in DTYPES)
+                )
+                for name, words in possible.items()
+            }
+            found = problem.stored(**{name: words for name, words in how.items() if words})
+            if self.runs(found, config):
+                return found
+        return problem
+
+    def runs(self, problem: Any, config: Config | None = None) -> bool:
+        """Whether it takes a problem and can run it with a config, its default where none is
+        given."""
+        if self.why_not(problem) is not None:
+            return False
+        return self.invalid(problem, self.config(problem, config)) is None
 
     def config(self, problem: Any, given: Config | None = None) -> dict[str, int]:
-        """See `Strategy.config`; and how inputs and outputs lie, which is row-major in float32
-        where nothing is said."""
-        own = {name: v for name, v in (given or {}).items() if name not in self.forms}
-        forms = {name: (given or {}).get(name, 0) for name in self.forms}
-        return {**forms, **super().config(problem, own)}
+        """See `Strategy.config`; the default is that of the plain problem, for which configs are
+        measured."""
+        return super().config(problem.plain, given)
 
-    def held(self, problem: Any, config: Config) -> tuple[Array, ...]:
-        """See `Strategy.held`: as the config says."""
-        return tuple(self._as_it_lies(array, config) for array in super().held(problem, config))
-
-    def _as_it_lies(self, array: Array, config: Config) -> Array:
-        if array.name == "where":
-            return replace(array, dtype="uint8") if config.get(PLACES) else array
-        output = array.role == "output"
-        narrow, last = (config.get(flags[output]) for flags in (NARROW, LAST))
-        if array.name == "dy":
-            narrow = config.get(GRADIENTS)
-        if narrow:
-            array = replace(array, dtype=FORMATS[self.narrow].dtype)
-        return replace(array, channels_last=True) if last else array
-
-    def errors(self, config: Config) -> ErrorModel:
-        """See `Strategy.errors`: the rounding of narrow results included."""
-        model = super().errors(config)
-        return replace(model, results=self.narrow) if config.get("OUT_NARROW") else model
+    @final
+    def defines(self, problem: Any, config: Config) -> dict[str, int | str]:
+        """All that the text is compiled with: `macros`, and how arrays are stored."""
+        features = problem.described_features() if problem is not problem.plain else ()
+        stored = {
+            macro: int(bool(group) and group <= {*features})
+            for macro, group in self._storages.items()
+        }
+        return {**self.macros(problem, config), **stored}
 
     def fingerprint(self, problem: Any, config: Config) -> str:
         """See `Strategy.fingerprint`: its text, macros and steps."""
-        macros = sorted(self.macros(problem, config).items())
+        macros = sorted(self.defines(problem, config).items())
         return repr((self.whole_text, macros, self.steps(problem, config)))
 
     @cached_property
@@ -230,7 +246,7 @@ class GpuStrategy(Strategy):
 
     def unfit(self, problem: Any) -> str | None:
         """Why the machine cannot run the problem's default config, for `limits`; None if it can."""
-        return self.invalid(problem, self.defaults(problem))
+        return self.invalid(problem, self.defaults(problem.plain))
 
     def compile(self, problem: Any, device: GpuDevice, config: Config | None = None) -> Compiled:
         """The kernels for a problem; ``config`` sets tunables.

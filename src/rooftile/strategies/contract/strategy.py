@@ -6,14 +6,14 @@ import importlib
 import importlib.util
 import pkgutil
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
 from typing import Any, ClassVar, final
 
 from rooftile.errors import InputError, UnsupportedProblem, did_you_mean, unknown
-from rooftile.ops import ERROR_MODELS, AnyArray, Array, ErrorModel, Precision
+from rooftile.ops import ERROR_MODELS, AnyArray, ErrorModel, Precision
 from rooftile.ops.features import taken
 from rooftile.ops.registry import package_of
 from rooftile.strategies.binding.bound import Bound, Config
@@ -46,6 +46,8 @@ class Strategy(ABC):
     takes: ClassVar[frozenset[str]] = frozenset()
     """The features of problems that it takes, as ``{"stride", "activation:*"}``; others are
     refused.  See `rooftile.ops.features`."""
+    requires: ClassVar[frozenset[str]] = frozenset()
+    """Features without which it refuses a problem, as ``{"returns"}``."""
     precision: Precision = "ieee"
     transforms: ClassVar[bool] = False
     """Whether it needs fewer FLOPs than the direct method, so that their floor is not its own."""
@@ -69,10 +71,17 @@ class Strategy(ABC):
 
         A feature of the problem that `takes` does not name is refused, then `limits` is asked.
         """
-        for feature, words in problem.described_features().items():
-            if not taken(feature, self.takes):
+        described = problem.described_features()
+        for feature, words in described.items():
+            if not self.takes_feature(feature, described):
                 return f"it is not written for {words}"
+        for feature in sorted(self.requires - described.keys()):
+            return f"it is written for problems with {feature} alone"
         return self.limits(problem)
+
+    def takes_feature(self, feature: str, features: Collection[str]) -> bool:
+        """Whether it takes one of the features of a problem."""
+        return taken(feature, self.takes)
 
     def limits(self, problem: Any) -> str | None:
         """Why the sizes of a problem are beyond this strategy; None when it takes them.
@@ -158,11 +167,8 @@ class Strategy(ABC):
         """Why the strategy cannot run the problem with this config; None when it can."""
         return None
 
-    def held(self, problem: Any, config: Config) -> tuple[Array, ...]:
-        """Inputs and outputs as they lie in the device's memory."""
-        return (*problem.input_arrays, *problem.output_arrays)
-
-    def errors(self, config: Config) -> ErrorModel:
+    @property
+    def errors(self) -> ErrorModel:
         """How large an error its precision admits."""
         return ERROR_MODELS[self.precision]
 

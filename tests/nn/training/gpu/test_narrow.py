@@ -17,8 +17,7 @@ from rooftile.nn.training.gpu.launches import Work
 from rooftile.nn.training.gpu.resident import Resident
 from rooftile.nn.training.gpu.step import Step
 from rooftile.nn.training.options import TrainingOptions
-from rooftile.ops import Conv2d, Pool
-from rooftile.strategies.conv2d.gpu.direct_tile import _winners as direct_tile
+from rooftile.ops import FORMATS, Conv2d, Pool
 from rooftile.strategies.conv2d_input_gradient.gpu.warpgroups.warpgroups import Warpgroups
 from rooftile.strategies.conv2d_weights_gradient.gpu.turned.turned import Turned
 
@@ -96,11 +95,12 @@ def test_features_of_a_large_layer_lie_in_16_bits(count, precision, unit, cuda_d
 
     def noted(stage, below):
         settle(stage, below)
-        told.append((stage.x_lies, stage.dx_lies, below.y_lies))
+        told.append((stage.dtype, below.stored))
 
     monkeypatch.setattr(narrow, "_narrow_features", noted)
     found = gradients_of(network, count, precision, cuda_device)
-    assert told == [({"X_NARROW": 1}, {"OUT_NARROW": 1}, {"OUT_NARROW": 1})]
+    dtype = FORMATS[precision].dtype
+    assert told == [(dtype, {"y": dtype, "dy": dtype})]
     monkeypatch.setattr(narrow, "_narrow_features", lambda stage, below: None)
     for key, right in gradients_of(network, count, precision, cuda_device).items():
         assert np.linalg.norm(found[key] - right) <= 4 * unit * np.linalg.norm(right), key
@@ -157,7 +157,7 @@ def test_winners_told_in_8_bits_change_no_bit(count, activation, device, monkeyp
     """Of few images and many."""
     network = winners(LAST, activation=activation)
     told = assert_told_alike(network, count, "ieee", device, monkeypatch)
-    assert told == [{"WHERE_NARROW": 1}] * 2
+    assert told == [{"argmax": "uint8"}] * 2
 
 
 @pytest.mark.parametrize("few", [0, 2**23])
@@ -168,7 +168,7 @@ def test_nor_do_they_below_linear_layers(few, device, monkeypatch):
     told = assert_told_alike(
         winners(LinearLayer("linear", 12), LAST), 7, "ieee", device, monkeypatch
     )
-    assert told == [{"WHERE_NARROW": 1}] * 2
+    assert told == [{"argmax": "uint8"}] * 2
 
 
 @pytest.mark.parametrize(("activation", "times"), [("relu", 0), ("tanh", 1)])
@@ -187,15 +187,14 @@ def test_no_launch_takes_the_derivative_that_places_tell(activation, times, devi
     assert dict(starts)["conv2d_input_gradient"] == expected
 
 
-@pytest.mark.parametrize(("window", "told"), [((3, 85), {"WHERE_NARROW": 1}), ((2, 128), {})])
+@pytest.mark.parametrize(("window", "told"), [((3, 85), {"argmax": "uint8"}), ((2, 128), {})])
 def test_8_bits_tell_255_positions_apart(window, told, device, monkeypatch):
     """One more byte says that there is no winner."""
-    monkeypatch.setattr(layers.WinnersStage, "runs", lambda *asked: True)
+    monkeypatch.setattr(Work, "stores", lambda *asked: True)
     problem = Conv2d(1, 1, 5, 130, 1, (1, 1), activation="relu", pool=Pool.of("max", window))
-    rung, work = direct_tile.WINNERS[0], Work(device, "ieee")
-    one = layers.WinnersStage(work, problem, None, (), rung)
+    one = layers.WinnersStage(Work(device, "ieee"), problem, None, ())
     narrow.narrow_between([one])
-    assert one.dz_lies == told
+    assert one.stored == told
     assert one.before == ("none" if told else "relu")
 
 
@@ -221,7 +220,7 @@ def test_a_launch_tells_the_bytes_of_arrays_as_they_lie(device):
 def test_so_do_those_of_tensor_cores(count, precision, cuda_device, monkeypatch):
     network = architecture("lenet5").initialise(0)
     _, second = assert_told_alike(network, count, precision, cuda_device, monkeypatch)
-    assert second == {"WHERE_NARROW": 1}
+    assert second == {"argmax": "uint8"}
 
 
 def assert_told_alike(network, count, precision, device, monkeypatch):
@@ -230,7 +229,7 @@ def assert_told_alike(network, count, precision, device, monkeypatch):
 
     def noted(stage, before):
         tell(stage, before)
-        told.append(stage.dz_lies.copy())
+        told.append(stage.stored.copy())
 
     monkeypatch.setattr(narrow, "_tell_places", noted)
     found = gradients_of(network, count, precision, device)

@@ -15,6 +15,7 @@ from rooftile.strategies import strategy
 from tests.support.hard_inputs import HARD
 from tests.support.ladder_checks import PROBLEMS, check, check_hard, draw_config, examples, problems
 from tests.support.some_gpu import some_gpu
+from tests.support.storage import stored_by
 
 RUNGS = [strategy("conv2d", f"gathered_gemm_{p}", "cuda") for p in ("fp16", "bf16", "tf32", "ieee")]
 IEEE = RUNGS[-1]
@@ -55,7 +56,8 @@ def test_any_problem_with_any_config(rung, cuda_device, data):
 def test_arrays_as_callers_have_them(rung, problem, forms, cuda_device):
     if not rung.narrow and "X_NARROW" in forms:
         forms = {"OUT_LAST": 1}
-    verdict = verify(problem, rung, device=cuda_device, config=forms)
+    stored, _ = stored_by(rung, problem, forms)
+    verdict = verify(stored, rung, device=cuda_device)
     assert verdict.passed, verdict
 
 

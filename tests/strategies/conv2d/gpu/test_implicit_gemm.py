@@ -15,6 +15,7 @@ from rooftile.strategies import strategy
 from tests.support.hard_inputs import HARD, SMALL
 from tests.support.ladder_checks import check, check_hard, check_small, draw_config, examples, run
 from tests.support.some_gpu import some_gpu
+from tests.support.storage import stored_by
 
 RUNGS = [strategy("conv2d", f"implicit_gemm_{p}", "cuda") for p in ("fp16", "bf16", "tf32", "ieee")]
 IEEE = RUNGS[-1]
@@ -174,7 +175,8 @@ FORMS = [
 def test_arrays_as_callers_have_them(rung, problem, forms, hopper):
     if not rung.narrow and "X_NARROW" in forms:
         forms = {"OUT_LAST": 1}
-    verdict = verify(problem, rung, device=hopper, config=forms)
+    stored, _ = stored_by(rung, problem, forms)
+    verdict = verify(stored, rung, device=hopper)
     assert verdict.passed, verdict
 
 
@@ -191,7 +193,8 @@ def test_blocks_share_a_tile(rung, parts, pool, hopper):
 def test_channels_last_are_rounded_to_tf32_on_their_way(channels, kernels):
     rung, problem = strategy("conv2d", "implicit_gemm_tf32", "cuda"), PROBLEMS[1]
     problem = replace(problem, channels=channels)
-    config = rung.config(problem, {"X_LAST": 1, "OUT_LAST": 1})
+    problem, _ = stored_by(rung, problem, {"X_LAST": 1, "OUT_LAST": 1})
+    config = rung.config(problem)
     *packing, product = rung.steps(problem, config)
     assert len(packing) + 1 == kernels
     assert ("packed" in rung.workspace(problem, config)) == bool(packing)

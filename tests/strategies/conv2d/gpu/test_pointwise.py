@@ -13,6 +13,7 @@ from rooftile.strategies import strategy
 from tests.support.hard_inputs import HARD
 from tests.support.ladder_checks import check, check_hard, draw_config, examples
 from tests.support.some_gpu import some_gpu
+from tests.support.storage import stored_by
 
 RUNGS = [strategy("conv2d", f"pointwise_{p}", "cuda") for p in ("fp16", "bf16", "tf32", "ieee")]
 each_rung = pytest.mark.parametrize("rung", RUNGS, ids=lambda rung: rung.name)
@@ -62,7 +63,8 @@ def test_any_problem_with_any_config(rung, cuda_device, data):
 def test_arrays_as_callers_have_them(rung, problem, forms, cuda_device):
     if not rung.narrow and "X_NARROW" in forms:
         forms = {"OUT_LAST": 1}
-    verdict = verify(problem, rung, device=cuda_device, config=forms)
+    stored, _ = stored_by(rung, problem, forms)
+    verdict = verify(stored, rung, device=cuda_device)
     assert verdict.passed, verdict
 
 

@@ -13,8 +13,11 @@ from rooftile.ops.layers.conv2d import NAMED
 from rooftile.strategies import ladder
 from tests.support.compiling import check_compiles
 from tests.support.ladder_checks import PROBLEMS, check, check_any, draw_config, examples, inputs
+from tests.support.storage import stored_by
 
-RUNGS = [rung for rung in ladder("conv2d", "cuda") if rung.devices == ("cuda",)]
+RUNGS = [
+    rung for rung in ladder("conv2d", "cuda") if rung.devices == ("cuda",) and not rung.requires
+]
 NARROW = [rung for rung in RUNGS if rung.narrow]
 FOLDED = [rung for rung in RUNGS if rung.name.startswith("pool_folded")]
 DIRECT = [rung for rung in NARROW if rung.name.startswith("direct_tile")]
@@ -97,10 +100,11 @@ def test_any_problem_with_any_config(rung, cuda_device, data):
 def test_reads_and_writes_narrow_arrays(rung, problem, formats, cuda_device):
     x, *parameters = inputs(problem, 3)
     config = dict(zip(("X_NARROW", "OUT_NARROW"), formats, strict=True))
-    bound = rung.bind(problem, parameters, cuda_device, config)
-    out = np.full(problem.output_shape, np.nan, np.float32)
+    stored, _ = stored_by(rung, problem, config)
+    bound = rung.bind(stored, parameters, cuda_device)
+    out = np.full(problem.output_shape, np.nan, stored.output_arrays[0].numpy)
     bound(x, out)
-    verdict = Expected(problem, x, *parameters).judge(out, bound.errors)
+    verdict = Expected(stored, x, *parameters).judge(out, bound.errors)
     assert verdict.passed, verdict
 
 

@@ -15,9 +15,9 @@ from rooftile.runtime.selection import choice
 from rooftile.runtime.selection.choice import choose
 from rooftile.strategies import strategy
 from rooftile.strategies.contract.machine import preset
-from rooftile.strategies.conv2d_weights_gradient.gpu import _lane_columns_narrow
 from tests.support.every_rung import Wrong, changed
 from tests.support.gradient_rungs import EveryGpuRung
+from tests.support.storage import stored_by
 from tests.support.winner_positions import right_with_cuts, without_cuts
 
 POOL = Pool.of("max", 2)
@@ -69,16 +69,20 @@ def test_wrong_walks_down_columns_are_caught(before, after, opencl_device):
 
 
 @pytest.mark.parametrize("activation", ["none", "relu"])
-@pytest.mark.parametrize("rung", _lane_columns_narrow.RUNGS, ids=lambda rung: rung.name)
-def test_columns_of_gradients_and_values_in_16_bits(rung, activation, opencl_device):
+@pytest.mark.parametrize("precision", ["bf16", "fp16"])
+def test_columns_of_gradients_and_values_in_16_bits(precision, activation, opencl_device):
     """The bits that the same sums of these numbers have in float32; nothing else is rounded."""
-    problem, made = dataclasses.replace(ACTIVATED, activation=activation), []
-    held = rung.held(problem, rung.config(problem))
-    narrow = {array.name for array in held if array.dtype == FORMATS[rung.narrow].dtype}
-    assert narrow == {array.name for array in problem.input_arrays} - {"x"}
-    inputs = zip(problem.random(3), held, strict=False)
-    given = [values.astype(array.numpy).astype(np.float32) for values, array in inputs]
-    for one in (rung, strategy("conv2d_weights_gradient", "lane_columns", "cuda")):
+    plain, made = dataclasses.replace(ACTIVATED, activation=activation), []
+    rungs = [
+        strategy("conv2d_weights_gradient", name, "cuda")
+        for name in (f"lane_columns_{precision}", "lane_columns")
+    ]
+    flags = {"DY_NARROW": 1, "Y_NARROW": 1}
+    stored, _ = stored_by(rungs[0], plain, flags)
+    narrow = {array.name for array in stored.arrays if array.dtype == FORMATS[precision].dtype}
+    assert narrow == {array.name for array in plain.input_arrays} - {"x"}
+    given = [values.astype(np.float32) for values in stored.random(3)]
+    for one, problem in zip(rungs, (stored, plain), strict=True):
         outputs = [np.full(array.shape, np.nan, np.float32) for array in problem.output_arrays]
         one.bind(problem, (), opencl_device)(*given, *outputs)
         made.append(outputs)
@@ -247,17 +251,17 @@ def test_arrays_of_fewer_bits_leave_room_for_more_blocks():
         (2, 2, {"BLOCKS": 2}),
         (2, 2, {"SEGMENTS": 2}),
     ):
-        config = rung.config(problem, narrow | given)
+        config = rung.config(stored_by(rung, problem, narrow)[0], given)
         assert (config["BLOCKS"], config["STAGES"]) == (blocks, stages)
 
 
 def test_pixels_as_rows_in_tf32_have_blocks_of_one_stage():
     rung, problem = strategy("conv2d_weights_gradient", "turned_tf32", "cuda"), NAMED["lenet-conv1"]
     for blocks, given in ((3, {"WHERE_NARROW": 1}), (2, {})):
-        config = rung.config(problem, given)
+        config = rung.config(stored_by(rung, problem, given)[0])
         assert (config["SEGMENTS"], config["BLOCKS"], config["STAGES"]) == (1, blocks, 1)
     few = dataclasses.replace(problem, height=30, width=30)
-    assert rung.config(few, {"WHERE_NARROW": 1})["BLOCKS"] == 4
+    assert rung.config(few.stored(where="uint8"))["BLOCKS"] == 4
     assert "no whole pairs" in rung.why_not(dataclasses.replace(problem, width=88))
 
 
@@ -289,9 +293,10 @@ def test_warpgroups_share_out_rows_of_positions_and_hold_what_registers_do():
         ("tf32", {}, 1, 64),
     ):
         rung = strategy("conv2d_weights_gradient", f"warpgroups_{precision}", "cuda")
-        config = rung.config(problem, flags)
+        stored, _ = stored_by(rung, problem, flags)
+        config = rung.config(stored)
         assert config["TOGETHER"] == 2
-        macros = rung.macros(problem, config)
+        macros = rung.macros(stored, config)
         assert [macros[name] for name in ("AHEAD", "LAYING_REGISTERS", "STAGES")] == [ahead, 80, 3]
         partial, _ = rung.steps(problem, config)
         assert (partial.launch.grid, partial.launch.block) == ((132, 1, 1), (512, 1, 1))

@@ -13,6 +13,7 @@ from rooftile.strategies import ladder, strategy
 from tests.support.compiling import MEASURED, check_compiles, check_no_spills
 from tests.support.hard_inputs import HARD
 from tests.support.ladder_checks import check, draw_config, examples, inputs, run
+from tests.support.storage import stored_by
 
 RUNGS = [rung for rung in ladder("linear", "cuda") if rung.devices == ("cuda",)]
 NARROW = [rung for rung in RUNGS if rung.narrow]
@@ -86,10 +87,11 @@ def test_reads_and_writes_narrow_arrays(rung, problem, formats, cuda_device):
         pytest.skip(reason)
     x, *parameters = inputs(problem, 3)
     config = dict(zip(("X_NARROW", "OUT_NARROW"), formats, strict=True))
-    bound = rung.bind(problem, parameters, cuda_device, config)
-    out = np.full(problem.output_shape, np.nan, np.float32)
+    stored, _ = stored_by(rung, problem, config)
+    bound = rung.bind(stored, parameters, cuda_device)
+    out = np.full(problem.output_shape, np.nan, stored.output_arrays[0].numpy)
     bound(x, out)
-    verdict = Expected(problem, x, *parameters).judge(out, bound.errors)
+    verdict = Expected(stored, x, *parameters).judge(out, bound.errors)
     assert verdict.passed, verdict
 
 

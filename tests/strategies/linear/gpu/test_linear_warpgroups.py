@@ -70,7 +70,7 @@ def _works(rung, problem, config):
     images, whole, works = product.arguments[-3:]
     macros = rung.macros(problem, config)
     across = macros["PADDED_OUTPUTS"] // config["TILE_O"]
-    slices = macros["PADDED_INPUTS"] // (64 if config.get("X_NARROW") else 32)
+    slices = macros["PADDED_INPUTS"] // (128 // problem.array("x").itemsize)
     groups, parts = across // config["CLUSTER"], config["PARTS"]
     share = -(-slices // parts)
     assert images == problem.batch
@@ -169,7 +169,7 @@ def test_a_config_that_cannot_run_is_refused_with_its_reason():
         ({"CLUSTER": 2}, "clusters of 2 blocks, 3 tiles across"),
         ({"WARPGROUPS": 3, "TILE_O": 256, "HELD": 1}, "158 registers for one instruction"),
         ({"WARPGROUPS": 4, "TILE_O": 192, "HELD": 2}, "registers a thread"),
-        ({"WARPGROUPS": 4, "TILE_O": 256, "BLOCKS": 2, "X_NARROW": 1}, "bytes of shared memory"),
+        ({"WARPGROUPS": 4, "TILE_O": 256, "BLOCKS": 2}, "bytes of shared memory"),
     ):
         with pytest.raises(InputError, match=reason):
             FP16.compile(problem, gpu, config | change)

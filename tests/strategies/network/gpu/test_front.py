@@ -14,6 +14,7 @@ from rooftile.strategies import ladder, strategy
 from rooftile.strategies.network.gpu.front.front import LEAST_IMAGES
 from tests.support.compiling import MEASURED, check_no_spills
 from tests.support.ladder_checks import draw_config, examples, inputs, run
+from tests.support.storage import stored_by
 
 RUNGS = ladder("network", "cuda")
 each_rung = pytest.mark.parametrize("rung", RUNGS, ids=lambda rung: rung.name)
@@ -58,7 +59,7 @@ def one_after_the_other(rung, problem, arrays, device, narrow):
         fold = strategy("conv2d", f"{kind}_{rung.narrow}", "cuda")
         config = {"X_NARROW": number, "OUT_NARROW": 1 if number == 0 else narrow}
         own, parameters = parameters[:2], parameters[2:]
-        bound = fold.bind(layer, own, device, config)
+        bound = fold.bind(stored_by(fold, layer, config)[0], own, device)
         out = run(bound, out)
     return out
 
@@ -66,7 +67,8 @@ def one_after_the_other(rung, problem, arrays, device, narrow):
 def check_equal(rung, problem, device, *, seed=0, specials=(), config=None):
     arrays = inputs(problem, seed, specials=specials)
     narrow = (config or {}).get("OUT_NARROW", 0)
-    bound = rung.bind(problem, arrays[1:], device, config)
+    stored, tunables = stored_by(rung, problem, config)
+    bound = rung.bind(stored, arrays[1:], device, tunables)
     expected = one_after_the_other(rung, problem, arrays, device, narrow)
     results = []
     for _ in range(2):
@@ -139,8 +141,8 @@ def test_images_of_16_bits_make_the_bits_of_wide_ones(rung, hopper):
     for narrow in (0, 1):
         results = [np.full(problem.output_shape, np.nan, np.float32) for _ in range(2)]
         for own, result in enumerate(results):
-            config = {"X_NARROW": own, "OUT_NARROW": narrow}
-            rung.bind(problem, parameters, hopper, config)(x, result)
+            stored, _ = stored_by(rung, problem, {"X_NARROW": own, "OUT_NARROW": narrow})
+            rung.bind(stored, parameters, hopper)(x, result)
         np.testing.assert_array_equal(*results)
 
 

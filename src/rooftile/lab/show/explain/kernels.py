@@ -133,7 +133,7 @@ def _taken(
     try:
         code = compile_cubin(
             strategy.text,
-            strategy.macros(problem, config),
+            strategy.defines(problem, config),
             specific(target.architecture),
             strategy.folders,
         )
@@ -155,8 +155,7 @@ def _touched(
     """
     roles = {array.name: array.role for array in problem.arrays}
     between = _workspace_bytes(strategy, problem, config)
-    lying = (*strategy.held(problem, config), *problem.parameter_arrays)
-    sizes = {array.name: array.nbytes for array in lying} | between
+    sizes = {array.name: array.nbytes for array in problem.arrays} | between
     prepared = _named(strategy.preparation(problem, config))
     written = prepared & set(between)
     counted = set(sizes) - (prepared - written)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import contextlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache, partial
-from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -15,8 +14,10 @@ import numpy as np
 from rooftile.devices import cpu
 from rooftile.devices.gpu import GpuDevice
 from rooftile.devices.launches import Call
+from rooftile.errors import UnsupportedProblem
 from rooftile.ops import Precision, Problem
-from rooftile.runtime.selection.choice import decide, first_of
+from rooftile.runtime.selection.choice import decide
+from rooftile.strategies import preference
 from rooftile.strategies.binding.executable import Executable
 from rooftile.strategies.contract.gpu import Config, GpuStrategy, of_launches
 from rooftile.strategies.contract.machine import Machine
@@ -24,7 +25,6 @@ from rooftile.strategies.contract.machine import Machine
 T = TypeVar("T")
 Bound = tuple[str, Callable[[], None], Callable[[], None] | None, int]
 """A launch's name, what starts it, what packs its parameters before, and the bytes it moves."""
-_FLOAT32: Mapping[str, int] = MappingProxyType({})
 _LINES = 2
 """Of launches aside: what is on one of them does not wait for the other."""
 Order = Literal["beside", "later", "in a row"]
@@ -151,18 +151,10 @@ class Work:
         problem: Problem,
         *arrays: Any,
         parameters: Sequence[Any] = (),
-        strategy: GpuStrategy | None = None,
-        narrow: Mapping[str, int] = _FLOAT32,
     ) -> None:
-        """Append an operation: buffers of its inputs and outputs, and of its parameters.
-
-        ``narrow`` says which of them lie in 16 bits, as a config does.
-        """
-        config: Config = narrow
-        if strategy is None:
-            strategy, chosen = self.chosen(problem)
-            config = {**chosen, **narrow}
-        rung, shared = strategy, self._shared[self._line + 1 if self._aside else 0]
+        """Append an operation: buffers of its inputs and outputs, and of its parameters."""
+        rung, config = self.chosen(problem)
+        shared = self._shared[self._line + 1 if self._aside else 0]
 
         def made() -> Executable:
             compiled = rung.compile(problem, self.gpu, config)
@@ -179,23 +171,32 @@ class Work:
         self._append(made, bound, problem)
 
     def chosen(self, problem: Problem) -> tuple[GpuStrategy, Config]:
-        """What computes an operation."""
-        choice = decide(problem, self.precision, self.gpu.description.device)
-        return of_launches(choice.strategy), choice.config or {}
+        """What computes an operation; where nothing was tuned for its arrays as they are stored,
+        with the config for the plain problem."""
+        choice, plain = (
+            decide(one, self.precision, self.gpu.description.device)
+            for one in (problem, problem.plain)
+        )
+        config = choice.config
+        if config is None and plain.strategy is choice.strategy:
+            config = plain.config
+        return of_launches(choice.strategy), config or {}
 
-    def first_of(
-        self, rungs: Sequence[GpuStrategy], problem: Problem, bits: str
-    ) -> GpuStrategy | None:
-        """The first of some strategies that pays, of those whose 16 bits are a precision's."""
-        found = [rung for rung in rungs if rung.narrow == bits]
-        rung, _ = first_of(found, problem, self.precision, self.gpu.description.device)
-        return None if rung is None else of_launches(rung)
-
-    def runs(self, rung: GpuStrategy, problem: Problem, flag: str) -> bool:
-        """Whether a strategy knows a flag of its config, and runs with it set."""
+    def stores(self, problem: Problem) -> bool:
+        """Whether an operation may have its arrays stored so: what computes it then is preferred
+        to what computes the plain problem, or is the same."""
+        device = self.gpu.description.device
+        try:
+            rung, config = self.chosen(problem)
+        except UnsupportedProblem:
+            return False
+        plain = decide(problem.plain, self.precision, device).strategy
+        if rung is not plain:
+            row = [one.name for one in preference(problem.operation, self.gpu.description.kind)]
+            if row.index(rung.name) > row.index(plain.name):
+                return False
         placed = rung.on(Machine.of(self.gpu.description))
-        known = flag in placed.forms
-        return known and placed.invalid(problem, placed.config(problem, {flag: 1})) is None
+        return placed.runs(problem, config)
 
     def call(self, make: Callable[..., Call], *arguments: Any) -> None:
         """Append the launch that a function makes, whose arguments are buffers and numbers."""

@@ -9,29 +9,22 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.nn.training.gpu.derivative import times_derivative
 from rooftile.nn.training.gpu.launches import Work
 from rooftile.nn.training.gpu.linear_layer import LinearStage
-from rooftile.ops import Conv2d, Linear, Pool2d, Problem
+from rooftile.ops import Conv2d, Linear, Pool, Pool2d, Problem
 from rooftile.ops.gradients.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.ops.gradients.pool2d_gradient import Pool2dGradient
-from rooftile.runtime.selection.choice import first_of
+from rooftile.strategies import preference
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.contract.gpu import PLACES, GpuStrategy, of_launches
-from rooftile.strategies.conv2d.gpu.direct_tile import _winners as direct_tile
-from rooftile.strategies.conv2d.gpu.pool_folded import _winners as pool_folded
-from rooftile.strategies.conv2d_weights_gradient.gpu import _lane_columns_narrow as narrow_columns
-from rooftile.strategies.conv2d_weights_gradient.gpu import lane_columns
-from rooftile.strategies.conv2d_weights_gradient.gpu.turned import _in_float16 as turned
 
-_WINNERS = (*pool_folded.WINNERS, *direct_tile.WINNERS)
-"""What keeps the winners of a max-pool: the fastest first, and last what takes every precision."""
+P = TypeVar("P", bound=Problem)
 _Sizes = tuple[int, int, int, int, int, tuple[int, int], tuple[int, int], tuple[int, int]]
 
 
@@ -79,72 +72,75 @@ def conv_stage(
         return kind(work, problem, x, parameters)
     if pool.kind == "average":
         return AveragedStage(work, problem, x, parameters)
-    rung, reason = first_of(_WINNERS, problem, work.precision, work.gpu.description.device)
-    if rung is None:
-        raise UnsupportedProblem("training on a GPU", reason, 'device="cpu"')
-    return WinnersStage(work, problem, x, parameters, of_launches(rung))
+    if problem.why_not_first:
+        raise UnsupportedProblem("training on a GPU", problem.why_not_first, 'device="cpu"')
+    found = WinnersStage(work, problem, x, parameters)
+    try:
+        work.chosen(found.layer)
+    except UnsupportedProblem:
+        # The last one takes the most.
+        last = preference(problem.operation, work.gpu.description.kind)[-1]
+        reason = last.why_not(found.layer) or "no strategy takes it"
+        raise UnsupportedProblem("training on a GPU", reason, 'device="cpu"') from None
+    return found
 
 
 class ConvStage:
     """``y = activation(x * w + b)``."""
 
     def __init__(self, work: Work, problem: Conv2d, x: Any, parameters: Sequence[Any]) -> None:
-        self._work, self.problem, self._x, self._parameters = work, problem, x, parameters
+        self.work, self.layer, self._x, self._parameters = work, problem, x, parameters
         self.y = work.floats(math.prod(problem.output_shape))
         self.before: str = problem.activation
-        self.x_lies: dict[str, int] = {}
-        """What configs say of x, see `rooftile.nn.training.gpu.narrow`."""
-        self.y_lies: dict[str, int] = {}
-        """And of y."""
-        self.dz_lies: dict[str, int] = {}
-        """And of the gradient that the stage is given, with the places of its winners."""
-        self.dx_lies: dict[str, int] = {}
-        """And of the one that it hands on."""
-        self.weights_rung: GpuStrategy | None = None
-        """What makes the weights' gradient, where that is no choice."""
+        self.stored: dict[str, str] = {}
+        """The dtypes of x, y and argmax, and of the gradients dy and dx, where they are no float32
+        or int32; see `rooftile.nn.training.gpu.narrow`."""
 
     def forward(self) -> None:
         """See `Stage`."""
-        self._work.run(self.problem, self._x, self.y, parameters=self._parameters)
+        self.work.run(self.problem, self._x, self.y, parameters=self._parameters)
 
     def backward(self, dz: Any, gradients: Sequence[Any], dx: Any, before: str) -> None:
         """See `Stage`."""
         self._back((dz,), gradients, dx, before)
 
     @property
+    def problem(self) -> Conv2d:
+        """What makes y."""
+        return _stored(self.layer, self.stored, out="y")
+
+    def of_weights(self) -> Conv2dWeightsGradient:
+        """What makes the gradients of the weights."""
+        return _stored(Conv2dWeightsGradient(*self._sizes, self._pool), self.stored, where="argmax")
+
+    def of_input(self, before: str) -> Conv2dInputGradient:
+        """What makes that of x, the value of the activation ``before``."""
+        problem = Conv2dInputGradient(*self._sizes, self._pool, before)  # type: ignore[arg-type]
+        return _stored(problem, self.stored, where="argmax")
+
+    def problems(self, before: str) -> list[Problem]:
+        """All of them; nobody asks for the gradient of x where no activation is named."""
+        return [self.problem, self.of_weights(), *([self.of_input(before)] if before else [])]
+
+    @property
+    def _pool(self) -> Pool | None:
+        """The pool behind which gradients come with places."""
+        return self.layer.pool if self.layer.has_argmax else None
+
+    @property
     def _sizes(self) -> _Sizes:
         """What problems of the layer's gradients begin with."""
-        p = self.problem
+        p = self.layer
         return p.batch, p.channels, p.height, p.width, p.maps, p.mask, p.stride, p.padding
-
-    def rounds(self, rung: GpuStrategy, problem: Problem, flag: str, to: str | None = None) -> bool:
-        """Whether a strategy, whose 16 bits are those of the precision ``to``, None for this
-        training's, runs with a flag set."""
-        wanted = self._work.precision if to is None else to
-        return rung.narrow == wanted and self.runs(rung, problem, flag)
-
-    def runs(self, rung: GpuStrategy, problem: Problem, flag: str) -> bool:
-        """See `Work.runs`."""
-        return self._work.runs(rung, problem, flag)
 
     def _back(self, dz: Sequence[Any], gradients: Sequence[Any], dx: Any, before: str) -> None:
         """The launches for gradients of all outputs, or of winners with their places."""
-        p, work = self.problem, self._work
-        pool = p.pool if len(dz) == 2 else None
+        work = self.work
         with work.aside(dx is not None):
-            of_weights = Conv2dWeightsGradient(*self._sizes, pool)
-            work.run(
-                of_weights,
-                *(self._x, *dz, *gradients),
-                strategy=self.weights_rung,
-                narrow={**self.x_lies, **self.dz_lies},
-            )
+            work.run(self.of_weights(), self._x, *dz, *gradients)
         if dx is not None:
-            of_input = Conv2dInputGradient(*self._sizes, pool, before)  # type: ignore[arg-type]
-            made_by, lie = ((self._x,), self.x_lies) if before != "none" else ((), {})
-            narrow = {**lie, **self.dz_lies, **self.dx_lies}
-            given = *dz, *made_by, dx
-            work.run(of_input, *given, parameters=self._parameters[:1], narrow=narrow)
+            given = *dz, *((self._x,) if before != "none" else ()), dx
+            work.run(self.of_input(before), *given, parameters=self._parameters[:1])
 
 
 class FirstConvStage(ConvStage):
@@ -155,97 +151,51 @@ class FirstConvStage(ConvStage):
         super().__init__(work, problem, x, parameters)
         self.before = "none"
 
-    def forward(self) -> None:
-        """See `Stage`."""
-        given = self._x, self.y
-        self._work.run(self.problem, *given, parameters=self._parameters, narrow=self.y_lies)
-
-    @property
-    def rung(self) -> GpuStrategy:
-        """What makes y."""
-        return self._work.chosen(self.problem)[0]
-
-    @property
-    def _of_weights(self) -> Conv2dWeightsGradient:
-        """The problem of its weights' gradients."""
-        return Conv2dWeightsGradient(*self._sizes, activation=self.problem.activation)
-
-    def of_narrow(self) -> GpuStrategy | None:
-        """What makes these of y and gradients in 16 bits, if anything, as fast."""
-        if self._work.chosen(self._of_weights)[0].name != lane_columns.STRATEGY.name:
-            return None
-        return self._work.first_of(narrow_columns.RUNGS, self._of_weights, self._work.precision)
+    def of_weights(self) -> Conv2dWeightsGradient:
+        """What makes the gradients of the weights, of those behind the activation."""
+        problem = Conv2dWeightsGradient(*self._sizes, activation=self.layer.activation)
+        return _stored(problem, self.stored)
 
     def backward(self, dz: Any, gradients: Sequence[Any], dx: Any, before: str) -> None:
         """See `Stage`."""
-        value = (self.y,) if self.problem.activation != "none" else ()
-        given = self._x, dz, *value, *gradients
-        self._work.run(self._of_weights, *given, strategy=self.weights_rung)
+        value = (self.y,) if self.layer.activation != "none" else ()
+        self.work.run(self.of_weights(), self._x, dz, *value, *gradients)
 
 
 class WinnersStage(ConvStage):
     """``y = maximum(activation(x * w + b))``: the places of the winners are kept."""
 
-    def __init__(
-        self,
-        work: Work,
-        problem: Conv2d,
-        x: Any,
-        parameters: Sequence[Any],
-        rung: GpuStrategy,
-    ) -> None:
-        super().__init__(work, problem, x, parameters)
-        self.rung = rung
-        """What makes y."""
-
-    def of_images(self, images: str) -> tuple[GpuStrategy, GpuStrategy]:
-        """What makes y, and the weights' gradient, of a network's images in the 16 bits of a
-        precision: rungs for them, or the stage's own."""
-        weights, problem = self.of_weights
-        forward = self._work.first_of(pool_folded.OF_IMAGES, self.problem, images)
-        reader = self._work.first_of(turned.OF_IMAGES, problem, images)
-        return forward or self.rung, reader or weights
+    def __init__(self, work: Work, problem: Conv2d, x: Any, parameters: Sequence[Any]) -> None:
+        kept = dataclasses.replace(problem, returns=("y", "argmax"))
+        super().__init__(work, kept, x, parameters)
 
     def tell_positions(self) -> None:
-        """Tell winners by their positions, in 8 bits, which also say what relu cut: then the stage
-        takes its derivative."""
-        self.dz_lies[PLACES] = 1
-        if self.problem.activation == "relu":
+        """Positions of winners, in 8 bits, also say what relu cut: then the stage takes its
+        derivative."""
+        if self.layer.activation == "relu":
             self.before = "none"
 
     @cached_property
-    def _where(self) -> Any:
+    def _argmax(self) -> Any:
         """Memory for the places of winners."""
-        count = math.prod(self.problem.output_shape)
-        return self._work.floats(blocks(count, 4) if PLACES in self.dz_lies else count)
+        count = math.prod(self.layer.output_shape)
+        return self.work.floats(blocks(count, 4) if "argmax" in self.stored else count)
 
     def forward(self) -> None:
         """See `Stage`."""
-        arrays = self._x, self.y, self._where
-        places = {flag: value for flag, value in self.dz_lies.items() if flag == PLACES}
-        self._work.run(
-            self.problem,
-            *arrays,
-            parameters=self._parameters,
-            strategy=self.rung,
-            narrow={**self.x_lies, **self.y_lies, **places},
-        )
-
-    @property
-    def of_weights(self) -> tuple[GpuStrategy, Problem]:
-        """What computes the gradient of the weights."""
-        problem = Conv2dWeightsGradient(*self._sizes, self.problem.pool)
-        return self._work.chosen(problem)[0], problem
-
-    def of_input(self, before: str) -> tuple[GpuStrategy, Problem]:
-        """And that of x, the value of the activation ``before``."""
-        pool, of = self.problem.pool, Conv2dInputGradient
-        problem = of(*self._sizes, pool, before)  # type: ignore[arg-type]
-        return self._work.chosen(problem)[0], problem
+        arrays = self._x, self.y, self._argmax
+        self.work.run(self.problem, *arrays, parameters=self._parameters)
 
     def backward(self, dz: Any, gradients: Sequence[Any], dx: Any, before: str) -> None:
         """See `Stage`."""
-        self._back((dz, self._where), gradients, dx, before)
+        self._back((dz, self._argmax), gradients, dx, before)
+
+
+def _stored(problem: P, dtypes: Mapping[str, str], **names: str) -> P:
+    """A problem with those of its arrays stored in other dtypes that a stage stores so; ``names``
+    says what the stage calls an array, where that is not its name in the problem."""
+    wanted = {array.name: names.get(array.name, array.name) for array in problem.arrays}
+    return problem.stored(**{own: dtypes[name] for own, name in wanted.items() if name in dtypes})
 
 
 class AveragedStage(ConvStage):
@@ -260,16 +210,16 @@ class AveragedStage(ConvStage):
 
     def forward(self) -> None:
         """See `Stage`."""
-        p = self.problem
+        p = self.layer
         assert p.pool is not None
-        self._work.run(self._whole, self._x, self._a, parameters=self._parameters)
-        self._work.run(Pool2d(p.batch, p.maps, *p.conv_size, p.pool), self._a, self.y)
+        self.work.run(self._whole, self._x, self._a, parameters=self._parameters)
+        self.work.run(Pool2d(p.batch, p.maps, *p.conv_size, p.pool), self._a, self.y)
 
     def backward(self, dz: Any, gradients: Sequence[Any], dx: Any, before: str) -> None:
         """See `Stage`."""
-        p = self.problem
+        p = self.layer
         assert p.pool is not None
         spread = Pool2dGradient(p.batch, p.maps, *p.conv_size, p.pool)
-        self._work.run(spread, self._a, dz, self._da)
-        times_derivative(self._work, p.activation, self._a, self._da, self._count)
+        self.work.run(spread, self._a, dz, self._da)
+        times_derivative(self.work, p.activation, self._a, self._da, self._count)
         self._back((self._da,), gradients, dx, before)

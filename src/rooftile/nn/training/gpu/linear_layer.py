@@ -8,7 +8,7 @@ from typing import Any
 from rooftile.nn.training.gpu.biased import biased
 from rooftile.nn.training.gpu.derivative import times_derivative
 from rooftile.nn.training.gpu.launches import Work
-from rooftile.ops import FORMATS, Linear, Problem
+from rooftile.ops import FORMATS, Linear
 from rooftile.ops.gradients.linear_gradient import LinearGradient
 from rooftile.ops.patterns.matmul import Matmul
 from rooftile.ops.patterns.reduce import Reduce
@@ -28,16 +28,14 @@ class LinearStage:
         self._work, self.problem, self.x, self.parameters = work, problem, x, parameters
         self.y = work.floats(problem.batch * problem.outputs)
         self.before: str = problem.activation
-        self.x_lies: dict[str, int] = {}
-        """What configs say of x, see `rooftile.nn.training.gpu.narrow`."""
-        self.dx_lies: dict[str, int] = {}
-        """And of its gradient."""
+        self.dtype = "float32"
+        """In which x is stored, and its gradient; see `rooftile.nn.training.gpu.narrow`."""
         self._weights: Any = None
-        """The weights in 16 bits, where x lies in them."""
+        """The weights in 16 bits, where x is stored so."""
 
     def begin(self) -> None:
         """Append, aside, what is wanted of the weights alone: best before everything else."""
-        if self.x_lies:
+        if self.is_narrow:
             with self._work.aside(line=1):
                 count = self.problem.inputs * self.problem.outputs
                 self._weights = self._rounded(self.parameters[0], count)
@@ -50,16 +48,16 @@ class LinearStage:
         """
         work, product = self._work, self._forward
         if isinstance(product, Linear):
-            work.run(product, self.x, self.y, parameters=self.parameters, narrow=self.x_lies)
+            work.run(product, self.x, self.y, parameters=self.parameters)
             return
         weights = self.parameters[0]
-        if self.x_lies:
+        if self.is_narrow:
             if self._weights is None:
                 self.begin()
             # What rounds them is aside.
             weights = self._weights
             work.join()
-        work.run(product, self.x, weights, self.y, narrow=self.x_lies)
+        work.run(product, self.x, weights, self.y)
         work.call(biased, work.gpu, self.problem, self.y, self.parameters[1])
 
     def backward(self, dz: Any, gradients: Sequence[Any], dx: Any, before: str) -> None:
@@ -71,33 +69,32 @@ class LinearStage:
             of_all = LinearGradient(images, inputs, outputs, "none", before)  # type: ignore[arg-type]
             work.run(of_all, self.x, dz, dz, weights, to, *gradients)
             return
-        of_weights, of_input = self._products
+        of_weights, of_input = self._products(self.dtype)
         factor = dz
-        if self.x_lies:
+        if self.is_narrow:
             work.join()
             factor, weights = self._rounded(dz, images * outputs), self._weights
         with work.aside(dx is not None):
-            work.run(of_weights, factor, self.x, gradients[0], narrow=self.x_lies)
+            work.run(of_weights, factor, self.x, gradients[0])
             work.run(Reduce((images, outputs), 0), dz, gradients[1])
         if dx is not None:
-            work.run(of_input, factor, weights, dx, narrow={**self.x_lies, **self.dx_lies})
+            work.run(of_input, factor, weights, dx)
             times_derivative(work, before, self.x, dx, images * inputs)
 
-    def narrow(self) -> None:
-        """Have x lie in 16 bits, and its gradient."""
-        self.x_lies, self.dx_lies = {"X_NARROW": 1}, {"OUT_NARROW": 1}
-
     @property
-    def may_be_narrow(self) -> bool:
-        """Whether it has many weights, all its products read x in 16 bits, and that of its gradient
-        writes these."""
+    def is_narrow(self) -> bool:
+        """Whether x is stored in 16 bits, and its gradient."""
+        return self.dtype != "float32"
+
+    def may_store(self, dtype: str) -> bool:
+        """Whether x and its gradient may be stored in a dtype of 16 bits: the layer has many
+        weights, and all its products read and write it."""
         p = self.problem
         few = p.batch * p.inputs * p.outputs <= _FEW
         if not self.has_many or few or p.outputs % 4:
             return False
-        readers = p, self._as_they_lie, *self._products
-        reads = all(self._rounds(one, "X_NARROW") for one in readers)
-        return reads and self._rounds(self._products[1], "OUT_NARROW")
+        users = p.stored(x=dtype), self._as_they_lie(dtype), *self._products(dtype)
+        return all(map(self._work.stores, users))
 
     @property
     def has_many(self) -> bool:
@@ -109,25 +106,23 @@ class LinearStage:
         """What makes y, or its products alone."""
         p = self.problem
         alone = self.has_many and p.batch <= _FEW_IMAGES
-        alone = alone and bool(self.x_lies or self._work.precision == "ieee")
-        return self._as_they_lie if alone else p
+        if alone and (self.is_narrow or self._work.precision == "ieee"):
+            return self._as_they_lie(self.dtype)
+        return p.stored(x=self.dtype)
 
-    @property
-    def _as_they_lie(self) -> Matmul:
-        """The layer's products with weights as they lie."""
+    def _as_they_lie(self, dtype: str) -> Matmul:
+        """The layer's products with weights as they lie, both in a dtype."""
         p = self.problem
-        return Matmul(p.batch, p.inputs, p.outputs, transpose_b=True)
+        product = Matmul(p.batch, p.inputs, p.outputs, transpose_b=True)
+        return product.stored(a=dtype, b=dtype)
 
-    @property
-    def _products(self) -> tuple[Matmul, Matmul]:
-        """The gradients of its weights and of x, as products."""
+    def _products(self, dtype: str) -> tuple[Matmul, Matmul]:
+        """The gradients of its weights and of x, as products of matrices in a dtype; that of x is
+        stored so, too."""
         p = self.problem
         of_weights = Matmul(p.outputs, p.batch, p.inputs, transpose_a=True)
-        return of_weights, Matmul(p.batch, p.outputs, p.inputs)
-
-    def _rounds(self, problem: Problem, flag: str) -> bool:
-        rung = self._work.chosen(problem)[0]
-        return rung.narrow == self._work.precision and self._work.runs(rung, problem, flag)
+        of_input = Matmul(p.batch, p.outputs, p.inputs)
+        return of_weights.stored(a=dtype, b=dtype), of_input.stored(a=dtype, b=dtype, out=dtype)
 
     def _rounded(self, given: Any, count: int) -> Any:
         """So many numbers in 16 bits: the memory to which the next launch rounds them."""

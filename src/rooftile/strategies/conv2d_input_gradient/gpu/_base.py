@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from rooftile.ops.features import features
 from rooftile.ops.gradients.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.strategies.common.convolution_gradients import gradient_macros
 from rooftile.strategies.common.fused import ACTIVATION_CODES
-from rooftile.strategies.contract.gpu import PLACES, Config, GpuStrategy
+from rooftile.strategies.contract.gpu import Config, GpuStrategy
 
 
 class GpuInputGradient(GpuStrategy):
@@ -16,7 +17,7 @@ class GpuInputGradient(GpuStrategy):
 
     operation = "conv2d_input_gradient"
     takes = features("padding pool:max")
-    between: ClassVar[tuple[str, ...]] = (PLACES,)
+    stores: ClassVar[Mapping[str, str]] = {"WHERE_NARROW": "where:uint8"}
 
     def macros(self, problem: Conv2dInputGradient, config: Config) -> dict[str, int | str]:
         """The layer's sizes, the activation before and the tunables."""

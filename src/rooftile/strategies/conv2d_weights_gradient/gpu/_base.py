@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import ClassVar
 
 from rooftile.devices.gpu import Launch
-from rooftile.ops import FORMATS, Array
 from rooftile.ops.features import features
 from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies.common.convolution_gradients import gradient_macros
 from rooftile.strategies.common.fused import ACTIVATION_CODES
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.contract.gpu import PLACES, Config, GpuStrategy, Step
+from rooftile.strategies.contract.gpu import Config, GpuStrategy, Step
 
 _FINISH = 32, 16, 1
 """Threads that share out what `finish` joins: columns, and rows of each."""
-
-
-VALUES = "Y_NARROW"
-"""Whether ``y``, behind whose activation ``dy`` stands, has the 16 bits of the strategy's
-precision."""
 
 
 class GpuWeightsGradient(GpuStrategy):
@@ -29,18 +23,12 @@ class GpuWeightsGradient(GpuStrategy):
 
     operation = "conv2d_weights_gradient"
     takes = features("padding pool:max")
-    between: ClassVar[tuple[str, ...]] = (PLACES,)
+    stores: ClassVar[Mapping[str, str]] = {"WHERE_NARROW": "where:uint8"}
 
     def macros(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int | str]:
         """The layer's sizes, its activation where dy is behind it, and the tunables."""
         activation = {"ACTIVATION": ACTIVATION_CODES[problem.activation]}
         return {**gradient_macros(problem.layer), **activation, **config}
-
-    def _as_it_lies(self, array: Array, config: Config) -> Array:
-        """What is made never has 16 bits."""
-        if array.name == "y":
-            return replace(array, dtype=FORMATS[self.narrow].dtype) if config.get(VALUES) else array
-        return array if array.role == "output" else super()._as_it_lies(array, config)
 
 
 def inputs_of(problem: Conv2dWeightsGradient) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ Algebra", SC08 (sums in registers).
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import ClassVar
 
 from rooftile.devices.gpu import Launch
@@ -40,7 +41,7 @@ class Windows(GpuWeightsGradient):
     summary = "a thread keeps a mask's sums in registers, whole winners pass"
     tunables = (Tunable("TEAMS", (1, 2, 4), 4), Tunable("PARTS", (1, 2, 4), 1))
     # To find pixels by a position of 8 bits takes 0.05 ms more of 0.5 than it saves elsewhere.
-    between: ClassVar[tuple[str, ...]] = ()
+    stores: ClassVar[Mapping[str, str]] = {}
 
     def limits(self, problem: Conv2dWeightsGradient) -> str | None:
         """Gradients of all outputs; strides; masks beyond registers, images beyond memory."""

@@ -5,6 +5,9 @@ Source: NVIDIA, "Parallel Thread Execution ISA", on ``wgmma`` and bulk copies.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Linear
 from rooftile.strategies.common.grid import blocks
@@ -18,6 +21,7 @@ class Warpgroups(WarpgroupsProduct, GpuLinear):
 
     name = "warpgroups_{precision}"
     summary = "Hopper's warpgroups, converted in registers to {numbers}"
+    stores: ClassVar[Mapping[str, str]] = {"X_NARROW": "x:narrow", "OUT_NARROW": "out:narrow"}
 
     def layer(self, problem: Linear) -> Linear:
         """The problem itself."""

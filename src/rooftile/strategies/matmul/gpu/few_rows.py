@@ -6,6 +6,9 @@ Throughput-Oriented Processors", SC09 (a warp a row), on a dense matrix.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 from rooftile.analysis.accesses import WARP, Accesses
 from rooftile.devices.gpu import Launch
 from rooftile.ops.patterns.matmul import Matmul
@@ -27,6 +30,9 @@ _LARGE = {"LANES": 8, "SLICES": 128, "AHEAD": 4, "PARTS": 1, "TERMS": _WHOLE_TER
 """Blocks of 1024 threads that take all terms, so that nothing is left to add."""
 _RESIDENT = 6
 """Blocks of a multiprocessor that keep its memory busy."""
+
+_LOAD = 16
+"""Bytes of a load of b."""
 
 
 class FewRows(GpuMatmul):
@@ -61,14 +67,14 @@ class FewRows(GpuMatmul):
             return {"LANES": lanes, "SLICES": slices, "AHEAD": ahead, "PARTS": 1, **_STAGED}
         if self._fills_large_blocks(problem):
             return dict(_LARGE)
-        strips = blocks(problem.columns, 32 * _vector(problem, {}))
+        strips = blocks(problem.columns, 32 * _vector(problem))
         wanted = blocks(_RESIDENT * self.machine.multiprocessors, strips)
         parts = tile_of(min(wanted, max(1, problem.inner // _TERMS)), 1, 64)
         return {"LANES": 32, "SLICES": 8, "AHEAD": ahead, "PARTS": parts, **_STAGED}
 
     def _fills_large_blocks(self, problem: Matmul) -> bool:
         """A single row of float32, and about a block for each multiprocessor."""
-        vector, units = _vector(problem, {}), self.machine.multiprocessors
+        vector, units = _vector(problem), self.machine.multiprocessors
         if problem.rows > 1 or self.narrow or vector == 1:
             return False
         if self.machine.block_threads < _LARGE["LANES"] * _LARGE["SLICES"]:
@@ -89,7 +95,7 @@ class FewRows(GpuMatmul):
         ahead = config["AHEAD"] * config["SLICES"]
         if ahead > config["TERMS"]:
             return f"{ahead} terms ahead, of {config['TERMS']} in shared memory"
-        held = _vector(problem, config) * threads + _rows(problem) * config["TERMS"]
+        held = _vector(problem) * threads + _rows(problem) * config["TERMS"]
         return beyond_block(threads, 4 * held)
 
     def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:
@@ -97,7 +103,7 @@ class FewRows(GpuMatmul):
         return {
             **super().macros(problem, config),
             "ROWS": _rows(problem),
-            "VECTOR": _vector(problem, config),
+            "VECTOR": _vector(problem),
             "FINISH_THREADS": _FINISH_THREADS,
         }
 
@@ -114,7 +120,7 @@ class FewRows(GpuMatmul):
             grid = (blocks(problem.columns, config["SLICES"]), 1, 1)
             return (Step(Launch(self.kernel("teams"), grid, block), ("a", "b", "out", *sizes)),)
         parts, results = config["PARTS"], problem.rows * problem.columns
-        across = blocks(problem.columns, config["LANES"] * _vector(problem, config))
+        across = blocks(problem.columns, config["LANES"] * _vector(problem))
         strips = Launch(self.kernel("strips"), (across, parts, 1), block)
         share = blocks(problem.inner, parts)
         if parts == 1:
@@ -129,7 +135,7 @@ class FewRows(GpuMatmul):
 
     def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:
         """See `GpuStrategy.accesses`; of float32, which the model's lengths are of."""
-        rows, vector = _rows(problem), _vector(problem, config)
+        rows, vector = _rows(problem), _vector(problem)
         if problem.transpose_b:
             return {self.kernel("teams"): of_teams(problem, config, rows, vector)}
         found = {self.kernel("strips"): of_strips(problem, config, rows, vector)}
@@ -144,9 +150,9 @@ def _rows(problem: Matmul) -> int:
     return tile_of(problem.rows, 1, _MOST_ROWS)
 
 
-def _vector(problem: Matmul, config: Config) -> int:
+def _vector(problem: Matmul) -> int:
     """Elements of a load of b: 16 bytes, or a single one."""
-    whole = 8 if config.get("X_NARROW") else 4
+    whole = _LOAD // problem.arrays[1].itemsize
     return whole if problem.arrays[1].shape[1] % whole == 0 else 1
 
 
@@ -154,6 +160,7 @@ class FewRowsNarrow(FewRows):
     """As `FewRows`, on numbers of 16 bits."""
 
     name = "few_rows_{precision}"
+    stores: ClassVar[Mapping[str, str]] = {"X_NARROW": "a,b:narrow", "OUT_NARROW": "out:narrow"}
     summary = "as few_rows, both matrices in {numbers}"
 
     def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:

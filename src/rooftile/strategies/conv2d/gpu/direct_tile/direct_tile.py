@@ -9,6 +9,7 @@ Linear Algebra", SC08, carried over to the convolution with the pool folded in.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -230,6 +231,7 @@ class DirectTileNarrow(DirectTile):
     devices = ("cuda",)
     least_architecture = 80
     source = "direct_tile"
+    stores: ClassVar[Mapping[str, str]] = {"X_NARROW": "x:narrow", "OUT_NARROW": "out:narrow"}
     taps = "rounded"
 
     def defaults(self, problem: Conv2d) -> dict[str, int]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import ClassVar
 
@@ -19,6 +19,7 @@ from rooftile.ops import Conv2d, Float32
 from rooftile.ops.features import features
 from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.rounded import rounding
+from rooftile.strategies.common.storage import is_last, item_bytes
 from rooftile.strategies.common.warpgroups import too_short
 from rooftile.strategies.contract.gpu import Config, Step, Tunable, family
 from rooftile.strategies.contract.machine import Machine
@@ -32,7 +33,6 @@ _LEAST_TERMS, _LEAST_MAPS, _LEAST_RESULTS = 24, 16, 2**20
 _MOST_REGISTERS = 255
 _OTHER_REGISTERS = 48
 """Registers of a thread beside its sums and operands."""
-_FORMS = ("X_NARROW", "OUT_NARROW", "X_LAST", "OUT_LAST")
 _PIXELS = (64, 32, 16)
 _WIDTHS = (128, 64, 32, 16, 8)
 _HEIGHTS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32)
@@ -57,7 +57,12 @@ class GatheredGemm(GpuConv2d):
     least_architecture = 80
     tensor_cores = True
     source = "gathered_gemm"
-    channels_last = True
+    stores: ClassVar[Mapping[str, str]] = {
+        "X_NARROW": "x:narrow",
+        "OUT_NARROW": "out:narrow",
+        "X_LAST": "x:channels_last",
+        "OUT_LAST": "out:channels_last",
+    }
     numbers = 1
     """How many numbers of the cores' type stand for one value."""
     tunables: ClassVar[tuple[Tunable, ...]] = (
@@ -73,8 +78,8 @@ class GatheredGemm(GpuConv2d):
 
     def limits(self, problem: Conv2d) -> str | None:
         """It refuses weights or inputs beyond shared memory, even in the smallest tile."""
-        config = self.config(problem, dict.fromkeys(("X_LAST", "OUT_LAST"), 1))
-        reason = self.invalid(problem, config)
+        tile, config = self._tile(problem, self.config(problem)), self.config(problem)
+        reason = _beyond(tile, config, True, self.numbers, self.machine)
         return f"{reason}, even with its smallest tile" if reason else None
 
     def why_slow(self, problem: Conv2d) -> str | None:
@@ -99,15 +104,14 @@ class GatheredGemm(GpuConv2d):
         """Warps that share out a tile's maps, registers, shared memory."""
         if config["TILE_MAPS"] % config["WARP_MAPS"]:
             return f"{config['TILE_MAPS']} maps a tile for warps of {config['WARP_MAPS']}"
-        last = bool(config.get("OUT_LAST"))
+        last = is_last(problem, "out")
         return _beyond(self._tile(problem, config), config, last, self.numbers, self.machine)
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
         """Sizes, tunables, the cores' type, how terms are words, and how the tile lies."""
-        tile, last = self._tile(problem, config), bool(config.get("OUT_LAST"))
+        tile, last = self._tile(problem, config), is_last(problem, "out")
         words, (planes, rows, right) = tile.words, tile.inputs
         return {
-            **dict.fromkeys(_FORMS, 0),
             **super().macros(problem, config),
             "CORES": self._cores.word,
             "NUMBERS": self.numbers,
@@ -124,9 +128,9 @@ class GatheredGemm(GpuConv2d):
             "COLUMN_PAIRS": int(words.columns),
             "PACKED": int(words.packed),
             "SHIFT": words.shift,
-            "X_BYTES": 2 if config.get("X_NARROW") else 4,
-            "FLAT": 0 if config.get("X_LAST") else tile.flat,
-            "RUN_LANES": tile.run_lanes(bool(config.get("X_LAST"))),
+            "X_BYTES": item_bytes(problem, "x"),
+            "FLAT": 0 if is_last(problem, "x") else tile.flat,
+            "RUN_LANES": tile.run_lanes(is_last(problem, "x")),
             "SETS": tile.maps // 8,
             "TAP_WORDS": tile.tap_words,
             "STAGED_PITCH": tile.staged_pitch,
@@ -178,7 +182,7 @@ class GatheredGemm(GpuConv2d):
             self.kernel(),
             (min(tile.grid, resident), tile.across[2], 1),
             (32 * config["WARPS"], 1, 1),
-            tile.bytes(bool(config.get("OUT_LAST"))),
+            tile.bytes(is_last(problem, "out")),
         )
         weights = "rounded" if self.numbers == 1 else "weights"
         return (Step(launch, ("x", weights, "bias", "out", problem.batch)),)

@@ -6,7 +6,7 @@ Source: NVIDIA, "Parallel Thread Execution ISA", on ``wgmma`` and tensor copies.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from typing import ClassVar
@@ -17,6 +17,7 @@ from rooftile.devices.gpu import Launch, TensorMap
 from rooftile.ops import Conv2d, Float32
 from rooftile.ops.features import features
 from rooftile.strategies.common.cores import CORES, Cores
+from rooftile.strategies.common.storage import is_last, is_narrow
 from rooftile.strategies.common.warpgroups import elements, wgmma
 from rooftile.strategies.contract.gpu import Config, Step, Tunable, family
 from rooftile.strategies.contract.machine import Machine
@@ -33,7 +34,6 @@ _WORTH = 0.98
 """A smaller tile fetches more, so it must be so much faster."""
 _FEW_RESULTS = 2**22
 """Of fewer results tiles may be too few for a GPU, so that blocks share them."""
-_FORMS = ("X_NARROW", "OUT_NARROW", "X_LAST", "OUT_LAST")
 
 
 class ImplicitGemm(GpuConv2d):
@@ -47,7 +47,12 @@ class ImplicitGemm(GpuConv2d):
     architectures = ("sm_90",)
     tensor_cores = True
     source = "implicit_gemm"
-    channels_last = True
+    stores: ClassVar[Mapping[str, str]] = {
+        "X_NARROW": "x:narrow",
+        "OUT_NARROW": "out:narrow",
+        "X_LAST": "x:channels_last",
+        "OUT_LAST": "out:channels_last",
+    }
     numbers = 1
     """How many numbers of the cores' type stand for one value."""
     sums = 1
@@ -104,7 +109,6 @@ class ImplicitGemm(GpuConv2d):
         """Sizes, tunables, the cores' type, and what shared memory holds."""
         layout, cores = self._layout(problem, config), self._cores
         return {
-            **dict.fromkeys(_FORMS, 0),
             **super().macros(problem, config),
             "CORES": cores.word,
             "ELEMENT_BYTES": cores.bytes,
@@ -159,9 +163,9 @@ class ImplicitGemm(GpuConv2d):
 
     def _reads_image(self, problem: Conv2d, config: Config) -> bool:
         """Whether the engine copies from the image itself; it rounds to TF32."""
-        own = self.precision == "tf32" or config.get("X_NARROW")
+        own = self.precision == "tf32" or is_narrow(problem, "x")
         whole = problem.channels * self._cores.bytes % 16 == 0
-        return bool(own and config.get("X_LAST")) and whole
+        return bool(own and is_last(problem, "x")) and whole
 
     def _launches(
         self, problem: Conv2d, config: Config

@@ -5,6 +5,7 @@ Source: NVIDIA, "Parallel Thread Execution ISA", on ``mma``, ``ldmatrix`` and ``
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from rooftile.devices.gpu import Launch
@@ -13,6 +14,7 @@ from rooftile.ops.features import features
 from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.fused import ACTIVATION_CODES
 from rooftile.strategies.common.rounded import rounding
+from rooftile.strategies.common.storage import is_last, is_narrow, item_bytes
 from rooftile.strategies.common.warpgroups import too_short
 from rooftile.strategies.contract.gpu import Config, Step, Tunable, family
 from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, GpuConv2d, blocks
@@ -38,7 +40,12 @@ class Pointwise(GpuConv2d):
     least_architecture = 80
     tensor_cores = True
     source = "pointwise"
-    channels_last = True
+    stores: ClassVar[Mapping[str, str]] = {
+        "X_NARROW": "x:narrow",
+        "OUT_NARROW": "out:narrow",
+        "X_LAST": "x:channels_last",
+        "OUT_LAST": "out:channels_last",
+    }
     numbers = 1
     """How many numbers of the cores' type stand for one value."""
     tunables: ClassVar[tuple[Tunable, ...]] = (
@@ -89,7 +96,7 @@ class Pointwise(GpuConv2d):
         threads, resident = _threads(config), config["BLOCKS"]
         if threads > 512:
             return f"{threads} threads a block, at most 512"
-        shared = self._shared(config)
+        shared = self._shared(problem, config)
         if shared > self.machine.shared_room(resident):
             return f"{resident} blocks of {shared} bytes of shared memory"
         held = config["WARP_R"] * config["WARP_C"] // 32 + self.numbers * config["WARP_C"] // 4
@@ -100,11 +107,10 @@ class Pointwise(GpuConv2d):
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
         """The product's sizes, the tunables, the cores' type, and how the matrices lie."""
-        size = _size(config)
+        size = item_bytes(problem, "x")
         pixels = problem.height * problem.width
-        last = config.get("X_LAST", 0)
+        last = is_last(problem, "x")
         return {
-            **dict.fromkeys(("X_NARROW", "OUT_NARROW", "X_LAST", "OUT_LAST"), 0),
             **config,
             "CORES": self.cores.word,
             "NUMBERS": self.numbers,
@@ -113,7 +119,7 @@ class Pointwise(GpuConv2d):
             "MAPS": problem.maps,
             "ACTIVATION": ACTIVATION_CODES[problem.activation],
             "TRANSPOSE_A": 0,
-            "TRANSPOSE_B": last,
+            "TRANSPOSE_B": int(last),
             "A_PIECE": _piece(problem.channels, size),
             "B_PIECE": _piece(problem.channels if last else pixels, size),
         }
@@ -121,11 +127,11 @@ class Pointwise(GpuConv2d):
     def workspace(self, problem: Conv2d, config: Config) -> dict[str, int]:
         """The rounded weights, where they are multiplied as they lie."""
         weights = problem.maps * problem.channels
-        return {"rounded": blocks(weights, 2)} if config.get("X_NARROW") else {}
+        return {"rounded": blocks(weights, 2)} if is_narrow(problem, "x") else {}
 
     def preparation(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
         """Rounds the weights, where they are multiplied as they lie."""
-        if not config.get("X_NARROW"):
+        if not is_narrow(problem, "x"):
             return ()
         return (rounding(self, "weights", "rounded", problem.maps * problem.channels),)
 
@@ -133,12 +139,13 @@ class Pointwise(GpuConv2d):
         """One kernel over tiles of maps and pixels, and over images."""
         rows, columns = _tile(config)
         pixels, images = problem.height * problem.width, problem.batch
-        if config.get("X_LAST"):
+        if is_last(problem, "x"):
             pixels, images = pixels * images, 1
         across = blocks(problem.maps, rows) * blocks(pixels, columns)
         grid = (across, min(images, MOST_BLOCKS), 1)
-        launch = Launch(self.kernel(), grid, (_threads(config), 1, 1), self._shared(config))
-        weights = "rounded" if config.get("X_NARROW") else "weights"
+        shared = self._shared(problem, config)
+        launch = Launch(self.kernel(), grid, (_threads(config), 1, 1), shared)
+        weights = "rounded" if is_narrow(problem, "x") else "weights"
         return (Step(launch, ("x", weights, "bias", "out", problem.batch)),)
 
     @property
@@ -146,13 +153,13 @@ class Pointwise(GpuConv2d):
         """What the cores multiply."""
         return CORES[self.precision]
 
-    def _shared(self, config: Config) -> int:
+    def _shared(self, problem: Conv2d, config: Config) -> int:
         """Bytes of a block's stages, or of its results."""
-        size, (rows, columns) = _size(config), _tile(config)
+        size, (rows, columns) = item_bytes(problem, "x"), _tile(config)
         terms = _LINE // size
         across, along = terms * (columns + 8) * size, columns * (_LINE + 16)
-        stage = rows * (_LINE + 16) + (along if config.get("X_LAST") else across)
-        last = config.get("OUT_LAST")
+        stage = rows * (_LINE + 16) + (along if is_last(problem, "x") else across)
+        last = is_last(problem, "out")
         kept = columns * (rows + 8) if last else rows * (columns + 4)
         return max(config["STAGES"] * stage, 4 * kept)
 
@@ -164,11 +171,6 @@ def _tile(config: Config) -> tuple[int, int]:
 
 def _threads(config: Config) -> int:
     return 32 * config["WARPS_R"] * config["WARPS_C"]
-
-
-def _size(config: Config) -> int:
-    """Bytes of an element of both matrices."""
-    return 2 if config.get("X_NARROW") else 4
 
 
 def _piece(length: int, size: int) -> int:

@@ -9,6 +9,7 @@ import numpy as np
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d, Float32
+from rooftile.ops.features import features
 from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.contract.gpu import Config, Step
 from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
@@ -33,6 +34,7 @@ class Tf32InFloat16(NarrowFolded):
     precision = "tf32"
     narrow = "fp16"
     few_maps = 4
+    requires = features("storage:x:float16")
 
     @property
     def cores(self) -> Cores:
@@ -52,10 +54,6 @@ class Tf32InFloat16(NarrowFolded):
         two = {**config, "BLOCK_BANDS": 2}
         fewer = config["BLOCK_BANDS"] == 1 and self._grid(problem, two) >= _TWO_BANDS
         return two if fewer else config
-
-    def config(self, problem: Conv2d, given: Config | None = None) -> dict[str, int]:
-        """There is no other x than one in 16 bits."""
-        return super().config(problem, {**(given or {}), "X_NARROW": 1})
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
         """And what scales weights."""

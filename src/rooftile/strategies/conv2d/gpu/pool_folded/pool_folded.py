@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import ClassVar
 
 from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.common.grid import PORTABLE_SHARED_BYTES, blocks
 from rooftile.strategies.common.rounded import rounding
-from rooftile.strategies.contract.gpu import PLACES, Config, Step, Tunable, family
+from rooftile.strategies.common.storage import is_narrow, item_bytes
+from rooftile.strategies.contract.gpu import Config, Step, Tunable, family
 from rooftile.strategies.conv2d.gpu.pool_folded._base import ENOUGH_BLOCKS, MOST_WARPS, PoolFolded
 from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
     GROUP_MAPS,
@@ -36,6 +38,7 @@ class NarrowFolded(PoolFolded):
     name = "pool_folded_{precision}"
     summary = "pool positions as columns of a tensor-core product, inputs in {numbers}"
     source = "pool_folded"
+    stores: ClassVar[Mapping[str, str]] = {"X_NARROW": "x:narrow", "OUT_NARROW": "out:narrow"}
     most_slabs = 20
     tunables: ClassVar[tuple[Tunable, ...]] = (
         Tunable("BAND_ROWS", BANDS, 8),
@@ -52,7 +55,6 @@ class NarrowFolded(PoolFolded):
         """Bands of several rows, a warp for each strip or group of maps, a few bands a block;
         results staged where they can be stored four together."""
         config = {tunable.name: tunable.default for tunable in self.tunables}
-        config |= {"X_NARROW": 0, "OUT_NARROW": 0}
         for rows in BANDS:
             band = {**config, "BAND_ROWS": rows}
             fits = rows <= problem.output_size[0] and _band_bytes(problem, band) <= _WORTH
@@ -66,7 +68,7 @@ class NarrowFolded(PoolFolded):
         whole = _staging(problem, staged)["STORED_BYTES"] == _LINE
         if whole and self.invalid(problem, staged) is None:
             config = staged
-        return {name: config[name] for name in config if not name.endswith("NARROW")}
+        return config
 
     def _warps(self, problem: Conv2d) -> dict[str, int]:
         """Warps that share out groups of maps and strips, and as many blocks as registers hold."""
@@ -117,18 +119,18 @@ class NarrowFolded(PoolFolded):
 
 
 def _tile(problem: Conv2d, config: Config) -> dict[str, int]:
-    return tile_of(problem, config["BAND_ROWS"], 2 if config["X_NARROW"] else 4)
+    return tile_of(problem, config["BAND_ROWS"], item_bytes(problem, "x"))
 
 
 def _staging(problem: Conv2d, config: Config) -> dict[str, int]:
     """How a band's results, and the places of winners, lie in shared memory, and how many bytes one
     store takes."""
-    size = 2 if config["OUT_NARROW"] else 4
+    size = item_bytes(problem, "out")
     rows, columns = problem.output_size
     held = 2 * blocks(config["BAND_ROWS"], 2) * columns
     # The four maps of a warp's lanes lie in banks of their own.
     pitch = (blocks(held * size - 32, 64) * 64 + 32) // size
-    sizes = [size] if PLACES not in config else [size, 1 if config[PLACES] else 4]
+    sizes = [array.itemsize for array in problem.output_arrays]
     counts = rows * columns, config["BAND_ROWS"] * columns, pitch
     stored = math.gcd(_LINE, *(one * count for one in sizes for count in counts))
     stage = blocks(problem.maps * pitch * sum(sizes), _LINE) * _LINE
@@ -139,13 +141,13 @@ def _band_bytes(problem: Conv2d, config: Config) -> int:
     """Bytes of shared memory for bands, as they are copied and as they are multiplied, and
     results."""
     tile = _tile(problem, config)
-    copies = 4 if not config["X_NARROW"] or tile["FLAT"] else 2
-    held = 6 if tile["FLAT"] and not config["X_NARROW"] else copies
+    copies = 4 if not is_narrow(problem, "x") or tile["FLAT"] else 2
+    held = 6 if tile["FLAT"] and not is_narrow(problem, "x") else copies
     bands = held * problem.channels * tile["TILE_SIZE"]
     if not config["STAGED"]:
         return bands
     # As many stages as tiles of the image.
-    stages = 2 if tile["FLAT"] and config["X_NARROW"] else 1
+    stages = 2 if tile["FLAT"] and is_narrow(problem, "x") else 1
     return bands + stages * _staging(problem, config)["STAGE_BYTES"]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.rounded import rounding
+from rooftile.strategies.common.storage import is_narrow, item_bytes
 from rooftile.strategies.contract.gpu import Config, Step, Tunable, family
 from rooftile.strategies.conv2d.gpu.pool_folded._base import PoolFolded
 from rooftile.strategies.conv2d.gpu.pool_folded._float import BANDS
@@ -42,6 +44,7 @@ class WarpgroupsFolded(PoolFolded):
     name = "pool_folded_wgmma_{precision}"
     summary = "its products by warpgroups, weights in shared memory, inputs in {numbers}"
     source = "pool_folded_wgmma"
+    stores: ClassVar[Mapping[str, str]] = {"X_NARROW": "x:narrow", "OUT_NARROW": "out:narrow"}
     wgmma = True
     architectures = ("sm_90",)
     few_maps = 6
@@ -113,7 +116,7 @@ class WarpgroupsFolded(PoolFolded):
 
     def _block_bytes(self, problem: Conv2d, config: Config) -> int:
         """The weights, and each team's band: as it is copied, and as it is multiplied."""
-        number = 4 if _narrow(config) else 4 + 2 * self.numbers
+        number = 4 if is_narrow(problem, "x") else 4 + 2 * self.numbers
         bands = config["WARPS"] // 4 * number * self._band_size(problem, config)
         return 2 * self.numbers * self._folded_count(problem, config) + bands
 
@@ -121,7 +124,7 @@ class WarpgroupsFolded(PoolFolded):
         return problem.channels * self._tile(problem, config)["TILE_SIZE"]
 
     def _tile(self, problem: Conv2d, config: Config) -> dict[str, int]:
-        size = 2 if _narrow(config) else 4
+        size = item_bytes(problem, "x")
         return tile_of(problem, config["BAND_ROWS"], size, self._halves(problem))
 
     def _folded_count(self, problem: Conv2d, config: Config) -> int:
@@ -131,8 +134,7 @@ class WarpgroupsFolded(PoolFolded):
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
         """The macros of all, and how bands lie in shared memory."""
-        narrow = _narrow(config)
-        lie = {"X_NARROW": int(narrow), "ELEMENT_BYTES": 2 if narrow else 4, "OWN_BANDS": 1}
+        lie = {"ELEMENT_BYTES": item_bytes(problem, "x"), "OWN_BANDS": 1}
         lie |= {"BUFFERS": 2, "NUMBERS": 1, "SUMMED": 1}
         return {**lie, **super().macros(problem, config), **self._tile(problem, config)}
 
@@ -148,10 +150,6 @@ class WarpgroupsFolded(PoolFolded):
     def preparation(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
         """Rounds the folded weights."""
         return (rounding(self, "weights", self.prepared, self._folded_count(problem, config)),)
-
-
-def _narrow(config: Config) -> bool:
-    return bool(config.get("X_NARROW"))
 
 
 STRATEGIES = family(WarpgroupsFolded(), "fp16", "bf16")

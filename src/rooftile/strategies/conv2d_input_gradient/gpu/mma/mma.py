@@ -6,12 +6,15 @@ Source: Dumoulin, Visin, "A guide to convolution arithmetic for deep learning", 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 from rooftile.devices.gpu import Launch
 from rooftile.ops.features import features
 from rooftile.ops.gradients.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.strategies.common.cores import CORES
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.contract.gpu import GRADIENTS, PLACES, Config, Step, Tunable, family
+from rooftile.strategies.contract.gpu import Config, Step, Tunable, family
 from rooftile.strategies.conv2d_input_gradient.gpu._base import GpuInputGradient, arguments_of
 
 _PAIRS, _BANDS = 4, 4
@@ -41,7 +44,12 @@ class Spread(GpuInputGradient):
     devices = ("cuda",)
     least_architecture = 80
     tensor_cores = True
-    between = (PLACES, GRADIENTS)
+    stores: ClassVar[Mapping[str, str]] = {
+        **GpuInputGradient.stores,
+        "X_NARROW": "x:narrow",
+        "OUT_NARROW": "dx:narrow",
+        "DY_NARROW": "dy:narrow",
+    }
     pays_from = 64
     """Images from which on it is faster than `gathered`."""
     tunables = (
@@ -94,9 +102,9 @@ class Spread(GpuInputGradient):
     def macros(self, problem: Conv2dInputGradient, config: Config) -> dict[str, int | str]:
         """The layer's sizes, the cores' type, and how gradients lie in shared memory."""
         rows, pitch = _plane(problem, config["BAND"])
-        cores: dict[str, int | str] = {"CORES": CORES[self.precision].word}
-        cores["X_NARROW"] = config.get("X_NARROW", 0)
-        return {**super().macros(problem, config), **cores, "PLANE_ROWS": rows, "PITCH": pitch}
+        cores = CORES[self.precision].word
+        lie: dict[str, int | str] = {"CORES": cores, "PLANE_ROWS": rows, "PITCH": pitch}
+        return {**super().macros(problem, config), **lie}
 
     def steps(self, problem: Conv2dInputGradient, config: Config) -> tuple[Step, ...]:
         """One kernel; blocks share out the images."""

@@ -70,7 +70,7 @@ class MmaTf32(GpuInputGradient):
     def invalid(self, problem: Conv2dInputGradient, config: Config) -> str | None:
         """Places of 8 bits that are no whole words; more shared memory than multiprocessors
         have."""
-        return ragged(problem.layer, config) or self._beyond(problem, config)
+        return ragged(problem) or self._beyond(problem, config)
 
     def macros(self, problem: Conv2dInputGradient, config: Config) -> dict[str, int | str]:
         """The layer's sizes, the cores' type and the tunables."""

@@ -10,14 +10,16 @@ Execution ISA", on ``wgmma``.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import ClassVar
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops.gradients.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.common.storage import item_bytes
 from rooftile.strategies.common.warpgroups import elements, wgmma_fence, wgmma_sparse, wgmma_wait
-from rooftile.strategies.contract.gpu import GRADIENTS, PLACES, Config, Step, family
+from rooftile.strategies.contract.gpu import Config, Step, family
 from rooftile.strategies.conv2d_input_gradient.gpu._base import GpuInputGradient, arguments_of
 
 _TILE = 8
@@ -42,7 +44,12 @@ class Warpgroups(GpuInputGradient):
 
     name = "warpgroups_{precision}"
     summary = "whole windows by warpgroups, in whose registers they are summed, in {numbers}"
-    between: ClassVar[tuple[str, ...]] = (PLACES, GRADIENTS)
+    stores: ClassVar[Mapping[str, str]] = {
+        **GpuInputGradient.stores,
+        "X_NARROW": "x:narrow",
+        "OUT_NARROW": "dx:narrow",
+        "DY_NARROW": "dy:narrow",
+    }
     devices = ("cuda",)
     architectures = ("sm_90",)
     tensor_cores = True
@@ -86,7 +93,7 @@ class Warpgroups(GpuInputGradient):
 
     def invalid(self, problem: Conv2dInputGradient, config: Config) -> str | None:
         """Images that are no whole lines; more shared memory than multiprocessors have."""
-        size = _size(config)
+        size = item_bytes(problem, "dx")
         if problem.height * problem.width * size % _LINE:
             return f"{problem.height} x {problem.width} pixels are no whole lines of {_LINE} bytes"
         room = self.machine.shared_room(1) - self._static_bytes(problem)
@@ -95,9 +102,8 @@ class Warpgroups(GpuInputGradient):
 
     def macros(self, problem: Conv2dInputGradient, config: Config) -> dict[str, int | str]:
         """The layer's sizes, the cores' type and products, and how arrays lie in shared memory."""
-        gradients, places = _given_pitches(problem, config)
+        gradients, places = _given_pitches(problem)
         return {
-            "OUT_NARROW": 0,
             **super().macros(problem, config),
             "CORES": self.cores.word,
             "SCALED": int(self.scaled),
@@ -105,12 +111,12 @@ class Warpgroups(GpuInputGradient):
             "SIDE": _side(problem),
             "GIVEN_PITCH": gradients,
             "PLACES_PITCH": places,
-            "TILE_PITCH": _tile_bytes(problem, config) // _size(config),
+            "TILE_PITCH": _tile_bytes(problem) // item_bytes(problem, "dx"),
             "LINE_PITCH": _line_pitch(problem),
             "MASKS_BYTES": self._masks_bytes(problem),
-            "GIVEN_BYTES": _given_bytes(problem, config),
+            "GIVEN_BYTES": _given_bytes(problem),
             "LINES_BYTES": _lines_bytes(problem),
-            "ROOM_BYTES": _room_bytes(problem, config),
+            "ROOM_BYTES": _room_bytes(problem),
             **self._products(problem),
         }
 
@@ -166,8 +172,8 @@ class Warpgroups(GpuInputGradient):
         """Bytes of the masks, of two images' gradients of each warpgroup, and of its rows of pixels
         and tile, where weights lie for a while."""
         weights = _CHANNELS * problem.maps * math.prod(problem.mask) * 4
-        rooms = max(_GROUPS_OF_THREADS * _room_bytes(problem, config), weights)
-        given = 2 * _GROUPS_OF_THREADS * _given_bytes(problem, config)
+        rooms = max(_GROUPS_OF_THREADS * _room_bytes(problem), weights)
+        given = 2 * _GROUPS_OF_THREADS * _given_bytes(problem)
         return self._masks_bytes(problem) + given + rooms
 
 
@@ -183,12 +189,7 @@ def _lines(problem: Conv2dInputGradient) -> int:
     return problem.pool.window[0] + problem.mask[0] - 1
 
 
-def _size(config: Config) -> int:
-    """Bytes of a pixel's gradient."""
-    return 2 if config.get("OUT_NARROW") else 4
-
-
-def _given_pitches(problem: Conv2dInputGradient, config: Config) -> tuple[int, int]:
+def _given_pitches(problem: Conv2dInputGradient) -> tuple[int, int]:
     """Numbers from a map's gradients, and places, to the next one's: whole lines, one more than an
     even number, so that the lanes of a load meet different banks."""
     count = math.prod(problem.layer.output_size)
@@ -197,13 +198,13 @@ def _given_pitches(problem: Conv2dInputGradient, config: Config) -> tuple[int, i
         lines = blocks(count * size, _LINE)
         return (lines + 1 - lines % 2) * _LINE // size
 
-    return pitch(2 if config.get(GRADIENTS) else 4), pitch(1 if config.get(PLACES) else 4)
+    return pitch(item_bytes(problem, "dy")), pitch(item_bytes(problem, "where"))
 
 
-def _given_bytes(problem: Conv2dInputGradient, config: Config) -> int:
+def _given_bytes(problem: Conv2dInputGradient) -> int:
     """Of an image's gradients and places."""
-    gradients, places = _given_pitches(problem, config)
-    size, wide = 2 if config.get(GRADIENTS) else 4, 1 if config.get(PLACES) else 4
+    gradients, places = _given_pitches(problem)
+    size, wide = item_bytes(problem, "dy"), item_bytes(problem, "where")
     return problem.maps * (gradients * size + places * wide)
 
 
@@ -218,15 +219,15 @@ def _lines_bytes(problem: Conv2dInputGradient) -> int:
     return (problem.mask[0] - 1) * 4 * _CHANNELS * _line_pitch(problem) * 4
 
 
-def _tile_bytes(problem: Conv2dInputGradient, config: Config) -> int:
+def _tile_bytes(problem: Conv2dInputGradient) -> int:
     """From a channel of an image to the next: they begin a quarter of the banks apart."""
-    least = problem.height * problem.width * _size(config)
+    least = problem.height * problem.width * item_bytes(problem, "dx")
     return least + (_BANKS // 4 - least) % _BANKS
 
 
-def _room_bytes(problem: Conv2dInputGradient, config: Config) -> int:
+def _room_bytes(problem: Conv2dInputGradient) -> int:
     """Of a warpgroup's rows of pixels and tile."""
-    tile = _CHANNELS * _tile_bytes(problem, config)
+    tile = _CHANNELS * _tile_bytes(problem)
     return blocks(_lines_bytes(problem) + tile, _BANKS) * _BANKS
 
 
@@ -235,7 +236,6 @@ class WarpgroupsTf32(Warpgroups):
     float32."""
 
     name = "warpgroups_tf32"
-    between = (PLACES,)
     precision = "tf32"
     scaled = True
     summary = "whole windows by warpgroups, TF32 as scaled float16, every other term skipped"

@@ -9,14 +9,12 @@ from __future__ import annotations
 from rooftile.ops.gradients.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.warpgroups import too_short
-from rooftile.strategies.contract.gpu import PLACES
 from rooftile.strategies.conv2d_input_gradient.gpu.warpgroups.warpgroups import Warpgroups
 
 
 class WarpgroupsIeee(Warpgroups):
     """A number is split in two of float16, and three sparse products stand for one."""
 
-    between = (PLACES,)
     name = "warpgroups_ieee"
     numbers = 2
     scaled = True

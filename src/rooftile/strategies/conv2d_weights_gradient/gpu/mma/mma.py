@@ -7,14 +7,16 @@ ICANN 2010 (only winners have gradients); NVIDIA, "Parallel Thread Execution ISA
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import ClassVar
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies.common.cores import CORES
 from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.common.storage import is_narrow, item_bytes
 from rooftile.strategies.common.winner_places import ragged
-from rooftile.strategies.contract.gpu import GRADIENTS, PLACES, Config, Step, Tunable, family
+from rooftile.strategies.contract.gpu import Config, Step, Tunable, family
 from rooftile.strategies.conv2d_weights_gradient.gpu._base import (
     GpuWeightsGradient,
     columns_of,
@@ -41,7 +43,11 @@ class Mma(GpuWeightsGradient):
 
     name = "mma_{precision}"
     summary = "winners by cells on tensor cores, gradients and pixels in {numbers}"
-    between: ClassVar[tuple[str, ...]] = (PLACES, GRADIENTS)
+    stores: ClassVar[Mapping[str, str]] = {
+        **GpuWeightsGradient.stores,
+        "X_NARROW": "x:narrow",
+        "DY_NARROW": "dy:narrow",
+    }
     devices = ("cuda",)
     least_architecture = 80
     tensor_cores = True
@@ -90,11 +96,11 @@ class Mma(GpuWeightsGradient):
 
     def invalid(self, problem: Conv2dWeightsGradient, config: Config) -> str | None:
         """More registers or shared memory than a multiprocessor has."""
-        if config.get("X_NARROW") and problem.height * problem.width % 2:
+        if is_narrow(problem, "x") and problem.height * problem.width % 2:
             return (
                 f"images of {problem.height} x {problem.width} numbers of 16 bits end within a word"
             )
-        if reason := ragged(problem.layer, config):
+        if reason := ragged(problem):
             return reason
         if config["WARPS"] % (beside := config["ROLES"] * config["TILES"]):
             return f"{config['WARPS']} warps share out {beside} channels and tiles"
@@ -120,7 +126,6 @@ class Mma(GpuWeightsGradient):
             "GIVEN_PITCH": given_pitch(problem),
             "CELL_ROWS": _cell_rows(problem),
             "CORES": CORES[self.precision].word,
-            "X_NARROW": config.get("X_NARROW", 0),
         }
 
     def workspace(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int]:
@@ -190,14 +195,14 @@ def _tile_maps(problem: Conv2dWeightsGradient) -> int:
 def _stage_bytes(problem: Conv2dWeightsGradient, config: Config) -> int:
     """Bytes of an image's gradients and places."""
     maps = config["TILES"] * _tile_maps(problem)
-    gradient, place = 2 if config.get(GRADIENTS) else 4, 1 if config.get(PLACES) else 4
+    gradient, place = item_bytes(problem, "dy"), item_bytes(problem, "where")
     return blocks(maps * given_pitch(problem) * (gradient + place), _LINE) * _LINE
 
 
 def _pixel_bytes(problem: Conv2dWeightsGradient, config: Config) -> int:
     """Bytes of an image's pixels as they are given."""
     count = config["ROLES"] * problem.height * problem.width
-    return blocks(count * (2 if config.get("X_NARROW") else 4), _LINE) * _LINE
+    return blocks(count * item_bytes(problem, "x"), _LINE) * _LINE
 
 
 def _offsets(problem: Conv2dWeightsGradient) -> int:
@@ -216,7 +221,7 @@ class MmaTf32(Mma):
     """Gradients and pixels rounded to TF32, sums in float32."""
 
     name = "mma_tf32"
-    between = (PLACES,)
+    stores: ClassVar[Mapping[str, str]] = {**GpuWeightsGradient.stores, "X_NARROW": "x:narrow"}
     precision = "tf32"
     narrow = "fp16"
     pays_from = 80_000_000

@@ -7,14 +7,16 @@ ICANN 2010 (only winners have gradients); NVIDIA, "Parallel Thread Execution ISA
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import ClassVar
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.common.storage import item_bytes
 from rooftile.strategies.common.winner_places import ragged
-from rooftile.strategies.contract.gpu import GRADIENTS, PLACES, Config, Step, Tunable, family
+from rooftile.strategies.contract.gpu import Config, Step, Tunable, family
 from rooftile.strategies.conv2d_weights_gradient.gpu._base import (
     GpuWeightsGradient,
     columns_of,
@@ -48,7 +50,11 @@ class Turned(GpuWeightsGradient):
     least_architecture = 80
     tensor_cores = True
     source = "turned"
-    between: ClassVar[tuple[str, ...]] = (PLACES, GRADIENTS)
+    stores: ClassVar[Mapping[str, str]] = {
+        **GpuWeightsGradient.stores,
+        "X_NARROW": "x:narrow",
+        "DY_NARROW": "dy:narrow",
+    }
     scaled = 0
     """Whether gradients are scaled to float16's range."""
     pays_from = 768
@@ -119,14 +125,14 @@ class Turned(GpuWeightsGradient):
 
     def invalid(self, problem: Conv2dWeightsGradient, config: Config) -> str | None:
         """Rows that are no whole words; more warps, registers or shared memory than there are."""
-        size = _pixel_size(config)
+        size = item_bytes(problem, "x")
         odd = problem.width | problem.padding[1]
         if size == 2 and odd % 2:
             return (
                 f"rows of {problem.width} pixels of 16 bits, {problem.padding[1]} zeros beside "
                 "them: no whole words"
             )
-        if reason := ragged(problem.layer, config):
+        if reason := ragged(problem):
             return reason
         if (warps := _warps(problem, config)) > _MOST_WARPS:
             return f"{warps} warps, {_MOST_WARPS} at most"
@@ -149,7 +155,6 @@ class Turned(GpuWeightsGradient):
             "GIVEN_PITCH": given_pitch(problem),
             "CORES": self.cores.word,
             "SCALED": self.scaled,
-            "X_NARROW": config.get("X_NARROW", 0),
         }
 
     def workspace(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int]:
@@ -205,10 +210,6 @@ def _registers(problem: Conv2dWeightsGradient, words: int) -> int:
     return _tiles(problem) * (4 * pairs + words * depth) + _OTHERS
 
 
-def _pixel_size(config: Config) -> int:
-    return 2 if config.get("X_NARROW") else 4
-
-
 def _pitch(problem: Conv2dWeightsGradient) -> int:
     """From a row of pixels to the next: zeros between them are behind the one, before the other."""
     return blocks(problem.width + problem.padding[1], 2) * 2
@@ -224,12 +225,12 @@ def _pixel_bytes(problem: Conv2dWeightsGradient, config: Config) -> int:
     beyond = blocks(columns, _STRIP) * _STRIP * across + _REACH - pitch
     there = problem.height + problem.padding[0]
     count = max(met * down, there) * pitch + max(beyond, 0)
-    return blocks(count * _pixel_size(config), _LINE) * _LINE
+    return blocks(count * item_bytes(problem, "x"), _LINE) * _LINE
 
 
 def _stage_bytes(problem: Conv2dWeightsGradient, config: Config) -> int:
     """Bytes of an image's pixels, gradients and places."""
-    gradient, place = 2 if config.get(GRADIENTS) else 4, 1 if config.get(PLACES) else 4
+    gradient, place = item_bytes(problem, "dy"), item_bytes(problem, "where")
     given = _BLOCK_MAPS * given_pitch(problem) * (gradient + place)
     return _pixel_bytes(problem, config) + blocks(given, _LINE) * _LINE
 
@@ -250,7 +251,6 @@ class TurnedTf32(Turned):
 
     name = "turned_tf32"
     precision = "tf32"
-    between = (PLACES,)
     pays_from = 4096
     wishes = (
         {"BLOCKS": 4, "STAGES": 1},

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.common.storage import is_narrow, item_bytes
 
 WARPS = 8
 """That lay images, and as many that multiply."""
@@ -112,11 +113,12 @@ class Layout:
         """Bytes of both warpgroups' sums."""
         return 4 * 32 * WARPS * self.sums
 
-    def held(self, x_narrow: bool, dy_narrow: bool, where_narrow: bool) -> int:
+    def held(self) -> int:
         """Registers of the pixels, gradients and places that a thread brings."""
-        pixels = self.tasks * CHANNELS * _UNIT // (2 if x_narrow else 1)
+        pixels = self.tasks * CHANNELS * _UNIT // (4 // item_bytes(self.problem, "x"))
         turns = blocks(self.steps * self.tile_maps // 8, WARPS)
         # Two windows of a word share a register, where they lie beside each other in fewer bits.
         beside = self.problem.layer.output_size[1] % 2 == 0
-        given = sum(1 if narrow and beside else 2 for narrow in (dy_narrow, where_narrow))
+        narrow = (is_narrow(self.problem, name) for name in ("dy", "where"))
+        given = sum(1 if one and beside else 2 for one in narrow)
         return pixels + turns * 2 * given

@@ -9,6 +9,7 @@ winners have gradients).
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import ClassVar
 
 from rooftile.devices.gpu import Launch
@@ -16,7 +17,7 @@ from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.warpgroups import elements, wgmma_fence, wgmma_sparse, wgmma_wait
-from rooftile.strategies.contract.gpu import GRADIENTS, PLACES, Config, Step, Tunable, family
+from rooftile.strategies.contract.gpu import Config, Step, Tunable, family
 from rooftile.strategies.conv2d_weights_gradient.gpu._base import (
     GpuWeightsGradient,
     columns_of,
@@ -55,7 +56,11 @@ class Warpgroups(GpuWeightsGradient):
 
     name = "warpgroups_{precision}"
     summary = "winners by rows of positions on warpgroups, gradients and pixels in {numbers}"
-    between: ClassVar[tuple[str, ...]] = (PLACES, GRADIENTS)
+    stores: ClassVar[Mapping[str, str]] = {
+        **GpuWeightsGradient.stores,
+        "X_NARROW": "x:narrow",
+        "DY_NARROW": "dy:narrow",
+    }
     devices = ("cuda",)
     architectures = ("sm_90",)
     tensor_cores = True
@@ -108,7 +113,7 @@ class Warpgroups(GpuWeightsGradient):
             return f"{layout.sums} sums of a thread, {_MOST_SUMS} at most"
         if not layout.turn_rows:
             return f"rows of {layout.units} units of pixels are more than a block brings"
-        laying, given = _laying(layout, config, 1), _given(layout, config)
+        laying, given = _laying(layout, 1), _given(layout, config)
         if laying > given:
             return f"{laying} registers of a thread that lays, {given} are left"
         shared, room = _shared(layout, 2), self.machine.shared_room(1)
@@ -133,7 +138,6 @@ class Warpgroups(GpuWeightsGradient):
             "SCALED": int(self.scaled),
             "KINDS": layout.kinds,
             "IN_TURN": int(layout.in_turn),
-            "X_NARROW": config.get("X_NARROW", 0),
             "PRODUCTS(sum, a, terms, b)": _products(self.cores, sums),
             "STAGES": stages,
             "BARRIERS_AT": _before_barriers(layout, stages),
@@ -205,10 +209,9 @@ def _shared(layout: Layout, stages: int) -> int:
     return _before_barriers(layout, stages) + 16 * stages
 
 
-def _laying(layout: Layout, config: Config, ahead: int) -> int:
+def _laying(layout: Layout, ahead: int) -> int:
     """Registers of a thread that holds so many images on their way to the stages."""
-    flags = (bool(config.get(flag)) for flag in ("X_NARROW", GRADIENTS, PLACES))
-    return ahead * layout.held(*flags) + _LAYS
+    return ahead * layout.held() + _LAYS
 
 
 def _given(layout: Layout, config: Config) -> int:
@@ -221,7 +224,7 @@ def _roles(layout: Layout, config: Config) -> dict[str, int | str]:
     """Registers of both roles; two images ahead, where registers hold them, or one."""
     laying = _given(layout, config)
     return {
-        "AHEAD": 2 if _laying(layout, config, 2) <= laying else 1,
+        "AHEAD": 2 if _laying(layout, 2) <= laying else 1,
         "LAYING_REGISTERS": laying,
         "MULTIPLYING_REGISTERS": _REGISTERS - laying,
     }
@@ -237,7 +240,6 @@ class WarpgroupsTf32(Warpgroups):
     float32."""
 
     name = "warpgroups_tf32"
-    between = (PLACES,)
     precision = "tf32"
     scaled = True
     pays_from = 192

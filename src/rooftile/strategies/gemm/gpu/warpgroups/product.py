@@ -15,6 +15,7 @@ from rooftile.strategies.common.cores import CORES, MOST_SUMMED, Cores
 from rooftile.strategies.common.fused import ACTIVATION_CODES
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.product_accesses import added_parts, brought, operands
+from rooftile.strategies.common.storage import item_bytes
 from rooftile.strategies.common.warpgroups import elements, wgmma
 from rooftile.strategies.contract.gpu import Config, GpuStrategy, Step, Tunable
 from rooftile.strategies.gemm.gpu.warpgroups.tiles import Shares, Tile
@@ -77,20 +78,16 @@ class WarpgroupsProduct(GpuStrategy):
 
     def defaults(self, problem: Any) -> dict[str, int]:
         """The tile, cluster and parts that an estimate finds fastest, for rows of float32."""
-        return self._fastest(problem, {})
+        return self._fastest(problem)
 
     def config(self, problem: Any, given: Config | None = None) -> dict[str, int]:
         """See `Strategy.config`; narrow rows have a default of their own."""
         values = super().config(problem, given)
-        return {**values, **self._fastest(problem, values), **(given or {})}
+        return {**values, **self._fastest(problem), **(given or {})}
 
-    def _fastest(self, problem: Any, formats: Config) -> dict[str, int]:
-        narrow = formats.get("X_NARROW", 0)
-
-        def clocks(config: Config) -> float:
-            return self.shares(problem, {**config, "X_NARROW": narrow}).clocks
-
-        times = [(clocks(config), config) for config in self._candidates(problem)]
+    def _fastest(self, problem: Any) -> dict[str, int]:
+        candidates = self._candidates(problem)
+        times = [(self.shares(problem, config).clocks, config) for config in candidates]
         least = min(time for time, _ in times)
         # Images are converted once a tile, and clusters wait for each other: of those that are
         # about as fast, the widest tile, then the smallest cluster.
@@ -120,7 +117,7 @@ class WarpgroupsProduct(GpuStrategy):
 
         What can run with rows of float32 can with narrow ones, which take more of both.
         """
-        shares = self.shares(problem, {**config, "X_NARROW": int(self._takes_16_bits)})
+        shares = self.shares(problem, config, 2 if self._takes_16_bits else 4)
         tile = shares.tile
         if shares.across % tile.cluster:
             return f"clusters of {tile.cluster} blocks, {shares.across} tiles across"
@@ -213,9 +210,10 @@ class WarpgroupsProduct(GpuStrategy):
         """Whether a family's member may be given rows of 16 bits."""
         return self.precision in ("fp16", "bf16")
 
-    def shares(self, problem: Any, config: Config) -> Shares:
-        """How a config shares a problem out."""
-        return Shares(self.layer(problem), self.tile(config, self.cores, self.machine))
+    def shares(self, problem: Any, config: Config, x_bytes: int | None = None) -> Shares:
+        """How a config shares a problem out, whose x has elements of so many bytes."""
+        size = x_bytes or item_bytes(problem, "x")
+        return Shares(self.layer(problem), self.tile(config, self.cores, self.machine, size))
 
 
 def macros_of(shares: Shares, config: Config) -> dict[str, int | str]:

@@ -32,6 +32,8 @@ class Tile:
     config: Config
     cores: Cores
     machine: Machine
+    x_bytes: int = 4
+    """Of an input."""
     numbers: ClassVar[int] = 1
     """How many of the cores' type stand for one weight."""
 
@@ -53,7 +55,7 @@ class Tile:
     @property
     def slice(self) -> int:
         """Inputs in 128 bytes of an image."""
-        return 64 if self.config.get("X_NARROW") else 32
+        return 128 // self.x_bytes
 
     @property
     def weight_bytes(self) -> int:

@@ -5,12 +5,16 @@ Source: NVIDIA, "Parallel Thread Execution ISA", on ``mma`` and ``cp.async``.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 from rooftile.analysis.accesses import Accesses, row_stores
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Linear
 from rooftile.strategies.common.cores import CORES, MOST_SUMMED, Cores
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.product_accesses import added_parts, brought, operands
+from rooftile.strategies.common.storage import item_bytes
 from rooftile.strategies.contract.gpu import Config, Step, Tunable, family
 from rooftile.strategies.linear.gpu._base import GpuLinear, pays_for_many
 
@@ -36,6 +40,7 @@ class Mma(GpuLinear):
     least_architecture = 80
     tensor_cores = True
     source = "mma"
+    stores: ClassVar[Mapping[str, str]] = {"X_NARROW": "x:narrow", "OUT_NARROW": "out:narrow"}
     numbers = 1
     """How many numbers of the cores' type stand for one value."""
     tunables = (
@@ -99,8 +104,7 @@ class Mma(GpuLinear):
 
     def invalid(self, problem: Linear, config: Config) -> str | None:
         """Shared memory, registers, sums too long for the cores."""
-        narrow = config.get("X_NARROW", 0)
-        shared, warps = self._shared(config, narrow), config["WARPS_B"] * config["WARPS_O"]
+        shared, warps = self._shared(problem, config), config["WARPS_B"] * config["WARPS_O"]
         if shared > self.machine.shared_room(config["BLOCKS"]):
             return f"{config['BLOCKS']} blocks of {shared} bytes of shared memory"
         sums = config["WARP_B"] * config["WARP_O"] // 32
@@ -113,18 +117,15 @@ class Mma(GpuLinear):
     def macros(self, problem: Linear, config: Config) -> dict[str, int | str]:
         """The problem's sizes, the tunables, the cores' type, formats, and the padded weights'
         sizes."""
-        narrow = config.get("X_NARROW", 0)
         outputs, inputs = _padded(problem, config)
         return {
-            "X_NARROW": 0,
-            "OUT_NARROW": 0,
             **super().macros(problem, config),
             "CORES": self.cores.word,
             "NUMBERS": self.numbers,
             "PACK_THREADS": THREADS,
             "PADDED_OUTPUTS": outputs,
             "PADDED_INPUTS": inputs,
-            "X_ALIGNED": int(problem.inputs % (8 if narrow else 4) == 0),
+            "X_ALIGNED": int(problem.inputs % (16 // item_bytes(problem, "x")) == 0),
         }
 
     def other_registers(self, config: Config) -> int:
@@ -160,7 +161,7 @@ class Mma(GpuLinear):
         ``given`` those of the problem's that both kernels read."""
         parts, images = config["PARTS"], problem.batch
         warps = config["WARPS_B"] * config["WARPS_O"]
-        shared = self._shared(config, config.get("X_NARROW", 0))
+        shared = self._shared(problem, config)
         launch = Launch(
             self.kernel(), (_tiles(problem, config), parts, 1), (32 * warps, 1, 1), shared
         )
@@ -179,7 +180,7 @@ class Mma(GpuLinear):
 
         Biases are not counted."""
         (b, o), (outputs, inputs) = _tile(config), _padded(problem, config)
-        down, across, size = blocks(problem.batch, b), outputs // o, _image_bytes(config)
+        down, across, size = blocks(problem.batch, b), outputs // o, item_bytes(problem, "x")
         piece = 16 // size if problem.inputs % (16 // size) == 0 else 1
         found = brought(problem.batch * problem.inputs * across, size, piece)
         weight = self._weight_bytes
@@ -203,20 +204,15 @@ class Mma(GpuLinear):
         """Bytes of a weight in the cores' type."""
         return self.numbers * self.cores.bytes
 
-    def _shared(self, config: Config, narrow: int) -> int:
+    def _shared(self, problem: Linear, config: Config) -> int:
         """Bytes of a block's stages."""
         b, o = _tile(config)
-        return config["STAGES"] * _SLICE * (b * (2 if narrow else 4) + o * self._weight_bytes)
+        return config["STAGES"] * _SLICE * (b * item_bytes(problem, "x") + o * self._weight_bytes)
 
 
 def _tile(config: Config) -> tuple[int, int]:
     """Images and outputs of a block."""
     return config["WARP_B"] * config["WARPS_B"], config["WARP_O"] * config["WARPS_O"]
-
-
-def _image_bytes(config: Config) -> int:
-    """Of an input of an image."""
-    return 2 if config.get("X_NARROW") else 4
 
 
 def _tiles(problem: Linear, config: Config) -> int:

@@ -71,7 +71,7 @@ class Tile:
     @property
     def result_bytes(self) -> int:
         """Of a result in memory."""
-        return 2 if self.config.get("OUT_NARROW") else 4
+        return self.problem.output_arrays[0].itemsize
 
     @property
     def rows(self) -> int:

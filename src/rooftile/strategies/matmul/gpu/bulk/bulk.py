@@ -14,12 +14,14 @@ import numpy as np
 from rooftile.analysis.accesses import Accesses, row_stores
 from rooftile.analysis.traffic import matmul_tile
 from rooftile.devices.gpu import Launch
+from rooftile.ops import FORMATS
 from rooftile.ops.patterns.matmul import Matmul
 from rooftile.strategies.common.cores import CORES, MOST_SUMMED, Cores
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.product_accesses import brought, laid, operands
+from rooftile.strategies.common.storage import is_narrow
 from rooftile.strategies.common.warpgroups import elements, wgmma, wgmma_wait
-from rooftile.strategies.contract.gpu import NARROW, Config, Step, Tunable, family
+from rooftile.strategies.contract.gpu import Config, Step, Tunable, family
 from rooftile.strategies.matmul.gpu._base import GpuMatmul
 from rooftile.strategies.matmul.gpu.bulk._tile import Tile
 
@@ -46,6 +48,7 @@ class Bulk(GpuMatmul):
     architectures = ("sm_90",)
     tensor_cores = True
     source = "bulk"
+    stores: ClassVar[Mapping[str, str]] = {"X_NARROW": "a,b:narrow", "OUT_NARROW": "out:narrow"}
     tunables: ClassVar[tuple[Tunable, ...]] = (
         Tunable("WARPGROUPS", (1, 2), 2),
         Tunable("TILE_C", _COLUMNS, _WIDEST),
@@ -92,9 +95,11 @@ class Bulk(GpuMatmul):
 
     def _possible(self, problem: Matmul) -> Iterator[tuple[Tile, Config]]:
         """The tiles that the machine can run, with their configs, for numbers as they come."""
-        formats = dict.fromkeys(NARROW, int(bool(self.narrow)))
+        if self.narrow:
+            dtype = FORMATS[self.narrow].dtype
+            problem = problem.stored(a=dtype, b=dtype, out=dtype)
         for config in self._candidates():
-            tile = self._tile(problem, {**config, **formats})
+            tile = self._tile(problem, config)
             if tile.invalid is None:
                 yield tile, config
 
@@ -111,8 +116,6 @@ class Bulk(GpuMatmul):
         sums, across = elements("(sum)", tile.columns // 2), (left, right)
         rows = ["a0", "a1", "a2", "a3"] if held else ["a"]
         return {
-            "X_NARROW": 0,
-            "OUT_NARROW": 0,
             **super().macros(problem, config),
             "CORES": self.cores.word,
             "ELEMENT_BYTES": self.cores.bytes,
@@ -134,7 +137,7 @@ class Bulk(GpuMatmul):
 
     def workspace(self, problem: Matmul, config: Config) -> dict[str, int]:
         """Both matrices in 16 bits, unless they come so."""
-        if self._as_given(config):
+        if self._as_given(problem):
             return {}
         a, b = problem.arrays[:2]
         return {"narrow_a": a.size // 2, "narrow_b": b.size // 2}
@@ -155,14 +158,14 @@ class Bulk(GpuMatmul):
     ) -> tuple[tuple[Step, ...], Mapping[str, str]]:
         """Round both matrices to 16 bits, unless they come so; and the arrays that then stand for
         them."""
-        if self._as_given(config):
+        if self._as_given(problem):
             return (), {}
         return (_rounding(self.kernel("round_both"), problem),), {"a": "narrow_a", "b": "narrow_b"}
 
     def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:
         """See `_of_product`; where both matrices are rounded before, that too."""
         found = {self.kernel(): self._of_product(problem, config)}
-        if self._as_given(config):
+        if self._as_given(problem):
             return found
         elements = sum(array.size for array in problem.arrays[:2])
         return {self.kernel("round_both"): laid(elements, elements, 2), **found}
@@ -184,9 +187,9 @@ class Bulk(GpuMatmul):
         """What the cores multiply."""
         return CORES[self.precision]
 
-    def _as_given(self, config: Config) -> bool:
+    def _as_given(self, problem: Matmul) -> bool:
         """Whether the copy engine brings the caller's matrices."""
-        return self.cores.bytes == 4 or bool(config["X_NARROW"])
+        return self.cores.bytes == 4 or is_narrow(problem, "a")
 
     def _tile(self, problem: Matmul, config: Config) -> Tile:
         return Tile(problem, config, self.cores.bytes, self.machine)

@@ -5,6 +5,9 @@ Source: NVIDIA, "Parallel Thread Execution ISA", on ``mma`` and ``cp.async``.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import ClassVar
+
 from rooftile.analysis.accesses import Accesses, row_stores
 from rooftile.analysis.traffic import matmul_tile
 from rooftile.devices.gpu import Launch
@@ -36,6 +39,7 @@ class Mma(GpuMatmul):
     least_architecture = 80
     tensor_cores = True
     source = "mma"
+    stores: ClassVar[Mapping[str, str]] = {"X_NARROW": "a,b:narrow", "OUT_NARROW": "out:narrow"}
     numbers = 1
     """How many numbers of the cores' type stand for one value."""
     tunables = (
@@ -111,20 +115,18 @@ class Mma(GpuMatmul):
         room = self.machine.register_room(threads * config["BLOCKS"])
         if held + _OTHER_REGISTERS > min(255, room):
             return f"{held} registers of products and sums a thread, {room} registers in all"
-        return self._too_long(problem, config["PARTS"], _size(config))
+        return self._too_long(problem, config["PARTS"], problem.arrays[0].itemsize)
 
     def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:
         """How the matrices lie, the cores' type, the tunables but for the parts."""
         named = {name: value for name, value in config.items() if name != "PARTS"}
         return {
-            "X_NARROW": 0,
-            "OUT_NARROW": 0,
             **super().macros(problem, named),
             "CORES": self.cores.word,
             "NUMBERS": self.numbers,
             "FINISH_THREADS": _THREADS,
-            "A_PIECE": _piece(problem.arrays[0].shape[1], _size(config)),
-            "B_PIECE": _piece(problem.arrays[1].shape[1], _size(config)),
+            "A_PIECE": _piece(problem.arrays[0].shape[1], problem.arrays[0].itemsize),
+            "B_PIECE": _piece(problem.arrays[1].shape[1], problem.arrays[0].itemsize),
         }
 
     def workspace(self, problem: Matmul, config: Config) -> dict[str, int]:
@@ -136,7 +138,10 @@ class Mma(GpuMatmul):
         """One kernel over tiles and parts; another that adds parts and mends what is not finite,
         where there are several or numbers are split."""
         parts, sizes = config["PARTS"], (problem.rows, problem.inner, problem.columns)
-        sums, share = "sums" if parts > 1 else "out", self._share(problem, parts, _size(config))
+        sums, share = (
+            "sums" if parts > 1 else "out",
+            self._share(problem, parts, problem.arrays[0].itemsize),
+        )
         grid, shared = (_tiles(problem, config), parts, 1), self._shared(problem, config)
         launch = Launch(self.kernel(), grid, (_threads(config), 1, 1), shared, overlaps=True)
         multiply = Step(launch, ("a", "b", sums, *sizes, share))
@@ -148,7 +153,7 @@ class Mma(GpuMatmul):
 
     def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:
         """Slices of both matrices once a tile; a warp reads its rows and columns of each term."""
-        (rows, columns), size = _tile(config), _size(config)
+        (rows, columns), size = _tile(config), problem.arrays[0].itemsize
         counted = matmul_tile(problem.rows, problem.inner, problem.columns, rows, columns)
         pieces = [_piece(array.shape[1], size) for array in problem.arrays[:2]]
         found = brought(counted.m_loads, size, pieces[0])
@@ -196,11 +201,6 @@ def _tiles(problem: Matmul, config: Config) -> int:
 
 def _threads(config: Config) -> int:
     return 32 * config["WARPS_R"] * config["WARPS_C"]
-
-
-def _size(config: Config) -> int:
-    """Bytes of an element of a or b."""
-    return 2 if config.get("X_NARROW") else 4
 
 
 def _piece(length: int, size: int) -> int:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import ClassVar
 
 from rooftile.analysis.accesses import Accesses, row_stores
 from rooftile.analysis.traffic import matmul_tile
@@ -38,6 +40,7 @@ class OwnTerms(TiledMatmul):
     least_architecture = 80
     tensor_cores = True
     source = "own_terms"
+    stores: ClassVar[Mapping[str, str]] = {"X_NARROW": "a,b:narrow", "OUT_NARROW": "out:narrow"}
     numbers = 1
     """How many numbers of the cores' type stand for one value."""
     most_tiles = 1
@@ -66,11 +69,9 @@ class OwnTerms(TiledMatmul):
 
     def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:
         """How the matrices lie, the cores' type, and which matrices have lines of whole pieces."""
-        size = _size(config)
+        size = problem.arrays[0].itemsize
         whole = [int(array.shape[1] * size % _PIECE == 0) for array in problem.arrays[:2]]
         return {
-            "X_NARROW": 0,
-            "OUT_NARROW": 0,
             **super().macros(problem, config),
             "CORES": self.cores.word,
             "NUMBERS": self.numbers,
@@ -95,7 +96,7 @@ class OwnTerms(TiledMatmul):
     def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:
         """Lines of terms of both matrices once a tile, and at the end every warp's sums."""
         counted = matmul_tile(problem.rows, problem.inner, problem.columns, _ROWS, _COLUMNS)
-        found = brought(counted.m_loads + counted.n_loads, _size(config))
+        found = brought(counted.m_loads + counted.n_loads, problem.arrays[0].itemsize)
         added = _ROWS * _COLUMNS // 32 * config["WARPS"]
         found += Accesses(shared_reads=_tiles(problem) * added)
         return {self.kernel(): found + row_stores(problem.columns, problem.rows)}
@@ -108,11 +109,6 @@ class OwnTerms(TiledMatmul):
 
 def _tiles(problem: Matmul) -> int:
     return blocks(problem.rows, _ROWS) * blocks(problem.columns, _COLUMNS)
-
-
-def _size(config: Config) -> int:
-    """Bytes of an element of a or b."""
-    return 2 if config.get("X_NARROW") else 4
 
 
 class OwnTermsIeee(OwnTerms):

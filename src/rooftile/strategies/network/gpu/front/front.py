@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Chain, Conv2d, Float32
@@ -55,6 +55,7 @@ class Front(GpuStrategy):
     architectures = ("sm_90",)
     tensor_cores = True
     source = "front"
+    stores: ClassVar[Mapping[str, str]] = {"X_NARROW": "x:narrow", "OUT_NARROW": "out:narrow"}
     tunables = (
         Tunable("GROUPS_1", (1, 2, 3), 2),
         Tunable("GROUPS_2", (1, 2), 1),

@@ -48,5 +48,4 @@ class DirectTileWinners(Winners, DirectTile):
         return config | {"LEAST_BLOCKS": max(1, min(8, resident))}
 
 
-WINNERS = (DirectBulkWinners(), DirectTileWinners())
-"""The faster first."""
+STRATEGIES = (DirectBulkWinners(), DirectTileWinners())

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rooftile.ops import Conv2d
-from rooftile.strategies.contract.gpu import Config
+from rooftile.strategies.contract.gpu import Config, family
 from rooftile.strategies.conv2d.gpu._winners import Winners
 from rooftile.strategies.conv2d.gpu.pool_folded._in_float16 import Tf32InFloat16
 from rooftile.strategies.conv2d.gpu.pool_folded._layout import rows_of_few
@@ -26,14 +28,13 @@ class NarrowWinners(Winners, NarrowFolded):
     def defaults(self, problem: Conv2d) -> dict[str, int]:
         """Those of the rung; places take registers, and so fewer blocks fit, and the bands of few
         images are lower, so that no multiprocessor is idle."""
-        config = super().defaults(problem)
+        config = super().defaults(replace(problem, returns=("y",)))
         config |= {"LEAST_BLOCKS": min(_MOST_BLOCKS, config["LEAST_BLOCKS"])}
         rows = rows_of_few(problem, config, BANDS, self.machine.multiprocessors)
         return config | {"BAND_ROWS": rows}
 
     def config(self, problem: Conv2d, given: Config | None = None) -> dict[str, int]:
-        """Nothing is staged unasked where shared memory has no room for places beside results: how
-        many bytes these have, a step says."""
+        """Nothing is staged unasked where shared memory has no room for places beside results."""
         found = super().config(problem, given)
         asked = "STAGED" in (given or {})
         return found if asked or self.invalid(problem, found) is None else {**found, "STAGED": 0}
@@ -81,17 +82,12 @@ class WgmmaIeeeWinners(Winners, PoolFoldedWgmmaIeee):
     name = "pool_folded_wgmma_ieee_winners"
 
 
-WINNERS = (
-    WarpgroupsWinners().at("fp16"),
-    NarrowWinners().at("fp16"),
-    WarpgroupsWinners().at("bf16"),
-    NarrowWinners().at("bf16"),
+STRATEGIES = (
+    *family(WarpgroupsWinners(), "fp16", "bf16"),
+    *family(NarrowWinners(), "fp16", "bf16"),
     WgmmaTf32Winners(),
     Tf32Winners(),
+    Tf32InFloat16Winners(),
     IeeeWinners(),
     WgmmaIeeeWinners(),
 )
-"""The fastest first, as in the ladder."""
-
-OF_IMAGES = (Tf32InFloat16Winners(),)
-"""What takes a network's images in the 16 bits of another precision than its own."""

@@ -6,7 +6,13 @@ import itertools
 
 import numpy as np
 
-MODES = {"zero": "constant", "replicate": "edge", "reflect": "reflect", "wrap": "wrap"}
+MODES = {
+    "zero": "constant",
+    "replicate": "edge",
+    "reflect": "reflect",
+    "wrap": "wrap",
+    "symmetric": "symmetric",
+}
 """What `numpy.pad` calls a boundary."""
 
 

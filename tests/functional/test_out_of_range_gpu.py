@@ -83,7 +83,7 @@ def test_places_outside_of_their_windows_are_the_nearest(on_gpu):
         close(dx, rooftile.conv2d_input_gradient(dy, masks, (8, 8), where=inside, **options))
 
 
-@pytest.mark.parametrize("boundary", ["reflect", "wrap"])
+@pytest.mark.parametrize("boundary", ["reflect", "wrap", "symmetric"])
 def test_boundaries(on_gpu, boundary):
     x, weights = (GENERATOR.standard_normal(s, np.float32) for s in ((2, 3, 9, 8), (4, 3, 3, 3)))
     expected = plain.correlated(plain.extended(x, (3, 3), boundary), weights)

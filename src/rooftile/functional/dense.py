@@ -49,7 +49,8 @@ def conv2d(
     ``stride`` and ``padding`` (the same on both sides) are an integer or a
     (vertical, horizontal) pair.  ``boundary`` says what the padding holds: ``zero``,
     ``replicate`` (the nearest pixel), ``reflect`` (the mirror image without its first pixel) and
-    ``wrap`` (the other end) as `numpy.pad` has them, or ``interior``: outputs of the convolution
+    ``wrap`` (the other end) and ``symmetric`` (the mirror image with its first pixel) as
+    `numpy.pad` has them, or ``interior``: outputs of the convolution
     whose mask leaves the image are zeros, bias included.  ``pool`` is ``("max", "average" or
     "l2", window[, stride[, activation]])``, with the activation behind the pool, and only
     the convolution outputs that it reads are computed.  An x without images gives an empty result.

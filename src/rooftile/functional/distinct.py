@@ -134,6 +134,7 @@ def _of_parts(
         return _of_empty_parts(given, x, shape, along, device)
     others = tuple(one for one in range(len(shape)) if one != along)
     codes: Any = transpose(x, (*others, along), device=device).reshape(width, count)
+    numbers: Any
     while True:
         different, index, numbers, counts = _with_runs(codes, strategy, device)
         if len(numbers) == 1:

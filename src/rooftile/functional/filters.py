@@ -35,7 +35,8 @@ def conv1d(
     channels are summed, give y[batch, maps, outputs].  The mask's centre is tap (k - 1) // 2; the
     mask may be longer than x.  ``boundary`` says what lies beyond x's ends: ``zero``,
     ``replicate`` of its first and last element, ``reflect`` (the mirror image without its first
-    element) and ``wrap`` (the other end) as `numpy.pad` has them; with all of these there are n
+    element), ``wrap`` (the other end) and ``symmetric`` (the mirror image with its first element)
+    as `numpy.pad` has them; with all of these there are n
     outputs.  ``valid`` leaves
     out the outputs whose mask would leave x: n - k + 1 are left, and a mask longer than x is an
     error.  ``interior`` makes n outputs, of which those are zeros.
@@ -89,9 +90,10 @@ def separable(
     x[height, width] or x[batch, height, width], column[kh] and row[kw] give y[rows, columns] or
     y[batch, rows, columns].  The column's sums are made first, then the row's.  The mask's centre
     is ((kh - 1) // 2, (kw - 1) // 2); the mask may be larger than the images.  ``boundary`` says
-    what lies around them: ``zero``, ``replicate`` of the elements at their rims, ``reflect`` and
-    ``wrap`` as `conv1d` has them; with all of these y has x's shape.  ``valid`` leaves out the
-    outputs whose mask would leave an image; a mask larger than the images is an error then.
+    what lies around them: ``zero``, ``replicate`` of the elements at their rims, ``reflect``,
+    ``wrap`` and ``symmetric`` as `conv1d` has them; with all of these y has x's shape.  ``valid``
+    leaves out the outputs whose mask would leave an image; a mask larger than the images is an
+    error then.
 
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 7.1;
     Podlozhnyuk, "Image Convolution with CUDA" (NVIDIA, 2007).

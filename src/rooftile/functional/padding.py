@@ -1,7 +1,8 @@
 """Ghost cells that repeat the input: an array is extended before a function that needs none.
 
-`reflect` and `wrap` are the words of `numpy.pad`, `replicate` is its `edge`.  The extended array is
-a choice of the input's elements, which `permute_columns` makes in one pass over it.
+`reflect`, `wrap` and `symmetric` are the words of `numpy.pad`, `replicate` is its `edge`.  The
+extended array is a choice of the input's elements, which `permute_columns` makes in one pass over
+it.
 """
 
 from __future__ import annotations
@@ -23,11 +24,12 @@ from rooftile.ops.problem import AnyArray, pair
 from rooftile.runtime.arguments import ANY, FLOATS, Arguments, Array, flattened
 from rooftile.runtime.calls.empty import of_nothing
 
-Around = Boundary | Literal["reflect", "wrap"]
+Around = Boundary | Literal["reflect", "wrap", "symmetric"]
 """What ghost cells are: see `rooftile.ops.boundary`.  ``reflect``: the mirror image of the axis,
 whose first and last element are not repeated (`reflect` of PyTorch, `mirror` of SciPy).  ``wrap``:
-the axis begins anew (PyTorch's ``circular``)."""
-PADDED = ("reflect", "wrap")
+the axis begins anew (PyTorch's ``circular``).  ``symmetric``: the mirror image whose first and last
+element are repeated (SciPy's ``reflect``)."""
+PADDED = ("reflect", "wrap", "symmetric")
 """The boundaries for which the input is extended first, where strategies know the others."""
 PADDED_VOLUMES = (*PADDED, "replicate")
 """Those of functions whose strategies know ``zero`` and ``valid`` alone."""
@@ -110,9 +112,10 @@ def _along(size: int, before: int, behind: int, boundary: str) -> AnyArray:
         return np.clip(places, 0, size - 1)
     if boundary == "wrap" or size == 1:
         return places % size
-    period = 2 * (size - 1)
+    last = size - 1 if boundary == "reflect" else size
+    period = 2 * last
     places %= period
-    return np.minimum(places, period - places)
+    return np.minimum(places, period - places - (boundary == "symmetric"))
 
 
 @lru_cache(maxsize=64)

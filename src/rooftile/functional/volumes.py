@@ -35,9 +35,10 @@ def conv3d(
     x[batch, channels, depth, height, width] and mask[maps, channels, d, h, w] give
     y[batch, maps, planes, rows, columns], summed over the channels.  With the boundary ``zero``
     what lies outside of x is zero, y has x's size, and the tap ``(size - 1) // 2`` of each axis
-    lies on the output.  What lies outside may also ``replicate`` the nearest element, ``reflect``
-    or ``wrap``, as `rooftile.conv1d` has them.  With ``valid`` only what needs no such elements is
-    computed, so y has ``size - mask + 1`` along each axis, and a mask larger than x is refused.
+    lies on the output.  What lies outside may also ``replicate`` the nearest element, ``reflect``,
+    ``wrap`` or be ``symmetric``, as `rooftile.conv1d` has them.  With ``valid`` only what needs no
+    such elements is computed, so y has ``size - mask + 1`` along each axis, and a mask larger
+    than x is refused.
 
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 7.
     """
@@ -94,9 +95,9 @@ def stencil(
     reaches 1, 2 or 4 cells along each axis) or 27 (a box of 3x3x3).  They come in the order in
     which the neighbours lie in memory, offsets rising: of 5, (-1,0), (0,-1), (0,0), (0,1), (1,0).
     With the boundary ``zero`` the cells outside of x are zero before each step, and y has x's
-    shape; so it has with ``replicate``, ``reflect`` and ``wrap``, as `conv3d` has them, for which
-    each step is a call of its own.  With ``valid`` each step takes what the stencil reaches from
-    each side.
+    shape; so it has with ``replicate``, ``reflect``, ``wrap`` and ``symmetric``, as `conv3d` has
+    them, for which each step is a call of its own.  With ``valid`` each step takes
+    what the stencil reaches from each side.
 
     Source: Micikevicius, "3D Finite Difference Computation on GPUs using CUDA", GPGPU-2 (2009).
     """

@@ -243,8 +243,8 @@ def _of_bytes(
 ) -> tuple[Float64, Float64, Float64, Float64]:
     arrays = (np.frombuffer(data, dtype).reshape(shape) for dtype, shape, data in given)
     x, targets, order, rates, weights = arrays
-    numbers = (array.astype(np.float64) for array in (x, targets))
-    return problem.train(*numbers, order, rates, weights.astype(np.float64))
+    x, targets, weights = (array.astype(np.float64) for array in (x, targets, weights))
+    return problem.train(x, targets, order, rates, weights)
 
 
 def _value(name: str, z: Float64) -> Float64:

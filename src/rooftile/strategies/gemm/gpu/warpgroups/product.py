@@ -77,15 +77,7 @@ class WarpgroupsProduct(GpuStrategy):
         return None
 
     def defaults(self, problem: Any) -> dict[str, int]:
-        """The tile, cluster and parts that an estimate finds fastest, for rows of float32."""
-        return self._fastest(problem)
-
-    def config(self, problem: Any, given: Config | None = None) -> dict[str, int]:
-        """See `Strategy.config`; narrow rows have a default of their own."""
-        values = super().config(problem, given)
-        return {**values, **self._fastest(problem), **(given or {})}
-
-    def _fastest(self, problem: Any) -> dict[str, int]:
+        """The tile, cluster and parts that an estimate finds fastest."""
         candidates = self._candidates(problem)
         times = [(self.shares(problem, config).clocks, config) for config in candidates]
         least = min(time for time, _ in times)

@@ -18,7 +18,7 @@ from rooftile.strategies.binding import packing as packing_room
 from rooftile.strategies.binding.conversion import FORMATS, Form
 from rooftile.strategies.binding.packing import GIVEN, Packing, places_of
 
-from .test_resident import cases
+from .test_executable import cases
 
 ROOM = Path(packing_room.__file__).parents[1]
 CASES = [case for case in cases("opencl", "cuda") if case.values[1].parameter_arrays]

@@ -201,10 +201,15 @@ def executable(choice: Choice, device: Any, forms: Forms = ()) -> Executable:
 def compiled_for(
     choice: Choice, device: Any, forms: Forms, memory: Callable[[int], Any] | None = None
 ) -> Executable:
-    """The kernels of a choice for arrays of these forms; ``memory`` as in `Executable`."""
-    problem = stored_for(choice, device, forms)
-    compiled = of_launches(choice.strategy).compile(problem, device, choice.config)
-    return Executable(compiled, dict(forms), memory=memory)
+    """The kernels of a choice, which read and write arrays as the caller has them, as far as they
+    can, and convert others; ``memory`` as in `Executable`."""
+    problem, rung = padded(choice.problem), of_launches(choice.strategy)
+    if forms:
+        ends = {array.name for array in (*problem.input_arrays, *problem.output_arrays)}
+        asked = {name: form.words for name, form in forms if name in ends}
+        placed = rung.on(Machine.of(device.description))
+        problem = placed.with_storage(problem, asked, choice.config)
+    return Executable(rung.compile(problem, device, choice.config), dict(forms), memory=memory)
 
 
 def result_form(given: Arguments[Any], result: Array) -> tuple[str, bool]:
@@ -232,19 +237,6 @@ def forms_of(
         made = Form(*form) if out is None else Form(out.dtype, out.channels_last)
         held.append((place.name, made))
     return tuple((name, form) for name, form in held if form != Form())
-
-
-def stored_for(choice: Choice, device: Any, forms: Forms) -> Problem:
-    """The problem, `padded`, with its inputs and outputs stored as the caller has them, as far as
-    the choice's kernels take them so."""
-    problem = padded(choice.problem)
-    if not forms:
-        return problem
-    rung = of_launches(choice.strategy).on(Machine.of(device.description))
-    ends = {array.name for array in (*problem.input_arrays, *problem.output_arrays)}
-    asked = {name: form.words for name, form in forms if name in ends}
-    found: Problem = rung.with_storage(problem, asked, choice.config)
-    return found
 
 
 def padded(problem: Problem) -> Problem:

@@ -28,7 +28,7 @@ from rooftile.runtime.selection.costs import speeds_from, speeds_of
 from rooftile.strategies import Strategy, preference, strategy
 from rooftile.strategies.contract.costs import Costs, Speeds
 
-LEAST = 4
+LEAST = 3
 """Times of a rung in a case from which its costs are fitted."""
 STRATEGIES = Path(__file__).parents[1] / "src" / "rooftile" / "strategies"
 Times = dict[str, float]
@@ -61,7 +61,7 @@ def fitted(rung: Strategy, rows: Sequence[tuple[Problem, float, Speeds]]) -> Cos
     """The costs whose estimates are nearest to the times."""
     works = [rung.work(problem) for problem, _, _ in rows]
     pairs = [(work, machine) for work, (_, _, machine) in zip(works, rows, strict=True)]
-    threads = np.array([rung.threads(problem, machine) for problem, _, machine in rows], float)
+    threads = np.array([rung.workers(problem, machine) for problem, _, machine in rows], float)
     flops, parts = (np.array([getattr(w, n) for w in works], float) for n in ("flops", "parts"))
     moved = np.array([machine.bytes_s(work.bytes) for work, machine in pairs])
     most = np.array([math.inf if machine.holds(work.bytes) else 1.0 for work, machine in pairs])
@@ -81,7 +81,8 @@ def fitted(rung: Strategy, rows: Sequence[tuple[Problem, float, Speeds]]) -> Cos
 
     starts = [(1, a, m, p) for a in (-6, -3, -1, 0, 4) for m in (-3, -1, 0) for p in (-2, 2, 5)]
     best = min((_searched(loss, np.array(start, float)) for start in starts), key=loss)
-    return Costs(*(float(f"{math.exp(log):.3g}") for log in best))
+    largest = max(problem.bytes for problem, _, _ in rows)
+    return Costs(*(float(f"{math.exp(log):.3g}") for log in best), float(f"{largest:.3g}"))
 
 
 def _searched(loss: Any, logs: Any) -> Any:
@@ -101,7 +102,7 @@ def _searched(loss: Any, logs: Any) -> Any:
 
 def started_s(rung: Strategy, problem: Problem, seconds: float, machine: Speeds) -> float:
     """What the machine's own start takes of a call."""
-    return machine.start_s * (rung.launches(problem) if rung.threads(problem, machine) > 1 else 0)
+    return machine.start_s * (rung.starts(problem) if rung.workers(problem, machine) > 1 else 0)
 
 
 def table_of(operation: str, drawn: Sequence[Drawn], kind: str) -> Table:
@@ -129,7 +130,7 @@ def regrets(
         estimates = {}
         for name in times:
             costs, rung = table.get(name, {}).get(problem.case), strategy(operation, name, kind)
-            if costs is not None:
+            if costs is not None and problem.bytes <= costs.most_bytes:
                 estimates[name] = rung.seconds(problem, machine, costs)
         least = min(estimates, key=estimates.__getitem__) if picked in estimates else picked
         before.append(times[picked] / min(times.values()))

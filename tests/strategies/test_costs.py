@@ -48,9 +48,9 @@ def test_a_precision_has_the_rate_of_its_tensor_cores():
 def test_a_rung_of_one_unit_is_not_shared():
     rung = strategy("scan", "columns")
     machine = dataclasses.replace(NOMINAL_CPU, cores=8)
-    assert rung.threads(Scan((100, 16), 0), machine) == 1
-    assert rung.threads(Scan((3, 100, 16), 1), machine) == 3
-    assert strategy("scan", "loops").threads(Scan((100, 16), 0), machine) == 1
+    assert rung.workers(Scan((100, 16), 0), machine) == 1
+    assert rung.workers(Scan((3, 100, 16), 1), machine) == 3
+    assert strategy("scan", "loops").workers(Scan((100, 16), 0), machine) == 1
 
 
 def test_a_case_without_costs_has_no_estimate():

@@ -236,6 +236,9 @@ def _fastest(rungs: Sequence[Strategy], problem: Problem, device: str) -> Strate
 
 
 def _estimated(rung: Strategy, problem: Problem, device: str) -> float | None:
+    """The seconds that a strategy estimates; None on OpenCL, where no costs were fitted."""
+    if parse_device(device)[0] == "opencl":
+        return None
     return rung.estimate(problem, speeds_of(device))
 
 

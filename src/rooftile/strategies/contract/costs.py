@@ -55,6 +55,8 @@ class Costs:
     """Bytes a second as a share of the machine's; beyond the cache it is at most 1."""
     part_ns: float = 0.0
     """Of each independent part, beyond its bytes and FLOPs."""
+    most_bytes: float = math.inf
+    """Of the largest problem that the costs were fitted to: they say nothing of larger ones."""
 
     def seconds(
         self,
@@ -63,7 +65,7 @@ class Costs:
         *,
         precision: str = "ieee",
         threads: int = 1,
-        launches: int = 1,
+        starts: int = 1,
     ) -> float:
         """The time of a call whose work so many of the machine's cores share."""
         share = threads / machine.cores
@@ -71,7 +73,7 @@ class Costs:
         most = math.inf if machine.holds(work.bytes) else 1.0
         moving = machine.bytes_s(work.bytes) / (min(self.memory, most) * share)
         parts = 1e-9 * self.part_ns * work.parts / threads
-        started = launches * machine.start_s if threads > 1 else 0.0
+        started = starts * machine.start_s if threads > 1 else 0.0
         return 1e-6 * self.call_us + started + max(computing, moving) + parts
 
 

@@ -9,6 +9,7 @@ explained without a device.
 from __future__ import annotations
 
 import inspect
+import math
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
@@ -26,6 +27,7 @@ from rooftile.ops.array import DTYPES
 from rooftile.strategies.binding.bound import Config
 from rooftile.strategies.binding.compiled import Compiled, Fill, Step
 from rooftile.strategies.binding.executable import Executable, bind
+from rooftile.strategies.contract.costs import Work
 from rooftile.strategies.contract.machine import Machine, preset
 from rooftile.strategies.contract.strategy import Strategy, Tunable
 
@@ -97,6 +99,20 @@ class GpuStrategy(Strategy):
     @abstractmethod
     def steps(self, problem: Any, config: Config) -> tuple[Step, ...]:
         """What runs for the problem's batch."""
+
+    def starts(self, problem: Any) -> int:
+        """See `Strategy.starts`: those of the default config."""
+        return len(self.steps(problem, self.defaults(problem)))
+
+    def work(self, problem: Any) -> Work:
+        """See `Strategy.work`: the blocks of its launches, in waves that fill the machine.
+
+        A last wave takes as long as a full one: its multiprocessors without a block are idle.
+        """
+        units, waves = self.machine.multiprocessors, 0
+        for step in self.steps(problem, self.defaults(problem)):
+            waves += -(-math.prod(step.launch.grid) // units)
+        return Work(problem.flops, problem.bytes, units * waves)
 
     def macros(self, problem: Any, config: Config) -> dict[str, int | str]:
         """The tunables; the problem's sizes where the text needs them."""

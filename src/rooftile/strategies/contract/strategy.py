@@ -91,13 +91,16 @@ class Strategy(ABC):
         return None
 
     def estimate(self, problem: Any, machine: Speeds) -> float | None:
-        """About how many seconds a call takes on a machine; None where nobody fitted its costs.
+        """About how many seconds a call takes on a machine; None where nobody fitted its costs
+        to problems of the kind, or of the size.
 
         The fitted costs are COSTS of the operation's module ``ladder``, for each case of a problem
         that they were fitted to (`rooftile.ops.Problem.case`).
         """
         costs = costs_of(self, problem.case)
-        return None if costs is None else self.seconds(problem, machine, costs)
+        if costs is None or problem.bytes > costs.most_bytes:
+            return None
+        return self.seconds(problem, machine, costs)
 
     def seconds(self, problem: Any, machine: Speeds, costs: Costs) -> float:
         """What a call takes on a machine where the rung has these costs."""
@@ -105,11 +108,11 @@ class Strategy(ABC):
             self.work(problem),
             machine,
             precision=self.precision,
-            threads=self.threads(problem, machine),
-            launches=self.launches(problem),
+            threads=self.workers(problem, machine),
+            starts=self.starts(problem),
         )
 
-    def launches(self, problem: Any) -> int:
+    def starts(self, problem: Any) -> int:
         """How often a call waits until the machine's other threads, or kernels, have started."""
         return 1
 
@@ -117,7 +120,7 @@ class Strategy(ABC):
         """What its costs count: the problem's FLOPs and bytes, and the rung's units."""
         return Work(problem.flops, problem.bytes, self.units(problem) or 1)
 
-    def threads(self, problem: Any, machine: Speeds) -> int:
+    def workers(self, problem: Any, machine: Speeds) -> int:
         """How many of a machine's cores share its work."""
         if not self.parallel:
             return 1

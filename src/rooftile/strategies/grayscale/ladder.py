@@ -14,10 +14,10 @@ PREFERENCE = {"cpu": ("threads", "loops"), "gpu": ("vectors", "naive")}
 COSTS = {
     "cpu": {
         "threads": {
-            "integers": Costs(1.37, 1, 1, 0.197),
+            "integers": Costs(1.37, 1, 1, 0.197, 2.79e+07),
         },
         "loops": {
-            "integers": Costs(3.18, 1, 0.829, 0.174),
+            "integers": Costs(3.18, 1, 0.829, 0.174, 2.79e+07),
         },
     },
 }  # fmt: skip

@@ -17,12 +17,12 @@ PREFERENCE = {"cpu": ("tables", "loops"), "gpu": ("lanes", "privatised", "hot", 
 COSTS = {
     "cpu": {
         "tables": {
-            "float32": Costs(7.87, 1, 0.0284, 1870),
-            "integers": Costs(0.392, 1, 0.0439, 9180),
+            "float32": Costs(7.87, 1, 0.0284, 1870, 1.68e+07),
+            "integers": Costs(0.392, 1, 0.0439, 9180, 1.32e+07),
         },
         "loops": {
-            "float32": Costs(0.503, 1, 0.0342, 1),
-            "integers": Costs(0.127, 0.000971, 0.0498, 1),
+            "float32": Costs(0.503, 1, 0.0342, 1, 1.68e+07),
+            "integers": Costs(0.127, 0.000971, 0.0498, 1, 1.32e+07),
         },
     },
 }  # fmt: skip

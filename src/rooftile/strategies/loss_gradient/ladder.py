@@ -14,10 +14,18 @@ PREFERENCE = {"cpu": ("threads", "loops"), "gpu": ("naive", "block_rows")}
 COSTS = {
     "cpu": {
         "threads": {
-            "float32": Costs(3.08, 0.0208, 1, 0.607),
+            "float32": Costs(3.08, 0.0208, 1, 0.607, 2.28e+06),
         },
         "loops": {
-            "float32": Costs(5.24, 0.0221, 1, 0.804),
+            "float32": Costs(5.24, 0.0221, 1, 0.804, 2.28e+06),
+        },
+    },
+    "gpu": {
+        "naive": {
+            "float32": Costs(0.588, 0.00493, 1, 1, 2.36e+06),
+        },
+        "block_rows": {
+            "float32": Costs(0.607, 1, 0.855, 168, 2.36e+06),
         },
     },
 }  # fmt: skip

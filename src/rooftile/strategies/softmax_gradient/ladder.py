@@ -14,10 +14,10 @@ PREFERENCE = {"cpu": ("threads", "loops"), "gpu": ("block_rows", "naive")}
 COSTS = {
     "cpu": {
         "threads": {
-            "float32": Costs(3.6, 1, 0.444, 4.21),
+            "float32": Costs(3.6, 1, 0.444, 4.21, 768000),
         },
         "loops": {
-            "float32": Costs(5.75, 1, 0.472, 4.08),
+            "float32": Costs(5.75, 1, 0.472, 4.08, 768000),
         },
     },
 }  # fmt: skip

@@ -1,5 +1,7 @@
 """The ladder of `spmm`, and which strategies are picked unnamed."""
 
+from rooftile.strategies.contract.costs import Costs
+
 LADDER = {
     "cpu": ("loops", "threads", "vectors"),
     "gpu": ("naive", "staged"),
@@ -7,3 +9,15 @@ LADDER = {
 """Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {"cpu": ("vectors", "threads", "loops"), "gpu": ("staged", "naive")}
+
+COSTS = {
+    "gpu": {
+        "staged": {
+            "float32": Costs(15.6, 1, 0.00256, 1, 4.17e+07),
+        },
+        "naive": {
+            "float32": Costs(5.24, 1, 0.00674, 1, 4.17e+07),
+        },
+    },
+}  # fmt: skip
+"""What each costs, by the case of a problem: fitted by ``benchmarks/costs.py``."""

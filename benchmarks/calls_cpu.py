@@ -21,8 +21,9 @@ from pages import own_name
 
 import rooftile
 from rooftile.devices import cpu
+from rooftile.devices.ceilings import cpu_name
 from rooftile.lab.judge.exam import Exam
-from rooftile.lab.measure.environment import cpu_name, environment, versions
+from rooftile.lab.measure.environment import environment, versions
 from rooftile.lab.measure.peers.cpu import PEERS, keeping_memory
 from rooftile.nn import architecture
 from rooftile.ops import Chain, Conv2d, Layer, Linear, Pool, named

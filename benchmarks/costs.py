@@ -82,7 +82,8 @@ def fitted(rung: Strategy, rows: Sequence[tuple[Problem, float, Speeds]]) -> Cos
     starts = [(1, a, m, p) for a in (-6, -3, -1, 0, 4) for m in (-3, -1, 0) for p in (-2, 2, 5)]
     best = min((_searched(loss, np.array(start, float)) for start in starts), key=loss)
     largest = max(problem.bytes for problem, _, _ in rows)
-    return Costs(*(float(f"{math.exp(log):.3g}") for log in best), float(f"{largest:.3g}"))
+    call, arithmetic, memory, part = (float(f"{math.exp(log):.3g}") for log in best)
+    return Costs(call, arithmetic, memory, part, float(f"{largest:.3g}"))
 
 
 def _searched(loss: Any, logs: Any) -> Any:

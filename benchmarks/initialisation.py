@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pages import filled, markdown_table
 
+from rooftile.devices.ceilings import cpu_name
 from rooftile.errors import InputError, TrainingWarning
-from rooftile.lab.measure.environment import cpu_name
 from rooftile.nn import ConvLayer, LinearLayer, Network
 from rooftile.nn.initialisation import DEFAULT, RULES
 from rooftile.nn.training import Progress, TrainingOptions, train

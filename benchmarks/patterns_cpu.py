@@ -24,11 +24,12 @@ from patterns_cases import CPU, Case
 from patterns_rows import COPY, OURS, READ, Record, Watch
 
 from rooftile.devices import cpu
+from rooftile.devices.ceilings import cpu_name
 from rooftile.lab.judge.exam import poison
 from rooftile.lab.judge.expected import Expected
 from rooftile.lab.measure.ceilings.cpu import ceilings
 from rooftile.lab.measure.ceilings.cpu_kernels import streaming_copy, streaming_read
-from rooftile.lab.measure.environment import cpu_name, environment, versions
+from rooftile.lab.measure.environment import environment, versions
 from rooftile.lab.measure.peers.cpu import PEERS, keeping_memory
 from rooftile.lab.measure.records import plain
 from rooftile.ops import AnyArray

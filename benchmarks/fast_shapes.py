@@ -168,7 +168,8 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=140.0, help="no new shape after these")
     parser.add_argument("--write", type=Path, metavar="FILE", help="the rows as JSON")
     options = parser.parse_args()
-    draw, begin, rows = random.Random(options.seed), time.perf_counter(), []
+    draw, begin = random.Random(options.seed), time.perf_counter()
+    rows: list[Row] = []
     while len(rows) < options.shapes and time.perf_counter() - begin < options.seconds:
         row = measured(drawn(draw))
         rows.append(row)

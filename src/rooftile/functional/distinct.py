@@ -133,7 +133,8 @@ def _of_parts(
     if count == 0 or width == 0:
         return _of_empty_parts(given, x, shape, along, device)
     others = tuple(one for one in range(len(shape)) if one != along)
-    codes: Any = transpose(x, (*others, along), device=device).reshape(width, count)
+    codes: Any = transpose(x, (*others, along), device=device)
+    codes = codes.reshape(width, count)
     numbers: Any
     while True:
         different, index, numbers, counts = _with_runs(codes, strategy, device)

@@ -236,3 +236,9 @@ def test_samples_survive_to_the_bit(tmp_path_factory, samples, seed):
         history.add(run, PROBLEM, dataclasses.replace(PASSED, time_ms=timing))
         (record,) = history.records()
     assert (record.samples, record.seed) == (tuple(samples), seed)
+
+
+def test_what_older_configs_say_of_storage_is_no_tunable():
+    given = {field.name: None for field in dataclasses.fields(Record)}
+    row = {"config": {"TILE": 8, "X_NARROW": 0, "OUT_LAST": 0}}
+    assert Record(**{**given, "row": row}).config == {"TILE": 8}

@@ -35,6 +35,12 @@ from rooftile.runtime.selection.tuned import Winner
 """How the parts of a row that are more than a word or a number are read."""
 
 
+_STORAGE = frozenset(
+    ("X_NARROW", "OUT_NARROW", "X_LAST", "OUT_LAST", "WHERE_NARROW", "DY_NARROW", "Y_NARROW")
+)
+"""What configs of older records say besides tunables."""
+
+
 @dataclass(frozen=True)
 class Record:
     """One result, with the run that it belongs to."""
@@ -68,8 +74,12 @@ class Record:
 
     @property
     def config(self) -> dict[str, int]:
-        """The value of every tunable; empty where the strategy has none."""
-        return dict(self.row.get("config", {}))
+        """The value of every tunable; empty where the strategy has none.
+
+        Records of before `Problem.stored` say in it, too, that no array was stored otherwise.
+        """
+        config = self.row.get("config", {})
+        return {name: value for name, value in config.items() if name not in _STORAGE}
 
     @property
     def median_ms(self) -> float | None:

@@ -78,7 +78,9 @@ class LinearGradient(Problem):
 
     def judgement(self, output: Array, model: ErrorModel) -> Judgement:
         """The sums go over outputs, or over items; derivatives round three times."""
-        return Budget(self.outputs if output.name == "dx" else self.images, roundings=4.0)
+        return Budget(
+            self.outputs if output == self.output_arrays[0] else self.images, roundings=4.0
+        )
 
     def shrunk(self) -> LinearGradient:
         """Few items."""

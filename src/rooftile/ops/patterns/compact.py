@@ -95,7 +95,7 @@ class Compact(Counted):
 
     def judgement(self, output: Array, model: ErrorModel) -> Judgement:
         """The number exactly; elements bit by bit, as far as they are meant."""
-        return Exact() if output.name == "kept" else Properties(self._wrong)
+        return Exact() if output == self.output_arrays[1] else Properties(self._wrong)
 
     def _wrong(self, y: AnyArray, kept: AnyArray, x: AnyArray, mask: AnyArray) -> str:
         bits = np.dtype(f"u{x.dtype.itemsize}")

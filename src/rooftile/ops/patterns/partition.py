@@ -65,7 +65,7 @@ class Partition(Counted):
 
     def judgement(self, output: Array, model: ErrorModel) -> Judgement:
         """The number exactly, and every element bit by bit."""
-        return Exact() if output.name == "less" else Properties(self._wrong)
+        return Exact() if output == self.output_arrays[1] else Properties(self._wrong)
 
     def _wrong(self, y: AnyArray, less: AnyArray, x: AnyArray, pivot: AnyArray) -> str:
         bits = np.dtype(f"u{x.dtype.itemsize}")

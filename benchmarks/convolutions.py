@@ -44,7 +44,7 @@ from rooftile.ops import Conv2d, admits
 from rooftile.runtime.selection.choice import choose
 from rooftile.strategies import ladder, strategy
 from rooftile.strategies.contract.gpu import GpuStrategy, of_launches
-from rooftile.strategies.contract.machine import Machine
+from rooftile.strategies.contract.machine import Multiprocessors
 
 RESULTS = Path(__file__).parent / "results"
 _PACKAGES = ("torch", "nvidia-cudnn-cu13", "nvidia-cudnn-cu12")
@@ -66,7 +66,7 @@ def rungs(case: Case, device: GpuDevice) -> Iterator[GpuStrategy]:
         wanted = rung.precision == case.precision or case.precision == "tf32"
         if not wanted or not admits(case.precision, rung.precision):
             continue
-        placed = rung.on(Machine.of(device.description))
+        placed = rung.on(Multiprocessors.of(device.description))
         if not (placed.why_not(problem) or rung.why_not_on(device.description.architecture)):
             yield rung
 

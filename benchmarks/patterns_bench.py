@@ -39,7 +39,7 @@ from rooftile.lab.show.explain import Explanation, Measured, explain
 from rooftile.lab.show.explain.target import Target
 from rooftile.ops import Problem
 from rooftile.runtime.selection.choice import choose
-from rooftile.runtime.timing.device import Work, in_turns
+from rooftile.runtime.timing.device import TimedLaunches, in_turns
 from rooftile.runtime.timing.telemetry import sensors
 from rooftile.strategies import ladder, strategy
 
@@ -109,7 +109,7 @@ class Bench:
                 arrays = self._arrays(case, problem)
                 makers = self._makers(case, problem, arrays)
             check = Check(problem, arrays, case.precision)
-            works: dict[str, tuple[str, Work]] = {}
+            works: dict[str, tuple[str, TimedLaunches]] = {}
             for kind, name, call, captured in makers:
                 try:
                     works[name] = kind, self.admitted(call, captured, kind, case, problem, check)
@@ -125,7 +125,7 @@ class Bench:
                 one["explained"] = self._explained(case, rung, times[name].warm.median)
             row["entries"].append(one)
 
-    def times(self, works: dict[str, Work]) -> Any:
+    def times(self, works: dict[str, TimedLaunches]) -> Any:
         """Everybody in turns."""
         read = sensors(self.device) if self.device is not None else lambda: None
         return in_turns(works, read=read, seconds=_SECONDS if self.device else 0.0)
@@ -204,7 +204,7 @@ class Bench:
 
     def admitted(
         self, call: Call, captured: bool, kind: str, case: Case, problem: Problem, check: Check
-    ) -> Work:
+    ) -> TimedLaunches:
         """What is timed of a contestant whose result is right; else it raises."""
         contender = Contender(call, case.precision, problem, captured)
         work = contender.work(self.place)

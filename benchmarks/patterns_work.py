@@ -16,7 +16,7 @@ import torch
 
 from rooftile.lab.measure.peers.gpu import TorchCall, TorchClock, arithmetic
 from rooftile.ops import Precision, Problem
-from rooftile.runtime.timing.device import SLACK_S, Work, launches
+from rooftile.runtime.timing.device import SLACK_S, TimedLaunches, launches
 
 Call = Callable[[], Any]
 SLOWEST_MS = 60.0
@@ -36,7 +36,7 @@ class Contender:
         with arithmetic(self._precision):
             self.out = self._call()
 
-    def work(self, place: str) -> Work:
+    def work(self, place: str) -> TimedLaunches:
         """What is timed; raises `TimeoutError` for what is too slow."""
         self.compute()
         clock = TorchClock() if place == "cuda" else HostClock()
@@ -61,7 +61,7 @@ class Contender:
                 self.compute()
 
         slack = SLACK_S if place == "cuda" else 1.0
-        return Work(clock, self.compute, many, count, spare.zero_, slack)
+        return TimedLaunches(clock, self.compute, many, count, spare.zero_, slack)
 
 
 def _held(call: Call, holder: Contender) -> None:

@@ -20,13 +20,13 @@ import numpy as np
 from rooftile.devices import cuda
 from rooftile.devices.gpu import Launch
 from rooftile.lab.measure.ceilings.gpu_kernels import text
-from rooftile.runtime.timing.device import Flush, Work, in_turns, work_of
+from rooftile.runtime.timing.device import Flush, TimedLaunches, in_turns, work_of
 
 STEPS = tuple(640 * 4**k for k in range(6))
 CHAINS, THREADS = 8, 256
 
 
-def duration_us(work: Work) -> float:
+def duration_us(work: TimedLaunches) -> float:
     """The median duration of the kernels of some replays, by CUPTI."""
     from torch.profiler import ProfilerActivity, profile
 

@@ -27,7 +27,7 @@ from rooftile import nn
 from rooftile.devices.select import open_gpu
 from rooftile.lab.measure.ceilings.gpu import gpu_ceilings
 from rooftile.nn.training.gpu.resident import Resident
-from rooftile.nn.training.gpu.step import TOGETHER, Step
+from rooftile.nn.training.gpu.step import TOGETHER, TrainingStep
 from rooftile.nn.training.optimisers import LOSS_SCALE
 from rooftile.nn.training.options import TrainingOptions
 
@@ -128,7 +128,7 @@ def torch_step(network: nn.Network, x: Any, labels: Any, precision: str) -> Any:
 
 def our_step(
     network: nn.Network, data: Any, labels: Any, batch: int, precision: Any
-) -> tuple[Resident, Step]:
+) -> tuple[Resident, TrainingStep]:
     """Our step on resident data."""
     options = TrainingOptions(batch=batch, optimizer="sgd", shift=0, precision=precision)
     held = Resident(network, data, labels, options, open_gpu("cuda"), precision)
@@ -136,11 +136,11 @@ def our_step(
     rates = np.tile(np.array([1e-4, 1, 1, 0], np.float32), (len(data) // batch, 1))
     order = np.arange(len(data))
     held.begin_epoch(order, np.zeros(len(data), np.int32), rates, 0)
-    return held, Step(network, held, batch)
+    return held, TrainingStep(network, held, batch)
 
 
 def off(
-    network: nn.Network, held: Resident, step: Step, data: Any, labels: Any
+    network: nn.Network, held: Resident, step: TrainingStep, data: Any, labels: Any
 ) -> tuple[float, float]:
     """How far the first step's gradients are from PyTorch's in float64, of the norm of each, and
     how far PyTorch's own are that round as ours do: zero where none do."""
@@ -163,7 +163,7 @@ def distance(found: dict[str, Any], right: dict[str, Any]) -> float:
     return max(float(norm(found[k] - right[k]) / norm(right[k])) for k in right)
 
 
-def replays(held: Resident, step: Step) -> float:
+def replays(held: Resident, step: TrainingStep) -> float:
     """Milliseconds of one step, in a row of them as a training starts them."""
     several = step.several
     starts = [step] * _REPLAYS if several is None else [several] * (_REPLAYS // TOGETHER)
@@ -192,7 +192,7 @@ def _several(start: Callable[[], object], times: int) -> None:
         start()
 
 
-def parts(held: Resident, step: Step) -> list[dict[str, Any]]:
+def parts(held: Resident, step: TrainingStep) -> list[dict[str, Any]]:
     """Microseconds of each of the step's launches, alone in a graph of a few of them, and those
     that the FLOPs of an operation allow, and the bytes of its arrays as they lie."""
     found, ceilings = [], gpu_ceilings(held.gpu)

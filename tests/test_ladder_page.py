@@ -9,7 +9,7 @@ import pytest
 from rooftile.devices.gpu import Description
 from rooftile.lab.measure.ceilings.gpu import GpuCeilings
 from rooftile.lab.measure.environment import environment
-from rooftile.lab.measure.records import Error, Ladder, Resources, Row, row_json
+from rooftile.lab.measure.records import Error, KernelResources, Ladder, Row, row_json
 from rooftile.ops import named
 from rooftile.runtime.timing.host import Timing
 from rooftile_papers.reproduce.figures import tables
@@ -43,7 +43,7 @@ def passed(kind, name, milliseconds, precision="ieee", **more):
 @pytest.fixture
 def record():
     rows = (
-        passed("strategy", "naive", 40.0, resources=Resources(40, 0, 0, 0.75)),
+        passed("strategy", "naive", 40.0, resources=KernelResources(40, 0, 0, 0.75)),
         Row("strategy", "restrict_unroll", "cuda:0", "ieee", "skipped", "it is Sunday"),
         passed("strategy", "constant", 10.0, reason="weights apart"),
         passed("peer", "torch eager", 30.0),

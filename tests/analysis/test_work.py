@@ -50,7 +50,7 @@ def _brent_kung(x):
 def test_scans(name, algorithm, x):
     adds, scanned = algorithm(x)
     assert scanned == [sum(x[: i + 1]) for i in range(len(x))]
-    assert work.scan(name, len(x)) == work.Scan(sum(adds), len(adds))
+    assert work.scan(name, len(x)) == work.BlockScan(sum(adds), len(adds))
 
 
 @given(st.integers(1, 6), st.integers(1, 20))

@@ -12,7 +12,7 @@ from rooftile.lab.measure.ceilings.cpu import Ceilings, Rates
 from rooftile.lab.measure.contest import Contest
 from rooftile.lab.measure.environment import environment
 from rooftile.lab.measure.history.store import History, records
-from rooftile.lab.measure.records import Error, Ladder, Resources, Row
+from rooftile.lab.measure.records import Error, KernelResources, Ladder, Row
 from rooftile.ops import parse
 from rooftile.runtime.timing.host import Timing
 from rooftile.strategies import ladder
@@ -145,7 +145,7 @@ def test_a_rung_is_compared_with_peers_of_its_own_precision(known_roof):
 
 def test_resources_are_shown_where_they_are_known():
     timing = Timing(0.5, 0.4, 0.6, 0.3, 20, steady=True)
-    used = Resources(40, 2048, 0, 0.625)
+    used = KernelResources(40, 2048, 0, 0.625)
     known = Row("strategy", "known", "cuda:0", "ieee", "passed", error=Error(0, 0, 0.25),
                 time_ms=timing, gflops=12.0, gbps=3.0, resources=used,
                 cold_ms=dataclasses.replace(timing, median=0.7), roof_fraction=0.62)  # fmt: skip

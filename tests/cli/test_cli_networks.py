@@ -16,7 +16,7 @@ from rooftile.nn import ConvLayer, LinearLayer, Network, Pixels, architecture, l
 from rooftile.nn.data import load_images, prepare
 from rooftile.ops import ERROR_MODELS
 from rooftile.runtime.timing import host
-from rooftile.runtime.timing.device import Work
+from rooftile.runtime.timing.device import TimedLaunches
 from rooftile.runtime.timing.host import Timing
 
 RUN_KEYS = {
@@ -85,7 +85,7 @@ class Same:
         return self.missing()
 
     def bind(self, problem, parameters, inputs, device):
-        work = Work(device, str, str, 1, str, 0.05)
+        work = TimedLaunches(device, str, str, 1, str, 0.05)
         call = SimpleNamespace(compute=str, work=lambda clock: work, repeat=str)
 
         def give(inputs):

@@ -17,7 +17,7 @@ from rooftile.devices.cuda import replay
 SOURCES = ("cpu/quick.c", "cpu/team.c", "cuda/replay.c")
 STRUCTURES = {
     ("cpu/quick.c", "call"): quick.Call,
-    ("cpu/team.c", "cores"): team.Cores,
+    ("cpu/team.c", "cores"): team.CoresStruct,
     ("cuda/replay.c", "table"): replay.Fields,
 }
 CLANG = "clang-15"

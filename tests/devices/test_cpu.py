@@ -103,7 +103,7 @@ def work_of(units, threads):
     one, scratch = np.ones(1, np.float32), np.zeros(16 * threads, np.float32)
     sizes = np.array([5], np.int64)
     row = [units, *cpu.places((x, one, one, out)), scratch.ctypes.data, 16, *cpu.places([sizes])]
-    return (x, one, out, scratch, sizes), cpu.Work([cpu.Entry.of_layer(mark)], [row])
+    return (x, one, out, scratch, sizes), cpu.KernelSequence([cpu.Entry.of_layer(mark)], [row])
 
 
 @pytest.mark.parametrize(("units", "threads"), [(1, 2), (2, 2), (7, 3), (100, 2), (5, 1), (3, 8)])
@@ -125,7 +125,7 @@ def test_kernels_run_one_after_the_other(threads):
         [units, *cpu.places((x, one, one, out)), scratch.ctypes.data, 16, *cpu.places([sizes])]
         for units, x, out in ((6, arrays[0], arrays[1]), (1, arrays[1], arrays[2]))
     ]
-    work = cpu.Work([cpu.Entry.of_layer(mark)] * 2, rows)
+    work = cpu.KernelSequence([cpu.Entry.of_layer(mark)] * 2, rows)
     work.run(6, threads)
     assert arrays[2].tolist() == [12, 0, 0, 0, 0, 0]
     assert scratch[::16].sum() == 7
@@ -190,7 +190,7 @@ def test_all_threads_work(threads):
     x, one, out, scratch, _ = arrays
     sizes = np.array([200_000], np.int64)
     row = [units, *cpu.places((x, one, one, out)), scratch.ctypes.data, 16, *cpu.places([sizes])]
-    work = cpu.Work([cpu.Entry.of_layer(linger)], [row])
+    work = cpu.KernelSequence([cpu.Entry.of_layer(linger)], [row])
     for _ in range(20):
         scratch[:] = 0
         work.run(units, threads)

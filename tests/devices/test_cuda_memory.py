@@ -81,7 +81,7 @@ def driver(monkeypatch):
 
 
 def test_memory_is_freed_in_the_order_of_its_stream_whoever_drops_it(driver):
-    pool = memory.Pool(0, OWN)
+    pool = memory.MemoryPool(0, OWN)
     held = pool.allocate(100, STREAM)
     assert held.handle in driver.live
     driver.context = OTHER
@@ -95,13 +95,13 @@ def test_memory_is_freed_in_the_order_of_its_stream_whoever_drops_it(driver):
 @pytest.mark.parametrize(("before", "after"), [(0, 2**64 - 1), (4096, 4096)])
 def test_the_pool_keeps_what_nobody_uses_unless_somebody_said_how_much(driver, before, after):
     driver.threshold = before
-    memory.Pool(0, OWN)
+    memory.MemoryPool(0, OWN)
     assert driver.threshold == after
 
 
 def test_without_pools_memory_belongs_to_no_stream(driver):
     driver.ordered = 0
-    held = memory.Pool(0, OWN).allocate(100, STREAM)
+    held = memory.MemoryPool(0, OWN).allocate(100, STREAM)
     assert held.handle in driver.live
     del held
     assert driver.freed == [("at once",)]
@@ -123,5 +123,5 @@ def test_a_refusal_leaves_nothing_behind(driver, monkeypatch):
     monkeypatch.setattr(driver, "cuMemAllocAsync", lambda *_: 2, raising=False)
     monkeypatch.setattr(library, "name_of", lambda code: "CUDA_ERROR_OUT_OF_MEMORY")
     with pytest.raises(RuntimeError, match="OUT_OF_MEMORY"):
-        memory.Pool(0, OWN).allocate(100, STREAM)
+        memory.MemoryPool(0, OWN).allocate(100, STREAM)
     assert not driver.freed

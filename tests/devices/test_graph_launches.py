@@ -76,7 +76,7 @@ def graphs(monkeypatch, request):
 
 def starter(launches=None, device=None):
     """``start(buffers, stream)`` as a call does it, and what it goes through."""
-    several = graph_launches.Replays(launches or Launches(), device or Device())
+    several = graph_launches.GraphLaunches(launches or Launches(), device or Device())
 
     def start(buffers, stream):
         if not several.replay(buffers, stream):

@@ -9,7 +9,7 @@ from rooftile.lab.judge.expected import Expected
 from rooftile.lab.judge.verify import random_inputs
 from rooftile.ops import ERROR_MODELS, Conv2d, Pool, rounded
 from rooftile.strategies import strategy
-from rooftile.strategies.contract.machine import Machine
+from rooftile.strategies.contract.machine import Multiprocessors
 from tests.emulation.emulator import emulate, missing
 from tests.support.hard_inputs import HARD, SMALL, hard, small
 from tests.support.winner_positions import positions
@@ -114,7 +114,7 @@ def test_wrong_words_are_caught(rung, before, after, tmp_path):
 
 
 # Teams take several bands of five images each.
-ONE = Machine(1, 65536, 233472, 232448)
+ONE = Multiprocessors(1, 65536, 233472, 232448)
 FIVE = replace(BESIDE, batch=5, channels=3)
 
 

@@ -80,7 +80,9 @@ def test_the_second_call_launches_on_the_new_arrays(cupy, device, longs):
 def test_a_launch_that_overlaps_is_no_graph(overlaps, cupy, device, monkeypatch):
     """Where nothing is packed: then the GPU's time counts."""
     replayed = []
-    monkeypatch.setattr(graph_launches.Replays, "start", lambda _, *given: replayed.append(given))
+    monkeypatch.setattr(
+        graph_launches.GraphLaunches, "start", lambda _, *given: replayed.append(given)
+    )
     monkeypatch.setattr(fake_cuda.Launches, "overlaps", overlaps)
 
     def repeat(function, *shapes):

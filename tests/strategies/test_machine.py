@@ -6,7 +6,7 @@ from rooftile.errors import InputError
 from rooftile.ops import Conv2d, Linear, Pool
 from rooftile.ops.patterns.matmul import Matmul
 from rooftile.strategies import ladder, strategy
-from rooftile.strategies.contract.machine import Machine, preset
+from rooftile.strategies.contract.machine import Multiprocessors, preset
 from tests.support.some_gpu import some_gpu
 
 H200 = preset("sm_90")
@@ -14,7 +14,7 @@ LENET = Conv2d(1000, 1, 86, 86, 4, (7, 7), activation="relu", pool=Pool.of("max"
 
 
 def test_presets_are_of_data_sheets():
-    assert Machine(132, 65536, 228 * 1024, 227 * 1024) == H200
+    assert Multiprocessors(132, 65536, 228 * 1024, 227 * 1024) == H200
     assert preset("8.6").multiprocessors == 82
     with pytest.raises(InputError, match="sm_12"):
         preset("sm_12")
@@ -30,16 +30,16 @@ def test_rooms_leave_what_the_system_takes():
 def test_a_device_that_tells_all_is_its_preset():
     for architecture in ("sm_75", "sm_86", "sm_90", "sm_100"):
         description = some_gpu(architecture).description
-        assert Machine.of(description) == preset(architecture)
+        assert Multiprocessors.of(description) == preset(architecture)
     quiet = replace(description, registers_per_unit=None, shared_bytes_per_unit=None)
-    assert Machine.of(quiet).registers == 65536
-    assert Machine.of(quiet).shared_room(1) == description.shared_bytes_per_block
+    assert Multiprocessors.of(quiet).registers == 65536
+    assert Multiprocessors.of(quiet).shared_room(1) == description.shared_bytes_per_block
 
 
 def test_a_rung_counts_with_the_machine_that_it_is_on():
     rung = strategy("conv2d", "pool_folded_wgmma_tf32", "cuda")
     assert rung.on(H200) is rung
-    small = rung.on(Machine(10, 65536, 48 * 1024, 47 * 1024))
+    small = rung.on(Multiprocessors(10, 65536, 48 * 1024, 47 * 1024))
     config = rung.defaults(LENET)
     for one, count in ((rung, 132), (small, 10)):
         (step,) = one.steps(LENET, config)
@@ -52,9 +52,9 @@ def test_a_rung_counts_with_the_machine_that_it_is_on():
 @pytest.mark.parametrize(
     "machine",
     [
-        Machine(24, 65536, 48 * 1024, 48 * 1024),
-        Machine(1, 65536, 228 * 1024, 227 * 1024),
-        Machine(1, 32768, 48 * 1024, 32 * 1024, 256),
+        Multiprocessors(24, 65536, 48 * 1024, 48 * 1024),
+        Multiprocessors(1, 65536, 228 * 1024, 227 * 1024),
+        Multiprocessors(1, 32768, 48 * 1024, 32 * 1024, 256),
     ],
     ids=["little shared memory", "one multiprocessor", "both"],
 )

@@ -21,7 +21,7 @@ from rooftile.lab.judge.verify import computing, verify
 from rooftile.ops import Problem
 from rooftile.strategies import ladder, strategy
 from rooftile.strategies.contract.gpu import GpuStrategy
-from rooftile.strategies.contract.machine import Machine
+from rooftile.strategies.contract.machine import Multiprocessors
 from tests.support.caught import check_caught
 from tests.support.compiling import check_compiles
 from tests.support.storage import needed
@@ -57,7 +57,7 @@ NOT_HERE = "this processor has no AVX-512"
 
 def on(rung: GpuStrategy, device: Any) -> GpuStrategy:
     """A rung with a device's limits, of which shared memory may be less than its text's default."""
-    return rung.on(Machine.of(device.description))
+    return rung.on(Multiprocessors.of(device.description))
 
 
 def taken(rung: Any, problems: Sequence[Problem]) -> list[Problem]:

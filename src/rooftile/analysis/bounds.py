@@ -28,7 +28,7 @@ Microbenchmarking" (2018), table 4.1."""
 
 
 @dataclass(frozen=True)
-class Bound:
+class RooflineBound:
     """The rate that a roofline allows at an arithmetic intensity."""
 
     gflops: float
@@ -46,15 +46,17 @@ def intensity(flop: float, moved_bytes: float) -> float:
     return flop / moved_bytes
 
 
-def roofline(flop: float, moved_bytes: float, peak_gflops: float, bandwidth_gb_s: float) -> Bound:
+def roofline(
+    flop: float, moved_bytes: float, peak_gflops: float, bandwidth_gb_s: float
+) -> RooflineBound:
     """min(peak, bandwidth x intensity), and which of the two it is."""
     at = intensity(flop, moved_bytes)
     check_above_zero(peak_gflops=peak_gflops, bandwidth_gb_s=bandwidth_gb_s)
     memory = bandwidth_gb_s * at
     ridge = peak_gflops / bandwidth_gb_s
     if memory < peak_gflops:
-        return Bound(memory, "memory", at, ridge)
-    return Bound(peak_gflops, "compute", at, ridge)
+        return RooflineBound(memory, "memory", at, ridge)
+    return RooflineBound(peak_gflops, "compute", at, ridge)
 
 
 def bandwidth_rate(bandwidth_gb_s: float, bytes_per_flop: float) -> float:

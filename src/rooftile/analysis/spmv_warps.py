@@ -28,7 +28,7 @@ _BYTES = 4
 
 
 @dataclass(frozen=True)
-class Walk:
+class WarpLoads:
     """Loads of values, columns and elements of x, of all warps together."""
 
     steps: int
@@ -52,7 +52,7 @@ class Walk:
         return self.working * _BYTES / moved if moved else 1.0
 
 
-def walk(rows: Sequence[Sequence[int]], form: Walked) -> Walk:
+def walk(rows: Sequence[Sequence[int]], form: Walked) -> WarpLoads:
     """The walk of warps over a matrix, of whose rows the columns are given.
 
     Raises `InputError` for another format.
@@ -74,7 +74,7 @@ def walk(rows: Sequence[Sequence[int]], form: Walked) -> Walk:
             steps, working = steps + 1, working + len(here)
             matrix += _sectors([place(lane, k) for lane in here])
             found += _sectors(columns)
-    return Walk(steps, working, matrix, found)
+    return WarpLoads(steps, working, matrix, found)
 
 
 def _places(lengths: Sequence[int], form: Walked) -> Callable[[int, int], int]:

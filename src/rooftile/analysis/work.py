@@ -38,14 +38,14 @@ def reduction(n: int) -> Reduction:
 
 
 @dataclass(frozen=True)
-class Scan:
+class BlockScan:
     """One block's scan."""
 
     adds: int
     passes: int
 
 
-def scan(algorithm: ScanAlgorithm, n: int) -> Scan:
+def scan(algorithm: ScanAlgorithm, n: int) -> BlockScan:
     """Useful additions and passes of one block's inclusive scan of n elements.
 
     ``kogge_stone``: n - stride a pass, so n log2 n - (n - 1) in log2 n passes.  ``brent_kung``:
@@ -53,7 +53,7 @@ def scan(algorithm: ScanAlgorithm, n: int) -> Scan:
     pass).  PMPP, sections 11.2 to 11.4.
     """
     adds = list(_scan_adds(algorithm, n))
-    return Scan(sum(adds), len(adds))
+    return BlockScan(sum(adds), len(adds))
 
 
 def hierarchical_scan_launches(n: int, threads: int, max_blocks: int) -> int:

@@ -45,7 +45,7 @@ class BoundSequence:
             for stage, sizes in zip(stages, self._sizes, strict=True)
         ]  # fmt: skip
         entries = [cpu.Entry.of_layer(stage.kernel.function) for stage in stages]
-        self._work = cpu.Work(entries, rows)
+        self._work = cpu.KernelSequence(entries, rows)
         self._rows = self._work.rows
         for k, buffer in enumerate(self._between):
             self._rows[k][_OUT] = self._rows[k + 1][_X] = cpu.address(buffer)

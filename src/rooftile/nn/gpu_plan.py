@@ -31,7 +31,7 @@ from rooftile.runtime.selection.choice import decide_together
 from rooftile.strategies.binding.executable import Executable
 from rooftile.strategies.binding.scratch import Scratch
 from rooftile.strategies.contract.gpu import of_launches
-from rooftile.strategies.contract.machine import Machine
+from rooftile.strategies.contract.machine import Multiprocessors
 
 STREAMED_BYTES = 4 * 2**20
 """Host arrays of so many bytes are cut into segments, whose copies run beside the computation."""
@@ -277,7 +277,7 @@ class GpuPlan(Plan):
     def _runs(self, number: int, reads: str, writes: str) -> bool:
         """Whether a layer's strategy runs with these dtypes."""
         layer = self.layers[number]
-        placed = of_launches(layer.strategy).on(Machine.of(self._gpu.description))
+        placed = of_launches(layer.strategy).on(Multiprocessors.of(self._gpu.description))
         return placed.runs(self._stored(number, reads, writes), layer.choice.config)
 
     def _between(self, number: int) -> str:

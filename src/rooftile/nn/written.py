@@ -25,7 +25,7 @@ _KINDS: dict[str, type[ConvLayer] | type[LinearLayer]] = {
 }
 
 
-class Described(Protocol):
+class WrittenNetwork(Protocol):
     """What is written of a network."""
 
     @property
@@ -49,7 +49,7 @@ class Described(Protocol):
         """What the outputs stand for."""
 
 
-def written(network: Described) -> str:
+def written(network: WrittenNetwork) -> str:
     """The input's shape, the layers, and how inputs are prepared and outputs read, as JSON."""
     names = {kind: name for name, kind in _KINDS.items()}
     found: dict[str, Any] = {

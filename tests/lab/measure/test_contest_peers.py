@@ -14,7 +14,7 @@ from rooftile.lab.judge.arithmetic import errors_of
 from rooftile.lab.measure import climb as lab
 from rooftile.lab.measure.contest import Contest
 from rooftile.lab.measure.peers.gpu import gpu_peers
-from rooftile.runtime.timing.device import Work
+from rooftile.runtime.timing.device import TimedLaunches
 from rooftile.strategies import strategy
 from tests.support.climbed import SHAPE, FromNaive
 from tests.support.judged_problems import Extremes
@@ -72,7 +72,7 @@ class Call:
     def work(self, clock):
         if self.device.kind == "cpu":
             return self.compute
-        return Work(self.device, str, str, 1, str, 0.05)
+        return TimedLaunches(self.device, str, str, 1, str, 0.05)
 
     def repeat(self, work):
         self.compute()

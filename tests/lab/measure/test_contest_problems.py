@@ -9,7 +9,7 @@ from rooftile.devices import cpu
 from rooftile.errors import CompileFailure, InputError, OutOfMemory, UnsupportedProblem
 from rooftile.lab.measure import climb as lab
 from rooftile.lab.measure.contest import Contest
-from rooftile.lab.measure.entry import Entry
+from rooftile.lab.measure.entry import VerifiedCandidate
 from tests.support.judged_problems import Computed, Counts, CountsOnGpu, Extremes, right
 
 pytestmark = [
@@ -123,6 +123,6 @@ def test_what_is_given_is_computed(opencl_device):
     contest = Contest(problem, opencl_device, arrays=arrays)
     with opencl_device.on():
         entry = contest.strategy(CountsOnGpu())
-        assert isinstance(entry, Entry)
+        assert isinstance(entry, VerifiedCandidate)
         (out,) = entry.result()
     assert out.tolist() == problem.reference(*arrays).tolist()

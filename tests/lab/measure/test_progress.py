@@ -6,7 +6,7 @@ from rooftile.lab.measure import progress as lab
 def test_a_part_is_told_with_its_number_and_the_time_that_is_left(monkeypatch):
     now, said = [100.0], []
     monkeypatch.setattr(lab.time, "monotonic", lambda: now[0])
-    steps = lab.Steps(said.append, "rung", 4)
+    steps = lab.PartLines(said.append, "rung", 4)
     steps("before")
     steps.begin(0)
     steps("naive")
@@ -22,7 +22,7 @@ def test_a_part_is_told_with_its_number_and_the_time_that_is_left(monkeypatch):
 def test_parts_that_have_names_alone_follow_each_other(monkeypatch):
     monkeypatch.setattr(lab.time, "monotonic", lambda: 0.0)
     said = []
-    steps = lab.Steps(said.append, "step", 2)
+    steps = lab.PartLines(said.append, "step", 2)
     steps.next("loading")
     steps("more of it")
     steps.next("timing")

@@ -12,7 +12,7 @@ import rooftile
 from rooftile.nn import LinearLayer, Network
 from rooftile.nn.tensors import read_tensors
 from rooftile.nn.training import checkpoint
-from rooftile.nn.training.checkpoint import Keeper, Run
+from rooftile.nn.training.checkpoint import Keeper, RunIdentity
 from rooftile.nn.training.optimisers import optimiser
 from rooftile.nn.training.options import TrainingOptions
 from rooftile.nn.training.state import State
@@ -30,7 +30,7 @@ def state():
 
 @pytest.fixture
 def keeper(state, tmp_path):
-    return Keeper(tmp_path / "c", Run.of(NETWORK, OPTIONS, *DATA), state)
+    return Keeper(tmp_path / "c", RunIdentity.of(NETWORK, OPTIONS, *DATA), state)
 
 
 @pytest.fixture
@@ -106,6 +106,8 @@ def test_a_full_disk_ends_no_run(keeper, state, monkeypatch, tmp_path):
 
 
 def test_data_tell_runs_apart():
-    same, other = (Run.of(NETWORK, OPTIONS, *data) for data in (DATA, (DATA[0] + 1, DATA[1])))
-    assert same.identity() == Run.of(NETWORK, OPTIONS, *DATA).identity()
+    same, other = (
+        RunIdentity.of(NETWORK, OPTIONS, *data) for data in (DATA, (DATA[0] + 1, DATA[1]))
+    )
+    assert same.identity() == RunIdentity.of(NETWORK, OPTIONS, *DATA).identity()
     assert same.identity() != other.identity()

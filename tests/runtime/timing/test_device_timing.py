@@ -43,7 +43,7 @@ class Device:
     def work(self, host, device=None, count=4):
         once, many = self.run("once", host, device), self.run("many", count * host,
                               None if device is None else count * device)  # fmt: skip
-        return lab.Work(self, once, many, count, self.run("flush", 1e-3), 2e-4)
+        return lab.TimedLaunches(self, once, many, count, self.run("flush", 1e-3), 2e-4)
 
 
 @pytest.fixture

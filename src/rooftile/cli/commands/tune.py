@@ -157,9 +157,9 @@ def _bar(
 ) -> Iterator[Callable[[Trial, Trial | None], None]]:
     """A bar with the best so far on standard error; lines, where it is no terminal."""
     if not output.progress.is_terminal:
-        from rooftile.lab.measure.progress import Steps
+        from rooftile.lab.measure.progress import PartLines
 
-        steps = Steps(output.line, "config", total)
+        steps = PartLines(output.line, "config", total)
 
         def line(trial: Trial, best: Trial | None) -> None:
             if not trial.resumed:

@@ -22,7 +22,7 @@ _SHADES = "█▓▒░ "
 
 
 @dataclass(frozen=True)
-class Grid:
+class TunableGrid:
     """Two tunables with their values, the others fixed."""
 
     rows: tuple[str, tuple[int, ...]]
@@ -51,7 +51,7 @@ class Grid:
         }
 
 
-def parse_grid(text: str, search: Search) -> Grid:
+def parse_grid(text: str, search: Search) -> TunableGrid:
     """A grid from ``"GROUPS=28,56 ITEMS=64,128 SPAN=32"``.
 
     Two tunables have several values, the rows' first.  Others have the value that is given, or
@@ -70,10 +70,10 @@ def parse_grid(text: str, search: Search) -> Grid:
         raise InputError("grid", repr(text), "two tunables with several values")
     fixed = {name: many[0] for name, many in values.items() if len(many) == 1}
     others = {name: value for name, value in search.default.items() if name not in dict(axes)}
-    return Grid(axes[0], axes[1], {**others, **fixed})
+    return TunableGrid(axes[0], axes[1], {**others, **fixed})
 
 
-def show_grid(output: Output, grid: Grid, trials: Sequence[Trial]) -> None:
+def show_grid(output: Output, grid: TunableGrid, trials: Sequence[Trial]) -> None:
     """The medians, from green for the fastest to red for the slowest."""
     (down, heights), (across, widths) = grid.rows, grid.columns
     made = Sheet(f"{down} \\ {across}", *map(str, widths), numbers=map(str, widths))

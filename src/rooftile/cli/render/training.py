@@ -136,7 +136,7 @@ def _open(device: str) -> None:
     select.open_gpu(device)
 
 
-class Speed:
+class TrainingSpeed:
     """How fast a run goes since it was started or resumed, from its reports."""
 
     def __init__(self, items: int, what: str) -> None:
@@ -164,7 +164,7 @@ def progress_bar(
 ) -> Iterator[Callable[[Progress], None]]:
     """A bar on standard error, or lines for epochs where it is no terminal; Ctrl-C is heard between
     two steps."""
-    speed, every = Speed(items, what), -(-options.epochs // _LINES)
+    speed, every = TrainingSpeed(items, what), -(-options.epochs // _LINES)
     with contextlib.ExitStack() as stack:
         # Reports hold its text, too.
         stack.enter_context(warnings.catch_warnings())
@@ -199,7 +199,7 @@ def epoch_line(output: Output, line: str) -> None:
     output.line(line)
 
 
-def _line(step: Progress, speed: Speed) -> str:
+def _line(step: Progress, speed: TrainingSpeed) -> str:
     line = f"epoch {step.epoch}/{step.epochs}: loss {step.loss:.4g}"
     if step.holdout_loss is not None:
         line += f", held-out loss {step.holdout_loss:.4g}"

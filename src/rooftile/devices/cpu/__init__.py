@@ -3,7 +3,7 @@
 from rooftile.devices.cpu.device import CpuDevice, open_device
 from rooftile.devices.cpu.memory import address, aligned, allocate, cache_bytes, free_bytes
 from rooftile.devices.cpu.method import why_not_compiled
-from rooftile.devices.cpu.parallel import FIELDS, Entry, Work, cores, places
+from rooftile.devices.cpu.parallel import FIELDS, Entry, KernelSequence, cores, places
 from rooftile.devices.cpu.quick import MOST_HELD, Quick, Shapes
 from rooftile.devices.cpu.spread import Spread, sizes_of
 from rooftile.devices.cpu.workspace import lent
@@ -13,10 +13,10 @@ __all__ = [
     "MOST_HELD",
     "CpuDevice",
     "Entry",
+    "KernelSequence",
     "Quick",
     "Shapes",
     "Spread",
-    "Work",
     "address",
     "aligned",
     "allocate",

@@ -74,7 +74,7 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-class Work:
+class KernelSequence:
     """Kernels to be run one after the other.
 
     ``rows`` has one for each: its entry, its units, then address and number of elements of each

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rooftile.devices.cpu.memory import address
 from rooftile.devices.cpu.native import Native
-from rooftile.devices.cpu.parallel import Entry, Work
+from rooftile.devices.cpu.parallel import Entry, KernelSequence
 from rooftile.devices.cpu.quick import Quick, Shapes
 
 
@@ -33,7 +33,7 @@ class Spread:
     def __init__(self, kernel: Native, dtypes: Sequence[str]) -> None:
         self._entry = Entry(kernel, tuple(dtypes))
         self._numbers = 1 + 2 * (len(dtypes) + 1)
-        self._waiting: list[Work] = []
+        self._waiting: list[KernelSequence] = []
 
     @property
     def native(self) -> tuple[Native, tuple[str, ...], bool]:
@@ -47,7 +47,7 @@ class Spread:
         try:
             work = self._waiting.pop()
         except IndexError:
-            work = Work([self._entry], [[0] * self._numbers])
+            work = KernelSequence([self._entry], [[0] * self._numbers])
         row, at = work.rows[0], 2
         row[1] = units
         for array in (*arrays, sizes):
@@ -70,5 +70,5 @@ class Spread:
         for shape in shapes:
             row += [0, math.prod(shape)]
         places = range(2, 2 + 2 * len(shapes), 2)
-        work = Work([self._entry], [[*row, address(sizes), sizes.size]])
+        work = KernelSequence([self._entry], [[*row, address(sizes), sizes.size]])
         return work.quick(threads, shapes, places, sizes, long)

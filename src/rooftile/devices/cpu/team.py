@@ -34,7 +34,7 @@ _PAUSES = {"x86_64": "@llvm.x86.sse2.pause()", "aarch64": "@llvm.aarch64.hint(i3
 """LLVM's words for ``pause_core`` of ``team.c``."""
 
 
-class Cores(ctypes.Structure):
+class CoresStruct(ctypes.Structure):
     """``struct cores`` of ``team.h``: functions of the C library, null where it has none."""
 
     _fields_ = (
@@ -58,7 +58,7 @@ class _Code:
         self.places = alone, spread
         """Where both lie."""
         self.work = ctypes.CFUNCTYPE(None, word, word, word)(work)
-        self.prepare = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(Cores))(prepare)
+        self.prepare = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(CoresStruct))(prepare)
 
 
 def _text() -> str:
@@ -106,7 +106,7 @@ def _new_state() -> int:
     ctypes.memset(place, 0, _BYTES)
     names = ("sched_getcpu", "sched_getaffinity", "sched_setaffinity")
     found = [address_of(getattr(libc, name)) for name in names if hasattr(libc, name)]
-    cores = Cores(*found) if len(found) == len(names) else Cores()
+    cores = CoresStruct(*found) if len(found) == len(names) else CoresStruct()
     code().prepare(place, ctypes.byref(cores))
     return int(place)
 

@@ -28,7 +28,7 @@ from rooftile.devices.cuda.driver import (
 from rooftile.devices.cuda.event import Event, Mark
 from rooftile.devices.cuda.graph import Graph, Stream, capture
 from rooftile.devices.cuda.launches import CudaLaunches
-from rooftile.devices.cuda.memory import Alone, Pinned, Pool
+from rooftile.devices.cuda.memory import Alone, MemoryPool, Pinned
 from rooftile.devices.cuda.program import CudaProgram
 from rooftile.devices.cuda.streams import CudaStream
 from rooftile.devices.cuda.turns import Turns
@@ -46,7 +46,7 @@ class CudaDevice(Described):
         self._context: int = answer("cuDevicePrimaryCtxRetain", ctypes.c_void_p, number)
         set_context(self._context)
         self.own = Stream()
-        self._pool = Pool(index, self._context)
+        self._pool = MemoryPool(index, self._context)
         self._thread = threading.local()
         self.description = describe(index)
         self.bus = bus_of(index)

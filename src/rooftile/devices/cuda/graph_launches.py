@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rooftile.devices.cuda.driver import while_capturing
 from rooftile.devices.cuda.graph import Graph, capture
 from rooftile.devices.cuda.launches import CudaLaunches
-from rooftile.devices.cuda.replay import Table, new_table
+from rooftile.devices.cuda.replay import GraphTable, new_table
 
 if TYPE_CHECKING:
     from rooftile.devices.cuda.device import CudaDevice
@@ -35,7 +35,7 @@ Replay = Callable[[list[int], int], bool | None]
 has not: there is no such graph, or it may not be launched by this thread on this stream now."""
 
 
-class Replays:
+class GraphLaunches:
     """Launches, started as a graph where their buffers have come before.
 
     A graph starts all of them for less than the price of one (on an H200's host 1.8 us, a launch
@@ -50,7 +50,7 @@ class Replays:
         self._graphs: dict[tuple[int, ...], Graph] = {}
         self._dropped = self._graphs
         """Those of before: a thread may be launching one."""
-        self._table: Table | None = None
+        self._table: GraphTable | None = None
         self._seen: dict[tuple[int, ...], int] = {}
         self._missed = 0
         """Starts in a row that might have had a graph, and found no room for it."""

@@ -36,7 +36,7 @@ def _free(context: int, function: Callable[..., int], arguments: Sequence[Any]) 
         set_context(before)
 
 
-class Pool:
+class MemoryPool:
     """Memory in the order of streams, from the GPU's own pool, which other libraries share."""
 
     def __init__(self, device: int, context: int) -> None:

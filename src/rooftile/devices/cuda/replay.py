@@ -34,7 +34,7 @@ class Fields(ctypes.Structure):
     )
 
 
-class Table:
+class GraphTable:
     """The graphs that ``replay`` knows; whoever adds them keeps them."""
 
     def __init__(self, method: Method, context: int, addresses: int, most: int) -> None:
@@ -69,9 +69,9 @@ class Table:
         self._fields.graphs = 0
 
 
-def new_table(context: int, addresses: int, most: int) -> Table | None:
+def new_table(context: int, addresses: int, most: int) -> GraphTable | None:
     """A table for a number of graphs; None where no compiled methods serve."""
-    return Table(_method(), context, addresses, most) if usable() else None
+    return GraphTable(_method(), context, addresses, most) if usable() else None
 
 
 @once

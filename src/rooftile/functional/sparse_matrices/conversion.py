@@ -18,7 +18,12 @@ import numpy as np
 from rooftile.devices.gpu import GpuDevice, Launch
 from rooftile.devices.launches import Call
 from rooftile.devices.select import lent_gpu
-from rooftile.functional.sparse_matrices.device_arrays import DeviceArrays, Held, downloaded, kept
+from rooftile.functional.sparse_matrices.device_arrays import (
+    DeviceArray,
+    DeviceArrays,
+    downloaded,
+    kept,
+)
 from rooftile.functional.sparse_matrices.structure import check_padding
 from rooftile.ops.patterns.sort import Sort
 from rooftile.ops.problem import AnyArray
@@ -43,9 +48,9 @@ _TYPES = {
 class _Rows:
     """What CSR holds."""
 
-    values: Held
-    columns: Held
-    offsets: Held
+    values: DeviceArray
+    columns: DeviceArray
+    offsets: DeviceArray
 
 
 def converted(
@@ -98,14 +103,16 @@ class Converter:
         self._place, self._shape, self._block = place, shape, block
         self._values, self._index = values, index
 
-    def uploaded(self, arrays: Mapping[str, AnyArray]) -> dict[str, Held]:
+    def uploaded(self, arrays: Mapping[str, AnyArray]) -> dict[str, DeviceArray]:
         """The host's arrays on the device."""
         return {
-            name: Held(self._gpu.upload(np.ascontiguousarray(array)), array.shape, array.dtype)
+            name: DeviceArray(
+                self._gpu.upload(np.ascontiguousarray(array)), array.shape, array.dtype
+            )
             for name, array in arrays.items()
         }
 
-    def rows_of(self, form: Form, held: Mapping[str, Held]) -> _Rows:
+    def rows_of(self, form: Form, held: Mapping[str, DeviceArray]) -> _Rows:
         """The rows of a matrix in a format."""
         given = [held[name] for name in ARRAYS[form]]
         if form == "csr":
@@ -126,12 +133,12 @@ class Converter:
             memory.append(np.int32(len(given[2]) - 1))
         return self._read(f"from_{form}", memory)
 
-    def laid_out(self, rows: _Rows, form: Form, width: int | None) -> dict[str, Held]:
+    def laid_out(self, rows: _Rows, form: Form, width: int | None) -> dict[str, DeviceArray]:
         """The arrays of a format; ``width`` is that of a hybrid's ELL part.
 
         Raises `InputError` for a format that would be nearly all padding.
         """
-        made: tuple[Held, ...]
+        made: tuple[DeviceArray, ...]
         if form == "csr":
             made = rows.values, rows.columns, rows.offsets
         elif form == "csc":
@@ -186,7 +193,7 @@ class Converter:
         self._run("reordered", entries, *given, np.int64(entries))
         return _Rows(values, index_of, self._starts(keys, shape[1]))
 
-    def _starts(self, sorted_rows: Held, count: int) -> Held:
+    def _starts(self, sorted_rows: DeviceArray, count: int) -> DeviceArray:
         """Where each of ``count`` rows begins among entries in their order."""
         made, entries = self._empty((count + 1,), self._index), len(sorted_rows)
         sizes = np.int64(count), np.int64(entries)
@@ -195,7 +202,7 @@ class Converter:
 
     # From CSR
 
-    def _owners(self, rows: _Rows, count: int) -> Held:
+    def _owners(self, rows: _Rows, count: int) -> DeviceArray:
         entries = len(rows.values)
         made = self._empty((entries,), self._index)
         sizes = np.int64(count), np.int64(entries)
@@ -213,7 +220,7 @@ class Converter:
     def _lengths(self, rows: _Rows) -> AnyArray:
         return np.diff(downloaded(self._gpu, rows.offsets))
 
-    def _padded(self, rows: _Rows, form: Form, width: int | None) -> tuple[Held, ...]:
+    def _padded(self, rows: _Rows, form: Form, width: int | None) -> tuple[DeviceArray, ...]:
         lengths, count = self._lengths(rows), self._shape[0]
         if form == "ell":
             width = int(lengths.max())
@@ -231,7 +238,7 @@ class Converter:
         self._moved("to_padded", rows, *places, np.int32(width))
         return (values, columns) if form == "ell" else (values, columns, *tail)
 
-    def _jagged(self, rows: _Rows, form: Form) -> tuple[Held, ...]:
+    def _jagged(self, rows: _Rows, form: Form) -> tuple[DeviceArray, ...]:
         lengths = self._lengths(rows)
         order = by_length(lengths)
         places = np.empty(len(order), self._index)
@@ -247,7 +254,7 @@ class Converter:
         self._moved("to_jds", rows, *arrays, np.int32(form == "jds_t"))
         return values, columns, listed, self._upload(order.astype(self._index))
 
-    def _diagonals(self, rows: _Rows) -> tuple[Held, ...]:
+    def _diagonals(self, rows: _Rows) -> tuple[DeviceArray, ...]:
         height = self._shape[0]
         used = self._zeros((sum(self._shape),), np.dtype(np.int32))
         self._moved("used_diagonals", rows, used.memory)
@@ -259,7 +266,7 @@ class Converter:
         self._moved("to_dia", rows, values.memory, numbers.memory)
         return values, self._upload((found - (height - 1)).astype(self._index))
 
-    def _blocks(self, rows: _Rows) -> tuple[Held, ...]:
+    def _blocks(self, rows: _Rows) -> tuple[DeviceArray, ...]:
         size, count = self._block, self._shape[0]
         high = -(-count // size)
         counts = self._empty((high,), self._index)
@@ -279,20 +286,20 @@ class Converter:
 
     # The device
 
-    def _empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Held:
-        return Held(self._gpu.allocate(int(np.prod(shape)) * dtype.itemsize), shape, dtype)
+    def _empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> DeviceArray:
+        return DeviceArray(self._gpu.allocate(int(np.prod(shape)) * dtype.itemsize), shape, dtype)
 
-    def _like(self, array: Held) -> Held:
+    def _like(self, array: DeviceArray) -> DeviceArray:
         return self._empty(array.shape, array.dtype)
 
-    def _zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Held:
+    def _zeros(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> DeviceArray:
         made = self._empty(shape, dtype)
         words = made.nbytes // 2
         self._run("cleared", words, made.memory, np.int64(words))
         return made
 
-    def _upload(self, array: AnyArray) -> Held:
-        return Held(self._gpu.upload(np.ascontiguousarray(array)), array.shape, array.dtype)
+    def _upload(self, array: AnyArray) -> DeviceArray:
+        return DeviceArray(self._gpu.upload(np.ascontiguousarray(array)), array.shape, array.dtype)
 
     def _run(self, kernel: str, threads: int, *arguments: Any) -> None:
         grid = -(-threads // _THREADS), 1, 1

@@ -15,7 +15,7 @@ from rooftile.ops.problem import AnyArray
 
 
 @dataclass(frozen=True)
-class Held:
+class DeviceArray:
     """An array in a device's memory."""
 
     memory: Any
@@ -34,7 +34,7 @@ class Held:
 class DeviceArrays(Mapping[str, AnyArray]):
     """A format's arrays in a device's memory, by name; NumPy's, once somebody asks for one."""
 
-    def __init__(self, device: GpuDevice, place: str, held: Mapping[str, Held]) -> None:
+    def __init__(self, device: GpuDevice, place: str, held: Mapping[str, DeviceArray]) -> None:
         self.device, self.place, self.held = device, place, dict(held)
         self._copies: dict[str, AnyArray] = {}
 
@@ -66,12 +66,12 @@ class DeviceArrays(Mapping[str, AnyArray]):
         return DeviceArrays(self.device, self.place, held)
 
 
-def kept(arrays: Mapping[str, AnyArray]) -> Mapping[str, AnyArray | Held]:
+def kept(arrays: Mapping[str, AnyArray]) -> Mapping[str, AnyArray | DeviceArray]:
     """Arrays where they are: their shapes and dtypes take no copy to the host."""
     return arrays.held if isinstance(arrays, DeviceArrays) else arrays
 
 
-def downloaded(device: GpuDevice, array: Held) -> AnyArray:
+def downloaded(device: GpuDevice, array: DeviceArray) -> AnyArray:
     """NumPy's copy."""
     made = np.empty(array.shape, array.dtype)
     gpu: Any = device

@@ -14,7 +14,15 @@ from rooftile.lab.audit.process.child import Isolation
 from rooftile.lab.measure.ceilings.cpu import Ceilings
 from rooftile.lab.measure.ceilings.gpu import GpuCeilings
 from rooftile.lab.measure.environment import Environment
-from rooftile.lab.measure.records import Cause, Error, Ladder, Resources, Row, plain, problem_json
+from rooftile.lab.measure.records import (
+    Cause,
+    Error,
+    KernelResources,
+    Ladder,
+    Row,
+    plain,
+    problem_json,
+)
 from rooftile.ops import Problem
 from rooftile.runtime.timing.host import Timing
 
@@ -46,7 +54,7 @@ class Audit:
     """The least time that the measured ceilings allow; None where none are known."""
     limit: str | None
     """What sets that floor: ``compute`` or ``memory``."""
-    resources: Resources
+    resources: KernelResources
     noise: str
     """The end of what the kernel printed."""
     environment: Environment

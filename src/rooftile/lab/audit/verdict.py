@@ -30,8 +30,8 @@ from rooftile.lab.measure.ceilings.known import Known, known_roof
 from rooftile.lab.measure.contest import VERIFIED_ITEMS
 from rooftile.lab.measure.environment import environment
 from rooftile.lab.measure.floor import Traffic, below_floor
-from rooftile.lab.measure.progress import Progress, Steps
-from rooftile.lab.measure.records import Error, Resources
+from rooftile.lab.measure.progress import PartLines, Progress
+from rooftile.lab.measure.records import Error, KernelResources
 from rooftile.ops import Problem
 from rooftile.ops.nearby import drawn
 from rooftile.ops.problem import check_limit, check_seed
@@ -104,7 +104,7 @@ def audit(
         limit_s,
         seed,
         require_isolation,
-        Steps(progress or (lambda line: None), "step", _TEXT_STEPS if kernel.text else _STEPS),
+        PartLines(progress or (lambda line: None), "step", _TEXT_STEPS if kernel.text else _STEPS),
     ).run()
 
 
@@ -119,7 +119,7 @@ class _Audit:
     limit_s: float
     seed: int
     require_isolation: bool
-    report: Steps
+    report: PartLines
 
     def run(self) -> Audit:
         """Make every trial in turn; one that breaks the process is the last."""
@@ -130,7 +130,7 @@ class _Audit:
         self.limit: str | None = None
         self.noise: str | None = None
         self.known: Known | None = None
-        self.resources = Resources()
+        self.resources = KernelResources()
         self.speed: Speed | None = None
         self.drawn = self._drawn()
         with Session(self.kernel, self._bytes(), self.limit_s) as session:

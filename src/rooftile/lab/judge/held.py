@@ -13,7 +13,7 @@ from rooftile.ops import AnyArray, Problem
 from rooftile.strategies import Bound
 
 
-class Held:
+class HeldBatch:
     """The inputs of a whole batch, and outputs that nobody computed."""
 
     def __init__(self, problem: Problem, device: Device, inputs: tuple[AnyArray, ...]) -> None:

@@ -16,7 +16,7 @@ from rooftile.devices.device import Device
 from rooftile.devices.select import open_device
 from rooftile.lab.measure.ceilings.cpu import Roof
 from rooftile.lab.measure.contest import Candidate, Contest
-from rooftile.lab.measure.entry import Entry
+from rooftile.lab.measure.entry import VerifiedCandidate
 from rooftile.lab.measure.process import CannotSend, Child, Ended
 from rooftile.lab.measure.records import Row
 from rooftile.ops import Problem
@@ -117,7 +117,7 @@ def _judged(
     contest = _contest(rules)
     contest.report = say
     with contest.device.on():
-        found: list[Row | Entry] = []
+        found: list[Row | VerifiedCandidate] = []
         for number, candidate in enumerate(candidates):
             say(number)
             found.append(contest.strategy(*candidate))
@@ -127,11 +127,11 @@ def _judged(
 
 
 def _timed(
-    say: Callable[[int | str], None], contest: Contest, found: Sequence[Row | Entry]
+    say: Callable[[int | str], None], contest: Contest, found: Sequence[Row | VerifiedCandidate]
 ) -> tuple[Row, ...]:
     """Several candidates in turns, each of which says that it is under way."""
     for number, one in enumerate(found):
-        if isinstance(one, Entry):
+        if isinstance(one, VerifiedCandidate):
             say(number)
             contest.clock.repeat(one.work)
             contest.device.synchronise()

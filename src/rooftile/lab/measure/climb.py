@@ -14,11 +14,11 @@ from rooftile.lab.judge.arithmetic import PEER_PRECISIONS
 from rooftile.lab.measure.apart import Apart, Rules, runs_apart
 from rooftile.lab.measure.ceilings.known import Known, known_roof
 from rooftile.lab.measure.contest import Candidate, Contest
-from rooftile.lab.measure.entry import Entry
+from rooftile.lab.measure.entry import VerifiedCandidate
 from rooftile.lab.measure.environment import environment
 from rooftile.lab.measure.peers import cpu as host_peers
 from rooftile.lab.measure.peers.gpu import gpu_peers
-from rooftile.lab.measure.progress import Progress, Steps
+from rooftile.lab.measure.progress import PartLines, Progress
 from rooftile.lab.measure.records import Ladder, Row, peer_precision
 from rooftile.ops import Problem, check_precision, parse
 from rooftile.ops.problem import check_limit, check_seed
@@ -110,7 +110,7 @@ def climb_problem(
     with device.on():
         known = known_roof(device, progress)
         began(empty := ladder_of(problem, device, known, ()))
-        steps = Steps(progress, "rung", len(candidates))
+        steps = PartLines(progress, "rung", len(candidates))
         if runs_apart(device):
             rules = Rules(problem, device.name, known.roof, known.trusted, precision, limit_s, seed)
             return _apart(empty, rules, candidates, steps, found)
@@ -141,7 +141,7 @@ def _apart(
     empty: Ladder,
     rules: Rules,
     candidates: Sequence[Candidate],
-    steps: Steps,
+    steps: PartLines,
     found: Callable[[Row], None],
 ) -> Ladder:
     """Every strategy in a child process, one after another, or all until an interrupt."""
@@ -160,12 +160,16 @@ def _apart(
     return dataclasses.replace(empty, rows=tuple(rows), interrupted=interrupted)
 
 
-def _examined(contest: Contest, candidates: Sequence[Candidate], steps: Steps) -> list[Row | Entry]:
+def _examined(
+    contest: Contest, candidates: Sequence[Candidate], steps: PartLines
+) -> list[Row | VerifiedCandidate]:
     """Every strategy verified, or all until an interrupt."""
-    found: list[Row | Entry] = []
+    found: list[Row | VerifiedCandidate] = []
     try:
         for done, (rung, config) in enumerate(candidates):
-            timed = sum(isinstance(one, Entry) for one in found) + len(candidates) - done
+            timed = (
+                sum(isinstance(one, VerifiedCandidate) for one in found) + len(candidates) - done
+            )
             steps.begin(done, contest.clock.budget_s * timed)
             found.append(contest.strategy(rung, config))
     except KeyboardInterrupt:
@@ -195,14 +199,16 @@ def ladder_of(problem: Problem, device: Device, known: Known, rows: Sequence[Row
     )
 
 
-def _peers(contest: Contest, found: Sequence[Row | Entry], asked: str | None) -> list[Row | Entry]:
+def _peers(
+    contest: Contest, found: Sequence[Row | VerifiedCandidate], asked: str | None
+) -> list[Row | VerifiedCandidate]:
     """The other libraries; after an interrupt, those that were examined before."""
     if contest.device.kind == "cpu":
         peers: Sequence[Any] = host_peers.PEERS
     else:
         precisions = _peer_precisions(found, asked)
         peers = [peer for one in precisions for peer in gpu_peers(one)]
-    examined: list[Row | Entry] = []
+    examined: list[Row | VerifiedCandidate] = []
     try:
         for peer in peers:
             examined += [contest.peer(peer)]
@@ -211,12 +217,12 @@ def _peers(contest: Contest, found: Sequence[Row | Entry], asked: str | None) ->
     return examined
 
 
-def _peer_precisions(found: Sequence[Row | Entry], asked: str | None) -> list[str]:
+def _peer_precisions(found: Sequence[Row | VerifiedCandidate], asked: str | None) -> list[str]:
     """The precisions at which peers stand beside the rungs that were not skipped.
 
     A precision that was asked for is among them; without any it is ``ieee``.
     """
-    ran = [one for one in found if isinstance(one, Entry) or one.status != "skipped"]
+    ran = [one for one in found if isinstance(one, VerifiedCandidate) or one.status != "skipped"]
     wanted = {peer_precision(one.precision) for one in ran}
     wanted |= {peer_precision(asked)} if asked else set()
     return [one for one in PEER_PRECISIONS if one in (wanted or {"ieee"})]

@@ -21,14 +21,14 @@ from rooftile.devices.device import Device, Memory
 from rooftile.lab.judge.arithmetic import array_bytes, excuse
 from rooftile.lab.judge.batch import judge_repeated, repeated
 from rooftile.lab.judge.exam import Exam
-from rooftile.lab.judge.held import Held
+from rooftile.lab.judge.held import HeldBatch
 from rooftile.lab.judge.verdict import Verdict
 from rooftile.lab.judge.verify import computing, wrong_neighbours
 from rooftile.lab.measure.ceilings.cpu import Roof
 from rooftile.lab.measure.clocks import ContestClock, clock_of
-from rooftile.lab.measure.entry import Entry, failed, traffic_of
+from rooftile.lab.measure.entry import VerifiedCandidate, failed, traffic_of
 from rooftile.lab.measure.floor import Traffic, below_floor
-from rooftile.lab.measure.records import Cause, Error, Resources, Row
+from rooftile.lab.measure.records import Cause, Error, KernelResources, Row
 from rooftile.ops import AnyArray, ErrorModel, Problem, admits
 from rooftile.runtime.timing.device import Times
 from rooftile.runtime.timing.host import Interrupted
@@ -92,7 +92,7 @@ class Contest:
         self.exam = Exam(some, self.seed, first)
         whole = given if given is not None else self.exam.inputs
         self.inputs = tuple(map(repeated, whole, self.problem.input_arrays))
-        self._held = Held(self.problem, self.device, self.inputs)
+        self._held = HeldBatch(self.problem, self.device, self.inputs)
         self._repeats = all(
             len(array) <= self.verified
             for array, place in zip(whole, self.problem.input_arrays, strict=False)
@@ -104,7 +104,7 @@ class Contest:
         """What all candidates are timed by."""
         return clock_of(self.device, self.brief_s)
 
-    def strategy(self, rung: Strategy, config: Config | None = None) -> Row | Entry:
+    def strategy(self, rung: Strategy, config: Config | None = None) -> Row | VerifiedCandidate:
         """A strategy: skipped with a reason, or bound and examined."""
         row = functools.partial(Row, "strategy", rung.name, self.device.name, rung.precision)
         reason, cause = self._against(rung)
@@ -132,7 +132,7 @@ class Contest:
 
     def _examined(
         self, row: Callable[..., Row], rung: Strategy, config: Config | None
-    ) -> Row | Entry:
+    ) -> Row | VerifiedCandidate:
         start = time.perf_counter()
         bound = rung.bind(self.problem, self.exam.parameters, self.device, config)
         memory = self._held.shared
@@ -145,7 +145,7 @@ class Contest:
         if seconds > self.limit_s:
             reason = f"would take {seconds:.0f} s, the limit is {self.limit_s:g} s"
             return row("skipped", reason, cause="time limit")
-        row = functools.partial(row, resources=Resources.most(bound.resources()))
+        row = functools.partial(row, resources=KernelResources.most(bound.resources()))
         if self.brief_s is None or not self._begun:
             self._begun = True
             verdict = self.exam.examine(computing(bound), bound.errors, repeatable=not rung.atomic)
@@ -156,7 +156,7 @@ class Contest:
         bound.launch(memory)
         work = self.clock.work(lambda: bound.launch(memory))
         note = f"{rung.apart} apart, as kernels of their own" if rung.apart else ""
-        return Entry(
+        return VerifiedCandidate(
             row,
             rung.precision,
             bound.errors,
@@ -168,7 +168,7 @@ class Contest:
             note,
         )
 
-    def peer(self, peer: Any) -> Row | Entry:
+    def peer(self, peer: Any) -> Row | VerifiedCandidate:
         """Another library; skipped where it is not installed."""
         row = functools.partial(Row, "peer", peer.name, self.device.name, peer.precision)
         reason = peer.why_not(self.problem)
@@ -197,7 +197,7 @@ class Contest:
 
         size, arrays = array_bytes(peer.precision), self.problem.arrays
         sizes = {array.name: size for array in arrays if array.dtype == "float32"}
-        return Entry(
+        return VerifiedCandidate(
             row,
             peer.precision,
             peer.errors,
@@ -239,9 +239,9 @@ class Contest:
         """See `rooftile.lab.judge.arithmetic.excuse`."""
         return excuse(verdict, precision)
 
-    def rows(self, found: Sequence[Row | Entry]) -> tuple[Row, ...]:
+    def rows(self, found: Sequence[Row | VerifiedCandidate]) -> tuple[Row, ...]:
         """Time in turns those that were right, and judge the whole batch of each."""
-        entries = {str(i): one for i, one in enumerate(found) if isinstance(one, Entry)}
+        entries = {str(i): one for i, one in enumerate(found) if isinstance(one, VerifiedCandidate)}
         works = {name: entry.work for name, entry in entries.items()}
 
         def left(seconds: float) -> None:
@@ -260,9 +260,12 @@ class Contest:
             else entry.row("skipped", "the climb was interrupted before", cause="interrupted")
             for name, entry in entries.items()
         }
-        return tuple(done[str(i)] if isinstance(one, Entry) else one for i, one in enumerate(found))
+        return tuple(
+            done[str(i)] if isinstance(one, VerifiedCandidate) else one
+            for i, one in enumerate(found)
+        )
 
-    def _timed(self, entry: Entry, times: Times) -> Row:
+    def _timed(self, entry: VerifiedCandidate, times: Times) -> Row:
         row = entry.row
         try:
             outs = entry.result()
@@ -291,7 +294,7 @@ class Contest:
             return [f"verified on {self.verified} images, repeated to the batch"]
         return [f"verified on the first {self.verified:,} of {batch:,} images"]
 
-    def numbers(self, entry: Entry, times: Times) -> dict[str, Any]:
+    def numbers(self, entry: VerifiedCandidate, times: Times) -> dict[str, Any]:
         """What a row says of a candidate's times and of the rates that follow from them."""
         problem, warm, roof = self.problem, times.warm, self.roof
         floor = roof.floor_ms(problem, entry.precision) if roof else None
@@ -304,7 +307,7 @@ class Contest:
             "roof_fraction": None if floor is None else floor / warm.median,
         }
 
-    def _below_floor(self, entry: Entry, times: Times) -> str:
+    def _below_floor(self, entry: VerifiedCandidate, times: Times) -> str:
         """Why the ceilings do not allow the times; empty when they do, or are not known."""
         if self.roof is None or not self.trusted:
             return ""

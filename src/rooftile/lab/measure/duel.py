@@ -7,7 +7,7 @@ import math
 from rooftile.devices.select import open_device, parse_device
 from rooftile.errors import UnsupportedProblem, VerificationFailure
 from rooftile.lab.measure.contest import Contest
-from rooftile.lab.measure.entry import Entry
+from rooftile.lab.measure.entry import VerifiedCandidate
 from rooftile.lab.measure.history.compare import Comparison, ab, device_ms
 from rooftile.lab.measure.records import Row
 from rooftile.ops import Problem
@@ -51,8 +51,8 @@ def contest(
         return ab(*works, sample=sample, seconds=seconds, effect=effect, level=level)
 
 
-def _admitted(found: Row | Entry) -> Entry:
-    if isinstance(found, Entry):
+def _admitted(found: Row | VerifiedCandidate) -> VerifiedCandidate:
+    if isinstance(found, VerifiedCandidate):
         return found
     if found.cause == "wrong":
         fraction = found.error.budget_fraction if found.error else math.nan

@@ -18,7 +18,7 @@ _MOST_SAID = 2000
 
 
 @dataclass
-class Entry:
+class VerifiedCandidate:
     """A candidate that was right on the exam's items."""
 
     row: Callable[..., Row]

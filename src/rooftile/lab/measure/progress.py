@@ -8,7 +8,7 @@ from collections.abc import Callable
 Progress = Callable[[str], None]
 
 
-class Steps:
+class PartLines:
     """Passes lines on with the number of the part that they tell of, and the time that is left.
 
     What is left is the mean time of the parts that are done for each that is not, and what was

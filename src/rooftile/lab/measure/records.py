@@ -55,7 +55,7 @@ class Error:
 
 
 @dataclass(frozen=True)
-class Resources:
+class KernelResources:
     """What the most demanding kernel takes of a GPU; a number that nobody tells is None."""
 
     registers: int | None = None
@@ -64,7 +64,7 @@ class Resources:
     occupancy: float | None = None
 
     @classmethod
-    def most(cls, used: Sequence[Used]) -> Resources:
+    def most(cls, used: Sequence[Used]) -> KernelResources:
         """The most that any kernel takes, and the least occupancy."""
 
         def told(name: str) -> list[Any]:
@@ -101,7 +101,7 @@ class Row:
     """1e9 compulsory bytes a second."""
     roof_fraction: float | None = None
     """The problem's floor over the median time; None where no ceilings are known."""
-    resources: Resources = field(default_factory=Resources)
+    resources: KernelResources = field(default_factory=KernelResources)
     clocks: Clocks | None = None
     """A GPU's sensors around the samples; None where they cannot be read."""
     cause: Cause = ""

@@ -42,7 +42,7 @@ Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
-class Run:
+class RunIdentity:
     """What a checkpoint belongs to: it is resumed by the same run only."""
 
     network: Network
@@ -51,7 +51,7 @@ class Run:
     """A hash of the data, which another thread makes."""
 
     @classmethod
-    def of(cls, network: Network, options: TrainingOptions, *arrays: NDArray[Any]) -> Run:
+    def of(cls, network: Network, options: TrainingOptions, *arrays: NDArray[Any]) -> RunIdentity:
         """The run that trains a network on these arrays."""
         return cls(network, options, _beside(_hash, arrays))
 
@@ -74,7 +74,7 @@ def _hash(arrays: Sequence[NDArray[Any]]) -> str:
     return digest.hexdigest()
 
 
-def _written(run: Run, state: State) -> Callable[[Path], None]:
+def _written(run: RunIdentity, state: State) -> Callable[[Path], None]:
     """What writes the state as it is now to a file, in one step."""
     tensors = {_PARAMETERS + key: value.copy() for key, value in state.parameters.items()}
     tensors |= {_MEMORY + key: value.copy() for key, value in state.optimiser.state.items()}
@@ -99,7 +99,7 @@ class Keeper:
     tried.
     """
 
-    def __init__(self, path: Path | None, run: Run, state: State) -> None:
+    def __init__(self, path: Path | None, run: RunIdentity, state: State) -> None:
         self._path, self._run, self._state = path, run, state
         self._last = -math.inf
         self._writing: Future[None] | None = None
@@ -161,7 +161,7 @@ def _beside(work: Callable[[Given], Made], given: Given) -> Future[Made]:
     return made
 
 
-def restore(path: Path, run: Run, state: State) -> None:
+def restore(path: Path, run: RunIdentity, state: State) -> None:
     """Put a checkpoint's state into a new one.
 
     Raises `InputError`, which names the file, when it is damaged or of another run.

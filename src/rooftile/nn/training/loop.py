@@ -26,7 +26,7 @@ from rooftile.nn.training.options import Progress, TrainingOptions
 from rooftile.nn.training.passes import Array
 from rooftile.nn.training.phases import Phases
 from rooftile.nn.training.state import State
-from rooftile.nn.training.watch import Watch
+from rooftile.nn.training.watch import LearningWatch
 from rooftile.ops.problem import check_positive
 from rooftile.runtime.calls.plain import plain
 
@@ -89,12 +89,12 @@ def train(
     data = given.standardised(network, data, prepared=prepared)
     _check(network, data, targets, options, checkpoint, resume, device)
     state = _begun(network, options)
-    run = checkpoints.Run.of(network, options, data, targets)
+    run = checkpoints.RunIdentity.of(network, options, data, targets)
     if resume and checkpoint is not None:
         checkpoints.restore(checkpoint, run, state)
     trained = network, data, targets, options, phases or Phases(), device, data_memory
     keeper = checkpoints.Keeper(checkpoint, run, state)
-    watch = Watch(network, data, targets, options)
+    watch = LearningWatch(network, data, targets, options)
     _train(_Trainer(*trained), state, keeper, watch, progress)
     made = {} if checkpoint is None else {checkpoints.DATA_KEY: run.data.result()}
     return network.with_parameters(_chosen(state, options), made)
@@ -104,7 +104,7 @@ def _train(
     trainer: _Trainer,
     state: State,
     keeper: checkpoints.Keeper,
-    watch: Watch,
+    watch: LearningWatch,
     progress: Report | None,
 ) -> None:
     """Do what is left of the epochs, or of those until it stops early."""

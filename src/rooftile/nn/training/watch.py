@@ -25,7 +25,7 @@ _ADVICE = (
 )
 
 
-class Watch:
+class LearningWatch:
     """Looks at a run behind each epoch and says once that it does not learn.
 
     What a network without inputs could reach, a constant answer, is the measure: a network whose

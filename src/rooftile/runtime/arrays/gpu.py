@@ -187,7 +187,7 @@ class Jax(Library):
         return self._jax.dlpack.from_dlpack(exported(result))
 
 
-class Interface(Library):
+class CudaInterface(Library):
     """Arrays of GPUs that other libraries hold, by ``__cuda_array_interface__``.
 
     The work goes to the stream that x names, else to CUDA's default stream.

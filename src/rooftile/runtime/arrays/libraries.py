@@ -34,7 +34,7 @@ def library_of(name: str, array: Any) -> Library:
     if isinstance(array, np.ndarray) and not isinstance(array, np.ma.MaskedArray):
         return _libraries[np.ndarray]
     # What reads arrays of a GPU loads much that calls on NumPy's never need.
-    from rooftile.runtime.arrays.gpu import CuPy, Interface, Jax
+    from rooftile.runtime.arrays.gpu import CudaInterface, CuPy, Jax
     from rooftile.runtime.arrays.torch import Torch
 
     for module, attribute, library in (
@@ -48,7 +48,7 @@ def library_of(name: str, array: Any) -> Library:
             known.kinds.add(kind)
             return _libraries.setdefault(kind, known)
     if hasattr(array, "__cuda_array_interface__"):
-        return Interface()
+        return CudaInterface()
     raise InputError(name, f"a {kind.__name__}", KINDS)
 
 

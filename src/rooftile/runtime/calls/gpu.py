@@ -27,7 +27,7 @@ from rooftile.runtime.selection.choice import Choice, recent_stamp
 from rooftile.strategies.binding.conversion import Form
 from rooftile.strategies.binding.executable import Executable
 from rooftile.strategies.contract.gpu import of_launches
-from rooftile.strategies.contract.machine import Machine
+from rooftile.strategies.contract.machine import Multiprocessors
 
 Forms = tuple[tuple[str, Form], ...]
 """How those of a call's arrays lie, by name, that are not row-major float32."""
@@ -207,7 +207,7 @@ def compiled_for(
     if forms:
         ends = {array.name for array in (*problem.input_arrays, *problem.output_arrays)}
         asked = {name: form.words for name, form in forms if name in ends}
-        placed = rung.on(Machine.of(device.description))
+        placed = rung.on(Multiprocessors.of(device.description))
         problem = placed.with_storage(problem, asked, choice.config)
     return Executable(rung.compile(problem, device, choice.config), dict(forms), memory=memory)
 

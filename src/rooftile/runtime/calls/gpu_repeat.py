@@ -53,7 +53,7 @@ class GpuRepeat:
         made anew.  ``overlaps``: the launch starts as it is, because it begins while the launch
         before ends: a graph, which takes less of the host's time, would wait for that end, which
         takes more of the GPU's."""
-        from rooftile.devices.cuda.graph_launches import Replays
+        from rooftile.devices.cuda.graph_launches import GraphLaunches
 
         self._library, self._device, self._execution = library, device, execution
         self._gpu = gpu = device.description.index
@@ -69,7 +69,7 @@ class GpuRepeat:
         # Memory is made as float32.
         make = library.maker((-(-workspace.nbytes // 4),), gpu)
         self._workspaces = StreamWorkspaces(make, workspace)
-        self._replays = Replays(execution.launches, device)  # type: ignore[arg-type]
+        self._replays = GraphLaunches(execution.launches, device)  # type: ignore[arg-type]
 
     def takes(self, arrays: Sequence[Any]) -> bool:
         """Whether arrays are as plain as it needs them: views of others may have their shapes."""

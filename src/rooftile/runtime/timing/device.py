@@ -64,7 +64,7 @@ class Clock(Protocol):
 
 
 @dataclass(frozen=True)
-class Work:
+class TimedLaunches:
     """What one contestant launches."""
 
     clock: Clock
@@ -112,7 +112,7 @@ class Flush:
         self._program.launch(self._launch, self._buffer, np.int32(self._vectors))
 
 
-def work_of(device: GpuDevice, launch: Call, flush: Flush) -> Work:
+def work_of(device: GpuDevice, launch: Call, flush: Flush) -> TimedLaunches:
     """Capture what ``launch`` starts on the device; it must have run before."""
     with device.timer() as elapsed:
         launch()
@@ -121,7 +121,7 @@ def work_of(device: GpuDevice, launch: Call, flush: Flush) -> Work:
     many = device.captured(lambda: [launch() for _ in range(count)]) if count > 1 else once
     # On a device that is no GPU the driver's threads and the host's share the same cores.
     slack = SLACK_S if device.description.gpu else 0.05
-    return Work(device, once, many, count, flush, slack, not device.description.gpu)
+    return TimedLaunches(device, once, many, count, flush, slack, not device.description.gpu)
 
 
 def launches(seconds: float) -> int:
@@ -130,7 +130,7 @@ def launches(seconds: float) -> int:
 
 
 def in_turns(
-    works: Mapping[str, Work],
+    works: Mapping[str, TimedLaunches],
     *,
     read: Callable[[], Reading | None] = lambda: None,
     seconds: float = 1.0,
@@ -186,7 +186,7 @@ def contradiction(samples: Sequence[tuple[float, float]], slack_s: float) -> str
     return ""
 
 
-def _warm_up(works: Mapping[str, Work]) -> None:
+def _warm_up(works: Mapping[str, TimedLaunches]) -> None:
     """Run each at least twice, and all together long enough to bring the clock up."""
     end = time.perf_counter() + _WARM_UP_S
     for turn in range(1000):
@@ -201,7 +201,7 @@ def _warm_up(works: Mapping[str, Work]) -> None:
 class _Log:
     """The samples of one contestant, in seconds."""
 
-    work: Work
+    work: TimedLaunches
     read: Callable[[], Reading | None]
     warm: list[float] = field(default_factory=list)
     cold: list[float] = field(default_factory=list)

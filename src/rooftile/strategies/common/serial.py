@@ -22,5 +22,5 @@ def run(
 ) -> None:
     """All units of a layer's kernel (`rooftile.devices.cpu.native.program`), without the GIL."""
     arrays = (x, NOTHING, bias, out, scratch, np.array(sizes, np.int64))
-    work = cpu.Work([cpu.Entry.of_layer(kernel)], [(units, *cpu.places(arrays))])
+    work = cpu.KernelSequence([cpu.Entry.of_layer(kernel)], [(units, *cpu.places(arrays))])
     work.run(units, threads=1)

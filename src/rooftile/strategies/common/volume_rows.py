@@ -31,7 +31,7 @@ _TILE = 512
 
 
 @dataclass(frozen=True)
-class Group:
+class TapGroup:
     """Taps of one plane and one column of a mask, as expressions of the text."""
 
     plane: str
@@ -166,18 +166,18 @@ def _emit_groups(to: Writer, pattern: Pattern, rows: int) -> None:
         return
     with to.block(f"for d in range({planes}):"), to.block(f"for q in range({width}):"):
         weights = tuple((p, f"taps + (d * {height} + {p}) * {width} + q") for p in range(height))
-        _emit_group(to, pattern, Group("d", "q", weights), rows)
+        _emit_group(to, pattern, TapGroup("d", "q", weights), rows)
 
 
-def _groups(points: Sequence[Size3]) -> list[Group]:
+def _groups(points: Sequence[Size3]) -> list[TapGroup]:
     """The points of each plane and column together."""
     found: dict[tuple[int, int], list[tuple[int, str]]] = {}
     for k, (d, p, q) in enumerate(points):
         found.setdefault((d, q), []).append((p, f"taps + {k}"))
-    return [Group(str(d), str(q), tuple(weights)) for (d, q), weights in found.items()]
+    return [TapGroup(str(d), str(q), tuple(weights)) for (d, q), weights in found.items()]
 
 
-def _emit_group(to: Writer, pattern: Pattern, group: Group, rows: int) -> None:
+def _emit_group(to: Writer, pattern: Pattern, group: TapGroup, rows: int) -> None:
     """Write the taps of a group: each staged row is loaded once for all rows that it meets."""
     weights: Mapping[int, str] = dict(group.weights)
     to.line(*(f"w{p} = splat_at(weights, {at})" for p, at in weights.items()))

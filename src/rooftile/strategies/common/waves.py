@@ -10,7 +10,7 @@ from rooftile.analysis.accesses import Accesses, beside, stored_beside
 from rooftile.devices.gpu import Launch
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.contract.gpu import Config, GpuStrategy, Step
-from rooftile.strategies.contract.machine import Machine
+from rooftile.strategies.contract.machine import Multiprocessors
 
 LEAST_ARCHITECTURE = 90
 """Compute capability, times ten, from which on there are bulk copies."""
@@ -28,7 +28,7 @@ class Waves:
     store.
     """
 
-    machine: Machine
+    machine: Multiprocessors
     config: Config
     tiles: int
     tile_bytes: int

@@ -40,7 +40,7 @@ class KernelPacking:
 
     @property
     def entry(self) -> cpu.Entry:
-        """Its row of `cpu.Work` begins with this."""
+        """Its row of `cpu.KernelSequence` begins with this."""
         kernel, dtypes, _ = self.spread.native
         return cpu.Entry(kernel, dtypes)
 
@@ -100,7 +100,7 @@ class BoundKernel:
         self._keep = (weights, bias, buffer, sizes)
         row = (0, 0, 0, *cpu.places((weights, bias)), 0, 0, cpu.address(buffer), scratch)
         entry = cpu.Entry.of_layer(kernel.function)
-        self._work = cpu.Work([entry], [(*row, *cpu.places([sizes]))])
+        self._work = cpu.KernelSequence([entry], [(*row, *cpu.places([sizes]))])
         self._row = self._work.rows[0]
         self._turn = lock()
 
@@ -121,7 +121,7 @@ class BoundKernel:
             self._work.run(row[UNITS], self._threads)
 
     def sized(self, x: int, out: int) -> list[int]:
-        """The row of `cpu.Work` for inputs and results of so many elements."""
+        """The row of `cpu.KernelSequence` for inputs and results of so many elements."""
         row = self._row
         row[UNITS], row[_NX], row[_NOUT] = self._kernel.units(x // self._image), x, out
         return list(row)[1:]
@@ -151,7 +151,7 @@ class BoundKernel:
             return None
         zeros = np.zeros_like(self._keep[1])
         rows = packing.row(parameters[0], self._keep[0]), list(self._row)[1:]
-        work = cpu.Work((packing.entry, cpu.Entry.of_layer(self._kernel.function)), rows)
+        work = cpu.KernelSequence((packing.entry, cpu.Entry.of_layer(self._kernel.function)), rows)
         work.rows[1][_BIAS] = cpu.address(zeros)
         # The weights are the packing's first array, which lies where a layer has its input.
         width = len(cpu.FIELDS)

@@ -28,7 +28,7 @@ from rooftile.strategies.binding.bound import Config
 from rooftile.strategies.binding.compiled import Compiled, Fill, Step
 from rooftile.strategies.binding.executable import Executable, bind
 from rooftile.strategies.contract.costs import Work
-from rooftile.strategies.contract.machine import Machine, preset
+from rooftile.strategies.contract.machine import Multiprocessors, preset
 from rooftile.strategies.contract.strategy import Strategy, Tunable
 
 HEADERS = Path(__file__).parent.parent
@@ -68,10 +68,10 @@ class GpuStrategy(Strategy):
     bits of `narrow`.  Of several, as in ``a,b:narrow``, all are stored so or none."""
     wide_indices: ClassVar[bool] = False
     """Whether its kernels reach more than 2^31 elements of an item."""
-    machine: Machine = preset()
+    machine: Multiprocessors = preset()
     """The GPU whose numbers its methods count with; see `on`."""
 
-    def on(self, machine: Machine) -> Self:
+    def on(self, machine: Multiprocessors) -> Self:
         """The strategy as it is on a machine: sizes, grids and defaults are for that."""
         if machine == self.machine:
             return self
@@ -274,7 +274,7 @@ class GpuStrategy(Strategy):
             raise UnsupportedProblem(
                 self.name, reason, "strategy=None (the best that any GPU runs)"
             )
-        placed = self.on(Machine.of(device.description))
+        placed = self.on(Multiprocessors.of(device.description))
         placed.check(problem)
         largest = max(array.item_size for array in problem.arrays)
         if largest > _MOST_IN_ITEM and not self.wide_indices:

@@ -10,7 +10,7 @@ from rooftile.devices.gpu import Description
 
 
 @dataclass(frozen=True)
-class Machine:
+class Multiprocessors:
     """How many multiprocessors a GPU has, and what each holds."""
 
     multiprocessors: int
@@ -24,7 +24,7 @@ class Machine:
     """The most that one block may have."""
 
     @classmethod
-    def of(cls, device: Description) -> Machine:
+    def of(cls, device: Description) -> Multiprocessors:
         """That of a device; where its interface does not tell, as `preset`."""
         return cls(
             device.units,
@@ -45,11 +45,11 @@ class Machine:
 
 
 @cache
-def preset(architecture: str = "sm_90") -> Machine:
+def preset(architecture: str = "sm_90") -> Multiprocessors:
     """A GPU of an architecture, where none is at hand.  Raises `InputError`."""
     key = capability(architecture)
     one = ARCHITECTURES[key]
     assert one.registers is not None
     assert one.shared_bytes is not None
     block = one.shared_bytes_per_block or one.shared_bytes
-    return Machine(GPUS[key].multiprocessors, one.registers, one.shared_bytes, block)
+    return Multiprocessors(GPUS[key].multiprocessors, one.registers, one.shared_bytes, block)

@@ -21,7 +21,7 @@ from rooftile.lab.measure.history.compare import (
     rank,
     unpaired,
 )
-from rooftile.runtime.timing.device import Work
+from rooftile.runtime.timing.device import TimedLaunches
 
 SEEDS = 600
 
@@ -245,7 +245,7 @@ def test_work_on_a_device_is_timed_between_marks():
     def many():
         clock.now += 12.0
 
-    work = Work(clock, many, many, 4, lambda: None, 0.0)
+    work = TimedLaunches(clock, many, many, 4, lambda: None, 0.0)
     assert device_ms(work) == 3.0
 
 

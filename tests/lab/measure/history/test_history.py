@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from rooftile.errors import InputError
 from rooftile.lab.measure.history import store as lab
 from rooftile.lab.measure.history.store import History, Record
-from rooftile.lab.measure.records import Error, Resources, Row
+from rooftile.lab.measure.records import Error, KernelResources, Row
 from rooftile.ops import Conv2d, Linear, Pool, named
 from rooftile.ops.fields import problem_text
 from rooftile.runtime.selection import database as _database
@@ -25,7 +25,7 @@ PROBLEM = Conv2d(3, 1, 9, 8, 2, (3, 3), activation="relu", pool=Pool.of("max", 2
 TIMING = Timing(2.0, 1.5, 2.5, 1.0, 3, steady=True, samples=(1.0, 2.0, 3.0))
 PASSED = Row(
     "strategy", "tiled", "cuda:0", "ieee", "passed", config={"A": 1}, error=Error(0.1, 0.2, 0.3),
-    time_ms=TIMING, cold_ms=TIMING, gflops=1.0, gbps=2.0, resources=Resources(registers=40),
+    time_ms=TIMING, cold_ms=TIMING, gflops=1.0, gbps=2.0, resources=KernelResources(registers=40),
     clocks=Clocks(1980, 1900, 300.0, 50, 9, 1, ("power cap",)),
 )  # fmt: skip
 FAILED = Row("strategy", "other", "cuda:0", "ieee", "failed", "3 elements")

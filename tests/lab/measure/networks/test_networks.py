@@ -22,7 +22,7 @@ from rooftile.lab.measure.peers.gpu import GpuPeer, TorchCall
 from rooftile.nn import ConvLayer, LinearLayer, Network
 from rooftile.ops import Chain, Pool
 from rooftile.runtime.timing import device as measure_gpu
-from rooftile.runtime.timing.device import Work
+from rooftile.runtime.timing.device import TimedLaunches
 
 pytestmark = [pytest.mark.alone, pytest.mark.usefixtures("quick")]
 
@@ -83,8 +83,8 @@ class Peer:
             def result(self) -> Any:
                 return (self.scores,)
 
-            def work(self, clock: Any) -> Work:
-                return Work(Clock(), self.compute, self.compute, 1, lambda: None, 0.1)
+            def work(self, clock: Any) -> TimedLaunches:
+                return TimedLaunches(Clock(), self.compute, self.compute, 1, lambda: None, 0.1)
 
             def repeat(self, work: Any) -> None:
                 self.compute()

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rooftile.lab.measure.records import plain, problem_json
-from rooftile.lab.show.drawing.scale import Linear, Log
+from rooftile.lab.show.drawing.scale import LinearAxis, Log
 from rooftile.lab.show.report import words
 from rooftile.lab.show.report.roofline import dodge
 from rooftile.ops import Conv2d, Pool, Pool2d
@@ -20,7 +20,7 @@ POSITIVE = st.floats(1e-6, 1e9)
 
 @given(POSITIVE)
 def test_linear_ticks_are_few_and_reach_far(high):
-    scale = Linear(high)
+    scale = LinearAxis(high)
     ticks = scale.ticks()
     assert 2 <= len(ticks) <= 6
     assert ticks[0] == 0

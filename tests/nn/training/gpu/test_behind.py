@@ -15,9 +15,9 @@ from rooftile.nn.training import TrainingOptions
 from rooftile.nn.training.gpu import behind
 from rooftile.nn.training.gpu.behind import DropoutStage
 from rooftile.nn.training.gpu.epochs import rates_of
-from rooftile.nn.training.gpu.launches import Work
+from rooftile.nn.training.gpu.launches import BoundLaunches
 from rooftile.nn.training.gpu.resident import Resident
-from rooftile.nn.training.gpu.step import Step
+from rooftile.nn.training.gpu.step import TrainingStep
 from rooftile.nn.training.model import Model
 from rooftile.strategies.contract.gpu import HEADERS
 
@@ -39,7 +39,7 @@ def step_of(device, net, targets, *, precision="ieee", rows=ROWS, **given):
     held.precision = "ieee"
     held.load("parameters", net.parameters)
     held.begin_epoch(np.arange(9), np.zeros(9, np.int32), rates_of(options, 1, 1), 0)
-    return held, Step(net, held, 9)
+    return held, TrainingStep(net, held, 9)
 
 
 def fetched(held, net, name):
@@ -77,7 +77,7 @@ def test_losses_and_activations_are_those_of_the_cpu(loss, last, outputs, device
 
 def dropped(device, values, step, share=0.3, seed=7):
     """What a dropout makes of values going forward, and of ones going backward."""
-    work, up = Work(device), device.upload
+    work, up = BoundLaunches(device), device.upload
     rates = up(np.zeros((4, 4), np.float32))
     stage = DropoutStage(
         work, up(values), values.shape, (share, seed, 0), rates, up(np.full(1, step, np.int32))

@@ -18,7 +18,7 @@ from rooftile.nn.training.gpu import linear_weights as weights
 from rooftile.nn.training.gpu.epochs import rates_of
 from rooftile.nn.training.gpu.head import are_small, head, is_small, two_layers
 from rooftile.nn.training.gpu.resident import Resident
-from rooftile.nn.training.gpu.step import Step
+from rooftile.nn.training.gpu.step import TrainingStep
 from rooftile.nn.training.model import Model
 from rooftile.ops import Linear
 
@@ -37,7 +37,7 @@ def step_of(sizes, activations, images, device):
     held = Resident(net, rows, labels, options, device)
     held.load("parameters", net.parameters)
     held.begin_epoch(np.arange(images), np.zeros(images, np.int32), rates_of(options, 0, 1), 0)
-    step = Step(net, held, images)
+    step = TrainingStep(net, held, images)
     step()
     loss, gradients = Model(net, 1).loss_and_gradients(net.parameters, rows, labels)
     np.testing.assert_allclose(held.send_losses(1).read(0, 1), [loss], rtol=1e-6)

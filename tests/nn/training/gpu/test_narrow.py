@@ -13,9 +13,9 @@ from rooftile.nn.layers import ConvLayer, LinearLayer
 from rooftile.nn.training.gpu import layers, linear_layer, narrow, step
 from rooftile.nn.training.gpu.batches import Batches
 from rooftile.nn.training.gpu.epochs import rates_of
-from rooftile.nn.training.gpu.launches import Work
+from rooftile.nn.training.gpu.launches import BoundLaunches
 from rooftile.nn.training.gpu.resident import Resident
-from rooftile.nn.training.gpu.step import Step
+from rooftile.nn.training.gpu.step import TrainingStep
 from rooftile.nn.training.options import TrainingOptions
 from rooftile.ops import FORMATS, Conv2d, Pool
 from rooftile.strategies.conv2d_input_gradient.gpu.warpgroups.warpgroups import Warpgroups
@@ -31,7 +31,7 @@ def gradients_of(network, count, precision, device):
     held = Resident(network, images, labels, options, device, precision)
     held.load("parameters", network.parameters)
     held.begin_epoch(np.arange(count), np.zeros(count, np.int32), rates_of(options, 0, 1), 0)
-    Step(network, held, count)()
+    TrainingStep(network, held, count)()
     found = {key: np.zeros(s, np.float32) for key, s in network.parameter_shapes.items()}
     held.fetch("gradients", found)
     return found
@@ -180,7 +180,7 @@ def test_no_launch_takes_the_derivative_that_places_tell(activation, times, devi
     options = TrainingOptions(batch=7, optimizer="sgd", shift=0)
     images = np.zeros((7, 28, 28), np.uint8)
     held = Resident(network, images, np.zeros(7, np.int64), options, device)
-    starts = [(one.name.split()[0], one.bytes) for one in Step(network, held, 7).starts]
+    starts = [(one.name.split()[0], one.bytes) for one in TrainingStep(network, held, 7).starts]
     assert [name for name, _ in starts].count("activation_gradient") == times
     pixels, places, weights = 7 * 2 * 14 * 14, 7 * 5 * 3 * 6, 5 * 2 * 9
     expected = 4 * ((1 + times) * pixels + places + weights) + places
@@ -190,9 +190,9 @@ def test_no_launch_takes_the_derivative_that_places_tell(activation, times, devi
 @pytest.mark.parametrize(("window", "told"), [((3, 85), {"argmax": "uint8"}), ((2, 128), {})])
 def test_8_bits_tell_255_positions_apart(window, told, device, monkeypatch):
     """One more byte says that there is no winner."""
-    monkeypatch.setattr(Work, "stores", lambda *asked: True)
+    monkeypatch.setattr(BoundLaunches, "stores", lambda *asked: True)
     problem = Conv2d(1, 1, 5, 130, 1, (1, 1), activation="relu", pool=Pool.of("max", window))
-    one = layers.WinnersStage(Work(device, "ieee"), problem, None, ())
+    one = layers.WinnersStage(BoundLaunches(device, "ieee"), problem, None, ())
     narrow.narrow_between([one])
     assert one.stored == told
     assert one.before == ("none" if told else "relu")
@@ -205,7 +205,7 @@ def test_a_launch_tells_the_bytes_of_arrays_as_they_lie(device):
     options = TrainingOptions(batch=7, optimizer="sgd", shift=0)
     images, labels = np.zeros((7, 12, 12), np.uint8), np.zeros(7, np.int64)
     held = Resident(network, images, labels, options, device)
-    moved = {one.name.split()[0]: one.bytes for one in Step(network, held, 7).starts}
+    moved = {one.name.split()[0]: one.bytes for one in TrainingStep(network, held, 7).starts}
     x, winners, parameters = 7 * 12 * 12, 7 * 2 * 5 * 5, 2 * 9 + 2
     # A place is a byte.
     assert moved["conv2d"] == 4 * (x + winners + parameters) + winners

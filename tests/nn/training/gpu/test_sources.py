@@ -14,7 +14,7 @@ from rooftile.errors import InputError
 from rooftile.nn import LinearLayer, Network
 from rooftile.nn.data import FASHION
 from rooftile.nn.training import TrainingOptions, train
-from rooftile.nn.training.gpu.sources import Streamed, source_of
+from rooftile.nn.training.gpu.sources import StreamedSource, source_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::rooftile.TrainingWarning")
 """Nothing is to be learnt from random labels, and a training says so."""
@@ -78,7 +78,7 @@ def test_what_does_not_hold_two_batches_is_refused(device):
 )
 def test_before_a_step_its_items_lie_where_the_epoch_says(device, batch, steps, first, seed):
     items, targets = IMAGES[:, 0], LABELS.astype(np.int32)
-    source = Streamed(items, targets, batch, steps, device)
+    source = StreamedSource(items, targets, batch, steps, device)
     count = -(-len(items) // batch)
     for epoch in range(2):
         order = np.random.default_rng([seed, epoch]).permutation(len(items))
@@ -123,7 +123,7 @@ def test_copies_wait_for_the_steps_that_read_their_slot_and_steps_for_copies(
     opencl_device, monkeypatch
 ):
     log, steps = [], itertools.count()
-    source = Streamed(IMAGES, LABELS, 10, 1, opencl_device)
+    source = StreamedSource(IMAGES, LABELS, 10, 1, opencl_device)
     source._copies = Recording(log)
 
     class Device:

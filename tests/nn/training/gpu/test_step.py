@@ -17,7 +17,7 @@ from rooftile.nn.training.gpu import epochs, linear_layer
 from rooftile.nn.training.gpu.epochs import DeviceSteps, Given, rates_of, variation_of
 from rooftile.nn.training.gpu.forward import Outputs
 from rooftile.nn.training.gpu.resident import Resident
-from rooftile.nn.training.gpu.step import Step
+from rooftile.nn.training.gpu.step import TrainingStep
 from rooftile.nn.training.model import Model
 from rooftile.nn.training.optimisers import LOSS_SCALE, optimiser
 from rooftile.nn.training.options import TrainingOptions
@@ -148,7 +148,7 @@ def test_a_step_that_is_captured_leaves_no_trace(device):
     held = Resident(NETWORK, IMAGES, LABELS, options, device)
     held.load("parameters", NETWORK.parameters)
     kept = held.kept()
-    step = Step(NETWORK, held, 21)
+    step = TrainingStep(NETWORK, held, 21)
     held.begin_epoch(np.arange(21), np.zeros(21, np.int32), rates_of(options, 0, 1), 0)
     step()
     held.put_back(kept)
@@ -164,7 +164,7 @@ def test_steps_that_are_started_together_leave_the_same_bits(device, monkeypatch
     options = TrainingOptions(epochs=2, batch=2, learning_rate=1e-3, dropout=0.1, seed=3)
     rows = np.random.default_rng(4).normal(0, 1, (37, 5)).astype(np.float32)
     network, labels = ONE_LAYER.initialise(1), np.arange(37) % 10
-    alone, tried = Step.__call__, Step._least
+    alone, tried = TrainingStep.__call__, TrainingStep._least
     calls = []
 
     def counted(self):
@@ -188,10 +188,10 @@ def test_steps_that_are_started_together_leave_the_same_bits(device, monkeypatch
         return reports, [value.tobytes() for value in made.parameters.values()], len(calls)
 
     monkeypatch.setattr(epochs, "_PATIENCE_S", np.inf)
-    monkeypatch.setattr(Step, "__call__", counted)
-    monkeypatch.setattr(Step, "_least", last_is_least)
+    monkeypatch.setattr(TrainingStep, "__call__", counted)
+    monkeypatch.setattr(TrainingStep, "_least", last_is_least)
     together = trained()
-    monkeypatch.setattr(Step, "several", None)
+    monkeypatch.setattr(TrainingStep, "several", None)
     one_by_one = trained()
     assert together[:2] == one_by_one[:2]
     # The first epoch's steps are started by 1, 2, 4, 8 and 4; the second one's by 16 and 3.
@@ -201,7 +201,7 @@ def test_steps_that_are_started_together_leave_the_same_bits(device, monkeypatch
 def test_only_the_update_waits_for_the_weights_of_later_layers(device):
     options = TrainingOptions(batch=21, optimizer="sgd", shift=0)
     held = Resident(NETWORK, IMAGES, LABELS, options, device)
-    starts = Step(NETWORK, held, 21).starts
+    starts = TrainingStep(NETWORK, held, 21).starts
     aside = [(one.layer, one.name.split()[0]) for one in starts if one.aside]
     packed = [("conv1", "conv2d"), ("conv2", "conv2d")]
     later = [("conv2", "conv2d_weights_gradient"), ("", "note"), ("linear1", "linear_weights")]
@@ -217,7 +217,7 @@ def test_what_is_aside_may_begin_with_the_next_layer(device, monkeypatch):
     held.load("parameters", NETWORK.parameters)
     rates, started = rates_of(options, 0, 1), []
     held.begin_epoch(np.arange(21), np.zeros(21, np.int32), rates, 0)
-    kept, work = held.kept(), Step(NETWORK, held, 21)._work
+    kept, work = held.kept(), TrainingStep(NETWORK, held, 21)._work
     monkeypatch.setattr(work, "_start", lambda one: (started.append(one), one.start()))
     orders, bits = [], []
     for way in ("beside", "later", "in a row"):

@@ -19,7 +19,7 @@ from rooftile.lab.audit.checks.judge import Judge
 from rooftile.lab.audit.findings import Findings, plain_words
 from rooftile.lab.audit.isolation.processes import ended_children
 from rooftile.lab.audit.process.session import Session
-from rooftile.lab.measure.records import Resources
+from rooftile.lab.measure.records import KernelResources
 from rooftile.ops import Problem
 from rooftile.runtime.timing.host import Timing
 
@@ -42,7 +42,7 @@ class TextSpeed:
     findings: Findings
     warm: Timing | None = None
     cold: Timing | None = None
-    resources: Resources = field(default_factory=Resources)
+    resources: KernelResources = field(default_factory=KernelResources)
 
     def measure(self, problem: Problem) -> None:
         """Judge a whole batch, time launches on it, and judge another."""
@@ -105,10 +105,12 @@ def _timing(numbers: Sequence[float]) -> Timing:
     return Timing(median, p20, p80, least, int(n), bool(steady), waited=waited)
 
 
-def _resources(numbers: Sequence[float]) -> Resources:
+def _resources(numbers: Sequence[float]) -> KernelResources:
     """What is not known was told as NaN."""
     registers, shared, spilled = map(_count, numbers[:3])
-    return Resources(registers, shared, spilled, None if math.isnan(numbers[3]) else numbers[3])
+    return KernelResources(
+        registers, shared, spilled, None if math.isnan(numbers[3]) else numbers[3]
+    )
 
 
 def _count(number: float) -> int | None:

@@ -25,7 +25,7 @@ _CLOCKS = (
 )
 
 
-class Refused(Exception):
+class CannotCall(Exception):
     """The kernel cannot be called as it is; the judge's user is told."""
 
 
@@ -45,7 +45,7 @@ class Trampoline:
         for request in self._channel.requests():
             try:
                 kind, text, numbers = getattr(self, f"_{request['do']}")(request)
-            except Refused as error:
+            except CannotCall as error:
                 kind, text, numbers = "usage", str(error), ()
             except SystemExit as error:
                 kind, text, numbers = "exit", f"it ended the process with {error.code!r}", ()
@@ -60,13 +60,13 @@ class Trampoline:
         sys.path[0] = str(path.parent)
         spec = importlib.util.spec_from_file_location(path.stem, path)
         if spec is None or spec.loader is None:
-            raise Refused(f"{path} is no Python file")
+            raise CannotCall(f"{path} is no Python file")
         module = importlib.util.module_from_spec(spec)
         sys.modules[path.stem] = module
         spec.loader.exec_module(module)
         function = getattr(module, request["function"], None)
         if not callable(function):
-            raise Refused(f"{path.name} has no function {request['function']!r}")
+            raise CannotCall(f"{path.name} has no function {request['function']!r}")
         self._function: Callable[..., Any] = function
         arrays = _sibling("worker_arrays")
         kind = request["arrays"] if request["arrays"] != "auto" else _kind(module, request)
@@ -78,7 +78,7 @@ class Trampoline:
         make, slots = self._library.array, request["slots"]
         for _, _, dtype in (*slots[0]["given"], *slots[0]["outs"]):
             if not self._library.has(dtype):
-                raise Refused(f"{self._library.name} has no {dtype}")
+                raise CannotCall(f"{self._library.name} has no {dtype}")
         self._slots = [
             ([make(*one) for one in slot["given"]], tuple(make(*one) for one in slot["outs"]))
             for slot in slots
@@ -176,7 +176,9 @@ def _keywords(function: Callable[..., Any], request: dict[str, Any]) -> dict[str
     else:
         arrays, parameters = parameters[: len(names)], parameters[len(names) :]
         if len(arrays) < len(names) or any(p.kind is p.KEYWORD_ONLY for p in arrays):
-            raise Refused(f"the function must take {len(names)} arrays first: {', '.join(names)}")
+            raise CannotCall(
+                f"the function must take {len(names)} arrays first: {', '.join(names)}"
+            )
     given = {p.name: known[p.name] for p in parameters if p.name in known}
     missing = [
         p.name
@@ -184,7 +186,7 @@ def _keywords(function: Callable[..., Any], request: dict[str, Any]) -> dict[str
         if p.name not in known and p.default is p.empty and p.kind is not p.VAR_KEYWORD
     ]
     if missing:
-        raise Refused(f"nothing of the problem is called {missing}; it has {sorted(known)}")
+        raise CannotCall(f"nothing of the problem is called {missing}; it has {sorted(known)}")
     return given
 
 

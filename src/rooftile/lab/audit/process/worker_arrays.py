@@ -28,7 +28,7 @@ def library(
 ) -> Any:
     """The arrays of a kind on the request's device; ``driver`` is needed on a GPU alone."""
     if driver is None:
-        return {"numpy": Numpy, "torch": Torch}[kind](arena)
+        return {"numpy": Numpy, "torch": CpuTensors}[kind](arena)
     return {"torch": CudaTorch, "cupy": CudaCupy}[kind](request, driver)
 
 
@@ -96,7 +96,7 @@ class Numpy:
         return []
 
 
-class Torch(Numpy):
+class CpuTensors(Numpy):
     """PyTorch tensors in the CPU's memory."""
 
     name = "PyTorch"
@@ -215,11 +215,11 @@ class _Cuda:
             self._driver.copy(_address(source), _address(target), nbytes, stream)
 
 
-class CudaTorch(_Cuda, Torch):
+class CudaTorch(_Cuda, CpuTensors):
     """PyTorch tensors in a GPU's memory."""
 
     def __init__(self, request: dict[str, Any], driver: Open) -> None:
-        Torch.__init__(self, None)
+        CpuTensors.__init__(self, None)
         self.device = f"cuda:{_index(request)}"
         self._torch.cuda.set_device(self.device)
         self._torch.zeros(1, device=self.device)  # makes the context

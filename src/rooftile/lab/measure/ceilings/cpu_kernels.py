@@ -45,7 +45,7 @@ _SIGNATURE = "(x, weights, bias, out, scratch, sizes, begin, end)"
 
 
 @dataclass(frozen=True)
-class Best:
+class BestTime:
     """The time of one call in seconds, and whether other programs left the cores alone."""
 
     seconds: float
@@ -60,7 +60,7 @@ class Rate:
     undisturbed: bool
 
     @classmethod
-    def of(cls, work: float, best: Best) -> Rate:
+    def of(cls, work: float, best: BestTime) -> Rate:
         """The rate of so much work in a call."""
         return cls(1e-9 * work / best.seconds, best.undisturbed)
 
@@ -226,12 +226,12 @@ def _bind(
         x, out = next(pairs)
         arrays = cpu.places((x, none, none, out))
         row = (units, *arrays, none.ctypes.data, 0, *cpu.places([sizes]))
-        cpu.Work([entry], [row]).run(units, threads)
+        cpu.KernelSequence([entry], [row]).run(units, threads)
 
     return call
 
 
-def best(call: Callable[[], None], threads: int, seconds: float) -> Best:
+def best(call: Callable[[], None], threads: int, seconds: float) -> BestTime:
     """The seconds that one call in twenty beats; only undisturbed calls count, if there are any.
 
     A ceiling is what the machine does when nobody disturbs it, but one lucky sample is no
@@ -248,4 +248,4 @@ def best(call: Callable[[], None], threads: int, seconds: float) -> Best:
         if time.process_time() - used > _UNDISTURBED * threads * every[-1]:
             clean.append(every[-1])
     undisturbed = len(clean) >= 5
-    return Best(float(np.percentile(clean if undisturbed else every, 5)), undisturbed)
+    return BestTime(float(np.percentile(clean if undisturbed else every, 5)), undisturbed)

@@ -131,7 +131,7 @@ def strided_gbps(x: NDArray[np.float32], stride: int) -> float:
     sums, sizes = np.zeros(units, np.float32), np.array([stride], np.int64)
     entry = cpu.Entry(_kernels()["read"], ("float32", "float32"))
     row = (units, *cpu.places([x, sums, sizes]))
-    work = cpu.Work([entry], [row])
+    work = cpu.KernelSequence([entry], [row])
     seconds = best(lambda: work.run(units, threads), threads, _SECONDS).seconds
     return 1e-9 * 4 * _READS * units / seconds
 
@@ -165,7 +165,7 @@ def _walk(kernel: Native, arrays: list[NDArray[Any]]) -> Callable[[int], None]:
     entry = cpu.Entry(kernel, tuple(str(array.dtype) for array in arrays))
     # The table of the work has addresses alone: these keep the arrays.
     held = [*arrays, np.zeros(1, np.int64)]
-    work = cpu.Work([entry], [(1, *cpu.places(held))])
+    work = cpu.KernelSequence([entry], [(1, *cpu.places(held))])
 
     def walk(steps: int) -> None:
         held[-1][0] = steps

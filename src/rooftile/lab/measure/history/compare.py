@@ -31,7 +31,7 @@ from functools import lru_cache
 from typing import Literal, TypeVar
 
 from rooftile.errors import InputError
-from rooftile.runtime.timing.device import Work
+from rooftile.runtime.timing.device import TimedLaunches
 from rooftile.runtime.timing.host import round_ms
 
 Outcome = Literal["faster", "slower", "same", "cannot tell"]
@@ -144,7 +144,7 @@ def ab(
             return dataclasses.replace(found, level=level)
 
 
-def device_ms(work: Work) -> float:
+def device_ms(work: TimedLaunches) -> float:
     """One warm sample of work on a GPU, by the device's clock, free of launch latency."""
     work.clock.synchronise()
     work.many()

@@ -17,7 +17,7 @@ from rooftile.lab.judge.arithmetic import array_bytes, excuse_of_network
 from rooftile.lab.judge.verdict import Verdict
 from rooftile.lab.measure.ceilings.cpu import Roof
 from rooftile.lab.measure.contest import VERIFIED_ITEMS, Contest
-from rooftile.lab.measure.entry import Entry, failed
+from rooftile.lab.measure.entry import VerifiedCandidate, failed
 from rooftile.lab.measure.floor import Traffic
 from rooftile.lab.measure.networks.layers import PlanWork
 from rooftile.lab.measure.records import Error, Row
@@ -81,7 +81,7 @@ class NetworkContest(Contest):
             arrays=(x, *parameters),
         )
 
-    def plan(self, plan: GpuPlan) -> Row | Entry:
+    def plan(self, plan: GpuPlan) -> Row | VerifiedCandidate:
         """The network as a plan on the contest's GPU; its config is the plan's strategies."""
         row = functools.partial(
             Row, "strategy", "plan", self.device.name, plan.precision, config=plan.strategies
@@ -112,7 +112,7 @@ class NetworkContest(Contest):
             return (self._plan_scores,)
 
         traffic = Traffic.of(self.problem, sizes)
-        return Entry(row, plan.precision, errors, timed.work, result, first, traffic)
+        return VerifiedCandidate(row, plan.precision, errors, timed.work, result, first, traffic)
 
     def contest(self, plan: GpuPlan, peers: Sequence[Any]) -> tuple[Row, ...]:
         """The plan's row, and the peers'."""

@@ -32,7 +32,7 @@ from rooftile.lab.judge.arithmetic import errors_of
 from rooftile.lab.measure.peers.torch_module import channels_last, lacking, torch_module
 from rooftile.lab.measure.records import peer_precision
 from rooftile.ops import AnyArray, ErrorModel, Problem, check_precision, format_of
-from rooftile.runtime.timing.device import SLACK_S, Call, Work, launches
+from rooftile.runtime.timing.device import SLACK_S, Call, TimedLaunches, launches
 
 MODE = "max-autotune-no-cudagraphs"
 """The mode of ``torch.compile``.  Its own graphs are off, since we capture them."""
@@ -170,7 +170,7 @@ class TorchCall:
         array = np.asarray(made.contiguous().cpu().numpy(), output.numpy)
         return (array.reshape(output.shape),)
 
-    def work(self, clock: object = None) -> Work:
+    def work(self, clock: object = None) -> TimedLaunches:
         """What is timed, captured under the precision's own flags."""
         import torch
 
@@ -189,9 +189,9 @@ class TorchCall:
         many = _captured(self._compute, count) if count > 1 else None
         # It is captured last, so that `out` is what its replays write.
         once = self._replay = _captured(self._compute, 1)
-        return Work(clock, once, many or once, count, spare.zero_, SLACK_S)
+        return TimedLaunches(clock, once, many or once, count, spare.zero_, SLACK_S)
 
-    def repeat(self, work: Work) -> None:
+    def repeat(self, work: TimedLaunches) -> None:
         """Do once what is timed."""
         self.compute()
 

@@ -20,7 +20,7 @@ def onnx_model(problem: Problem, parameters: Sequence[AnyArray]) -> bytes:
     from onnx import helper
 
     (output,) = problem.output_arrays
-    graph = Graph(problem.input_arrays)
+    graph = OnnxGraph(problem.input_arrays)
     for part, own in parts_of(problem, parameters):
         peers: Any = peers_of(part.operation)
         peers.onnx_nodes(graph, part, own)
@@ -45,7 +45,7 @@ def onnx_model(problem: Problem, parameters: Sequence[AnyArray]) -> bytes:
     return serialised
 
 
-class Graph:
+class OnnxGraph:
     """Nodes in order; each takes what the one before gave, and the first one the inputs."""
 
     def __init__(self, inputs: Sequence[Array]) -> None:

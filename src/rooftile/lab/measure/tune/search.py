@@ -27,7 +27,7 @@ from rooftile.errors import DeviceMissing, InputError, UnsupportedProblem, unkno
 from rooftile.lab.measure.apart import Apart, Rules, runs_apart
 from rooftile.lab.measure.ceilings.known import known_roof
 from rooftile.lab.measure.contest import Contest
-from rooftile.lab.measure.entry import Entry
+from rooftile.lab.measure.entry import VerifiedCandidate
 from rooftile.lab.measure.environment import environment
 from rooftile.lab.measure.history.store import History, Run, record_winner
 from rooftile.lab.measure.records import Ladder, Row
@@ -284,7 +284,7 @@ class Search:
         if isinstance(contest, Apart):
             return contest.rows(rungs)
         with self.device.on():
-            found: list[Row | Entry] = [contest.strategy(*rung) for rung in rungs]
+            found: list[Row | VerifiedCandidate] = [contest.strategy(*rung) for rung in rungs]
             return contest.rows(found)
 
     @cached_property

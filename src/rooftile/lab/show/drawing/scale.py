@@ -10,7 +10,7 @@ _MOST_TICKS = 6
 
 
 @dataclass(frozen=True)
-class Linear:
+class LinearAxis:
     """An axis from nought to ``high``."""
 
     high: float

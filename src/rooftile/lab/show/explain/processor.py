@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rooftile.analysis.accesses import Counted
-from rooftile.analysis.bounds import Bound, roofline
+from rooftile.analysis.bounds import RooflineBound, roofline
 from rooftile.devices import cpu
 from rooftile.devices.cpu.native.vector import lanes
 from rooftile.lab.measure.ceilings.cpu import Rates, ceilings
@@ -40,7 +40,7 @@ class CpuExplanation:
     units: int | None
     """Pieces of independent work that the threads share; None where a library shares it out."""
     rates: Rates
-    bound: Bound
+    bound: RooflineBound
     """The roofline of all cores at the problem's intensity."""
     floor_ms: float
     measured: Measured | None

@@ -12,7 +12,7 @@ from rooftile.devices.select import open_gpu, parse_device
 from rooftile.errors import DeviceMissing, InputError
 from rooftile.lab.measure.ceilings.gpu import GpuCeilings, read_ceilings
 from rooftile.lab.measure.ceilings.gpu_latencies import known_gpu_microbenchmarks
-from rooftile.strategies.contract.machine import Machine, preset
+from rooftile.strategies.contract.machine import Multiprocessors, preset
 
 DEFAULT = "sm_90"
 """The architecture of an explanation where no GPU is at hand and none is named."""
@@ -32,7 +32,7 @@ class Target:
     clock_mhz: int | None
     fma_gflops: float | None
     bandwidth_gb_s: float | None
-    machine: Machine
+    machine: Multiprocessors
     """What strategies count their grids and tiles with."""
     cache_bytes: int | None = None
     """The last-level cache."""
@@ -121,7 +121,7 @@ def _of_device(found: Description) -> Target:
         clock_mhz=found.clock_mhz if found.gpu else None,
         fma_gflops=ceilings.fma_gflops if ceilings else None,
         bandwidth_gb_s=ceilings.bandwidth_gbps if ceilings else None,
-        machine=Machine.of(found),
+        machine=Multiprocessors.of(found),
         cache_bytes=found.cache_bytes,
         ceilings=ceilings,
         lanes=_lanes(found.architecture) if cuda else None,

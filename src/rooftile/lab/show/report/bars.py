@@ -6,14 +6,14 @@ from markupsafe import Markup
 
 from rooftile.lab.measure.records import Row, median
 from rooftile.lab.show.drawing import svg
-from rooftile.lab.show.drawing.scale import Linear
+from rooftile.lab.show.drawing.scale import LinearAxis
 from rooftile.lab.show.report import words
 from rooftile.lab.show.report.chart import (
     EMPTY,
     Figure,
+    FigureTable,
     Scale,
     Strip,
-    Table,
     axis,
     badges,
     colour,
@@ -41,12 +41,12 @@ def figure(section: Section) -> Figure:
     rows = section.rows
     shares = any(row.roof_fraction for row in rows)
     longest = max((_warm(row, shares) for row in rows), default=0.0)
-    scale = Linear(max(longest, 1.0)) if shares else Linear(longest or 1.0)
+    scale = LinearAxis(max(longest, 1.0)) if shares else LinearAxis(longest or 1.0)
     strips = tuple(_strip(row, scale, shares) for row in rows)
     if not longest:  # Nothing is drawn, so nothing is counted.
         labels = EMPTY
     elif shares:  # The axis counts in percent, the bars in shares of one.
-        labels = axis(Linear(100 * scale.high), [(100.0, "the roof")], "% of the roof")
+        labels = axis(LinearAxis(100 * scale.high), [(100.0, "the roof")], "% of the roof")
     else:
         labels = axis(scale, [], "GFLOP/s")
     title = "The ladder against the roof" if shares else "The ladder"
@@ -144,10 +144,10 @@ def _floors(section: Section) -> str:
     return ", ".join(f"{floor} ({name})" for name, floor in floors.items())
 
 
-def _table(section: Section) -> Table:
+def _table(section: Section) -> FigureTable:
     columns = ("rung", "precision", "ms", "GFLOP/s", "GB/s", "of the roof", "speed-up", "note")
     first = next((row for row in section.rows if row.time_ms), None)
-    return Table(columns, tuple((data(row), _cells(row, first)) for row in section.rows))
+    return FigureTable(columns, tuple((data(row), _cells(row, first)) for row in section.rows))
 
 
 def _cells(row: Row, first: Row | None) -> tuple[str, ...]:

@@ -9,10 +9,10 @@ from markupsafe import Markup
 
 from rooftile.lab.measure.records import Row
 from rooftile.lab.show.drawing import svg
-from rooftile.lab.show.drawing.scale import Linear, Log
+from rooftile.lab.show.drawing.scale import LinearAxis, Log
 from rooftile.lab.show.report import words
 
-Scale = Linear | Log
+Scale = LinearAxis | Log
 
 PRECISIONS = ("ieee", "fast", "tf32", "fp16", "bf16")
 EMPTY = Markup()
@@ -37,7 +37,7 @@ class Strip:
 
 
 @dataclass(frozen=True)
-class Table:
+class FigureTable:
     """The numbers of a figure; columns named in ``text`` are left-aligned."""
 
     columns: tuple[str, ...]
@@ -53,7 +53,7 @@ class Figure:
     name: str
     title: str
     caption: str
-    table: Table
+    table: FigureTable
     strips: tuple[Strip, ...] = ()
     axis: Markup = EMPTY
     picture: Markup = EMPTY

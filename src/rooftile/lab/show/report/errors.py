@@ -12,8 +12,8 @@ from rooftile.lab.show.report.chart import (
     EMPTY,
     TRACK,
     Figure,
+    FigureTable,
     Strip,
-    Table,
     axis,
     badges,
     colour,
@@ -78,9 +78,9 @@ def _strip(row: Row, scale: Log) -> Strip:
     )
 
 
-def _table(section: Section) -> Table:
+def _table(section: Section) -> FigureTable:
     columns = ("rung", "precision", "error / budget", "max abs", "max rel", "note")
-    return Table(columns, tuple((data(row), _cells(row)) for row in section.rows))
+    return FigureTable(columns, tuple((data(row), _cells(row)) for row in section.rows))
 
 
 def _cells(row: Row) -> tuple[str, ...]:

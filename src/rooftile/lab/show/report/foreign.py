@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rooftile.lab.show.report import bars
-from rooftile.lab.show.report.chart import Figure, Table
+from rooftile.lab.show.report.chart import Figure, FigureTable
 from rooftile.lab.show.report.sources import Section
 
 
@@ -28,7 +28,7 @@ def figure(section: Section) -> Figure | None:
         title="Audited and submitted kernels",
         caption="Kernels of others, as an audit or a lab's grading timed them. They are neither "
         "rungs nor peers, and stand in no other figure.",
-        table=Table(
+        table=FigureTable(
             kept(columns),
             tuple((data, kept(cells)) for data, cells in made.table.rows),
             frozenset({"kernel", "precision", "note"}),

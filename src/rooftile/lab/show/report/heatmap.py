@@ -9,7 +9,7 @@ from typing import Any
 
 from rooftile.lab.measure.records import Row, median
 from rooftile.lab.show.report import words
-from rooftile.lab.show.report.chart import Table, data, tip
+from rooftile.lab.show.report.chart import FigureTable, data, tip
 from rooftile.lab.show.report.sources import Section
 
 STEPS = 8
@@ -19,7 +19,7 @@ _LISTED = 50
 
 
 @dataclass(frozen=True)
-class Cell:
+class HeatCell:
     """The best time at one pair of values; its text, colour step and hover text."""
 
     text: str
@@ -40,8 +40,8 @@ class Heatmap:
     rows_by: str
     columns_by: str
     columns: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[Cell | None, ...]], ...]
-    table: Table
+    rows: tuple[tuple[str, tuple[HeatCell | None, ...]], ...]
+    table: FigureTable
 
 
 def heatmaps(section: Section) -> list[Heatmap]:
@@ -113,16 +113,18 @@ def _effect(trials: Sequence[Row], name: str) -> float:
     return max(times) / min(times) if times else 1.0
 
 
-def _cell(rows: Sequence[Row], fastest: float, slowest: float) -> Cell:
+def _cell(rows: Sequence[Row], fastest: float, slowest: float) -> HeatCell:
     best = min(rows, key=median)
     if not best.time_ms:
-        return Cell(best.status, None, f"{words.settings(best.config)}\n{best.reason}", data(best))
+        return HeatCell(
+            best.status, None, f"{words.settings(best.config)}\n{best.reason}", data(best)
+        )
     time = best.time_ms.median
     span = math.log(slowest / fastest)
     step = round((STEPS - 1) * math.log(time / fastest) / span) if span > 0 else 0
     more = f"\nbest of {len(rows)} trials" if len(rows) > 1 else ""
     said = f"{tip(best)}\n{words.figures(time / fastest)} × the fastest{more}"
-    return Cell(words.figures(time), step, said, data(best), time == fastest)
+    return HeatCell(words.figures(time), step, said, data(best), time == fastest)
 
 
 def _order(value: object) -> tuple[int, float, str]:
@@ -145,7 +147,7 @@ def _caption(trials: Sequence[Row], rows_by: str, columns_by: str) -> str:
     return text + "Milliseconds; the stronger the colour, the faster."
 
 
-def _table(trials: Sequence[Row]) -> Table:
+def _table(trials: Sequence[Row]) -> FigureTable:
     names = list(dict.fromkeys(name for row in trials for name in row.config))
     first = sorted(trials, key=median)[:_LISTED]
     rows = tuple(
@@ -159,4 +161,4 @@ def _table(trials: Sequence[Row]) -> Table:
         )
         for row in first
     )
-    return Table((*names, "ms", "note"), rows, frozenset({"note"}))
+    return FigureTable((*names, "ms", "note"), rows, frozenset({"note"}))

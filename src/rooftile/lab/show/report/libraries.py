@@ -6,12 +6,12 @@ from markupsafe import Markup
 
 from rooftile.lab.measure.records import Row, median
 from rooftile.lab.show.drawing import svg
-from rooftile.lab.show.drawing.scale import Linear
+from rooftile.lab.show.drawing.scale import LinearAxis
 from rooftile.lab.show.report import words
 from rooftile.lab.show.report.chart import (
     Figure,
+    FigureTable,
     Strip,
-    Table,
     axis,
     badges,
     colour,
@@ -33,7 +33,7 @@ def figure(run: NetworkRun) -> Figure | None:
         return None
     own = _own(run)
     timed = [row for row in run.peers if row.time_ms]
-    scale = Linear(max([own, *map(median, timed)]))
+    scale = LinearAxis(max([own, *map(median, timed)]))
     where = "by the device's clock, without copies, in turns" if run.plan else "one after the other"
     plan = Strip(
         "whole plan",
@@ -62,7 +62,7 @@ def _own(run: NetworkRun) -> float:
     return run.plan.time_ms.median if run.plan and run.plan.time_ms else run.total_ms
 
 
-def _strip(row: Row, scale: Linear) -> Strip:
+def _strip(row: Row, scale: LinearAxis) -> Strip:
     if row.time_ms is None:
         return without_time(row)
     time = row.time_ms.median
@@ -76,7 +76,7 @@ def _strip(row: Row, scale: Linear) -> Strip:
     )
 
 
-def _bar(scale: Linear, time: float, style: str) -> Markup:
+def _bar(scale: LinearAxis, time: float, style: str) -> Markup:
     picture = track(scale)
     svg.add(
         picture,
@@ -90,13 +90,13 @@ def _bar(scale: Linear, time: float, style: str) -> Markup:
     return svg.markup(picture)
 
 
-def _table(run: NetworkRun, own: float) -> Table:
+def _table(run: NetworkRun, own: float) -> FigureTable:
     batch = min(run.batch, run.images)
     plan = data(run.peers[0]) | {"precision": run.precision, "status": "passed"}
     error = words.figures(run.plan.error.budget_fraction, 2) if run.plan and run.plan.error else ""
     first = ("whole plan", run.precision, *_rates(batch, own), "", error, "")
     rows = [(plan, first), *((data(row), _cells(row, batch, own)) for row in run.peers)]
-    return Table(_COLUMNS, tuple(rows), frozenset({"library", "precision", "note"}))
+    return FigureTable(_COLUMNS, tuple(rows), frozenset({"library", "precision", "note"}))
 
 
 def _cells(row: Row, batch: int, own: float) -> tuple[str, ...]:

@@ -40,7 +40,7 @@ _FACETS = ("device", "precision", "status")
 
 
 @dataclass(frozen=True)
-class Tile:
+class NumberTile:
     """One of the numbers that a part begins with."""
 
     name: str
@@ -56,7 +56,7 @@ class Part:
     title: str
     device: str
     shape: str
-    tiles: tuple[Tile, ...]
+    tiles: tuple[NumberTile, ...]
     figures: tuple[Figure, ...]
     heatmaps: tuple[Heatmap, ...]
     environment: tuple[tuple[str, str], ...]
@@ -157,18 +157,18 @@ def _ladder(id: str, section: Section, title: str) -> Part:
     )
 
 
-def _tiles(section: Section) -> Iterator[Tile]:
+def _tiles(section: Section) -> Iterator[NumberTile]:
     strategies = [row for row in section.passed if row.kind == "strategy"]
     if not strategies:
         return
     best = strategies[0]
     precision = "" if best.precision == "ieee" else f" ({best.precision})"
-    yield Tile("Fastest", words.milliseconds(median(best)), f"{best.strategy}{precision}")
+    yield NumberTile("Fastest", words.milliseconds(median(best)), f"{best.strategy}{precision}")
     if best.roof_fraction is not None:
         limit = "memory" if not section.compute_bound else "arithmetic"
         bound = f" set by {limit}" if section.roof else ""
         floor = f"floor {words.milliseconds(floor_ms(best) or 0.0)}{bound}"
-        yield Tile("Of the roof", words.share(best.roof_fraction), floor)
+        yield NumberTile("Of the roof", words.share(best.roof_fraction), floor)
     first = next(row for row in section.rows if row.kind == "strategy" and row.time_ms)
     if first is not best:
         yield _speed("Over the first rung", best, first)
@@ -178,20 +178,20 @@ def _tiles(section: Section) -> Iterator[Tile]:
         yield _speed(f"Over the best peer{precision}", own, peer)
     wrong = [row for row in section.rows if row.status in ("failed", "error")]
     if wrong:
-        yield Tile("Wrong or broken", str(len(wrong)), "each says why below")
+        yield NumberTile("Wrong or broken", str(len(wrong)), "each says why below")
 
 
-def _speed(name: str, best: Row, other: Row) -> Tile:
+def _speed(name: str, best: Row, other: Row) -> NumberTile:
     ratio = median(other) / median(best)
     time = words.milliseconds(median(other))
-    return Tile(name, f"{words.figures(ratio)} ×", f"{other.strategy}: {time}")
+    return NumberTile(name, f"{words.figures(ratio)} ×", f"{other.strategy}: {time}")
 
 
 def _network(id: str, run: NetworkRun) -> Part:
     tiles = [
-        Tile("Whole network", words.milliseconds(run.total_ms), f"batch of {run.batch}"),
-        Tile("Images a second", f"{run.images_per_s:,.0f}", run.precision),
-        Tile("Accuracy", f"{100 * run.accuracy:.2f} %", f"of {run.images:,} images"),
+        NumberTile("Whole network", words.milliseconds(run.total_ms), f"batch of {run.batch}"),
+        NumberTile("Images a second", f"{run.images_per_s:,.0f}", run.precision),
+        NumberTile("Accuracy", f"{100 * run.accuracy:.2f} %", f"of {run.images:,} images"),
     ]
     tiles += [_speed("Over the best peer", own, peer) for own, peer in contests(run.contestants)]
     figures = tuple(made for made in (timeline.figure(run), libraries.figure(run)) if made)
@@ -215,10 +215,12 @@ def _network(id: str, run: NetworkRun) -> Part:
 def _experiment(id: str, run: Reproduced) -> Part:
     counted = collections.Counter(one["verdict"] for one in run.verdicts)
     right = sum(one["passed"] for one in run.checks)
-    tiles = [Tile(verdict, str(count), "published numbers") for verdict, count in counted.items()]
+    tiles = [
+        NumberTile(verdict, str(count), "published numbers") for verdict, count in counted.items()
+    ]
     if run.checks:
         verified = f"{right} of {len(run.checks)}"
-        tiles.append(Tile("Results verified", verified, "before they are timed"))
+        tiles.append(NumberTile("Results verified", verified, "before they are timed"))
     made = verdicts.figure(run)
     said = tuple(
         (one["words"], f"{'true' if one['true'] else 'not true'}: {one['because']}")
@@ -241,10 +243,10 @@ def _experiment(id: str, run: Reproduced) -> Part:
 
 def _training(id: str, run: TrainingRun) -> Part:
     last, epochs = run.epochs[-1], len(run.epochs)
-    tiles = [Tile("Loss", words.figures(last["loss"], 4), f"of epoch {last['epoch']}")]
+    tiles = [NumberTile("Loss", words.figures(last["loss"], 4), f"of epoch {last['epoch']}")]
     if (accuracy := last["holdout_accuracy"]) is not None:
-        tiles.append(Tile("Accuracy", f"{100 * accuracy:.2f} %", "on what was held out"))
-    tiles.append(Tile("Time", f"{run.seconds:,.1f} s", f"{epochs} epochs"))
+        tiles.append(NumberTile("Accuracy", f"{100 * accuracy:.2f} %", "on what was held out"))
+    tiles.append(NumberTile("Time", f"{run.seconds:,.1f} s", f"{epochs} epochs"))
     batch = run.options["batch"] or "everything"
     shape = f"{run.options['optimiser']}, batch {batch}, precision {run.precision}"
     where = f"{run.hardware} ({run.device})"

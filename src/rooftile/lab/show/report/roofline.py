@@ -16,7 +16,7 @@ from rooftile.lab.measure.records import Row
 from rooftile.lab.show.drawing import svg
 from rooftile.lab.show.drawing.scale import Log
 from rooftile.lab.show.report import words
-from rooftile.lab.show.report.chart import Figure, Table, colour, data, legend, tip
+from rooftile.lab.show.report.chart import Figure, FigureTable, colour, data, legend, tip
 from rooftile.lab.show.report.sources import Section
 
 _HEIGHT, _BOTTOM = 460, 40
@@ -206,7 +206,7 @@ def _summary(section: Section, roof: Roof) -> str:
     )
 
 
-def _table(section: Section, roof: Roof) -> Table:
+def _table(section: Section, roof: Roof) -> FigureTable:
     columns = (
         "rung",
         "precision",
@@ -227,4 +227,4 @@ def _table(section: Section, roof: Roof) -> Table:
             words.share(size / roof.bandwidth_gbps),
         )
         rows.append((data(row), (row.strategy, row.precision, *numbers)))
-    return Table(columns, tuple(rows))
+    return FigureTable(columns, tuple(rows))

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from markupsafe import Markup
 
 from rooftile.lab.show.drawing import svg
-from rooftile.lab.show.drawing.scale import Linear
+from rooftile.lab.show.drawing.scale import LinearAxis
 from rooftile.lab.show.report import words
-from rooftile.lab.show.report.chart import Figure, Strip, Table, axis, tone, track
+from rooftile.lab.show.report.chart import Figure, FigureTable, Strip, axis, tone, track
 from rooftile.lab.show.report.sources import NetworkRun
 
 _LEAST = 2
@@ -19,7 +19,7 @@ _LEAST = 2
 def figure(run: NetworkRun) -> Figure:
     """A bar from where an operation begins to where it ends, if each were run by itself."""
     alone = sum(run.op_times_ms.values())
-    scale = Linear(max(alone, run.total_ms))
+    scale = LinearAxis(max(alone, run.total_ms))
     strips = [_operation(run, name, start, scale) for name, start in _starts(run)]
     strips.append(_whole(run, scale))
     return Figure(
@@ -46,7 +46,7 @@ def _data(run: NetworkRun) -> dict[str, str]:
     return {"device": run.device, "precision": run.precision, "status": "passed"}
 
 
-def _operation(run: NetworkRun, name: str, start: float, scale: Linear) -> Strip:
+def _operation(run: NetworkRun, name: str, start: float, scale: LinearAxis) -> Strip:
     time, strategy = run.op_times_ms[name], run.strategies.get(name, "")
     share = time / sum(run.op_times_ms.values())
     said = f"{name}: {strategy}\n{words.milliseconds(time)} by itself\n"
@@ -63,7 +63,7 @@ def _operation(run: NetworkRun, name: str, start: float, scale: Linear) -> Strip
     )
 
 
-def _whole(run: NetworkRun, scale: Linear) -> Strip:
+def _whole(run: NetworkRun, scale: LinearAxis) -> Strip:
     said = f"whole plan\n{words.milliseconds(run.total_ms)}, {run.images_per_s:,.0f} images/s"
     return Strip(
         "whole plan",
@@ -75,7 +75,7 @@ def _whole(run: NetworkRun, scale: Linear) -> Strip:
     )
 
 
-def _bar(scale: Linear, start: float, time: float, style: str) -> Markup:
+def _bar(scale: LinearAxis, start: float, time: float, style: str) -> Markup:
     picture = track(scale)
     left, right = scale.at(start), scale.at(start + time)
     svg.add(
@@ -98,13 +98,13 @@ def _bar(scale: Linear, start: float, time: float, style: str) -> Markup:
     return svg.markup(picture)
 
 
-def _table(run: NetworkRun, alone: float) -> Table:
+def _table(run: NetworkRun, alone: float) -> FigureTable:
     rows = [
         (name, run.strategies.get(name, ""), words.figures(time, 4), words.share(time / alone))
         for name, time in run.op_times_ms.items()
     ]
     rows.append(("whole plan", "", words.figures(run.total_ms, 4), ""))
     columns = ("operation", "strategy", "ms", "of all operations")
-    return Table(
+    return FigureTable(
         columns, tuple((_data(run), row) for row in rows), frozenset({"operation", "strategy"})
     )

@@ -11,8 +11,8 @@ from rooftile.lab.show.report import words
 from rooftile.lab.show.report.chart import (
     TRACK,
     Figure,
+    FigureTable,
     Strip,
-    Table,
     axis,
     badges,
     colour,
@@ -114,14 +114,14 @@ def _draw(picture: svg.Element, row: Row, timing: Timing, scale: Log, y: float, 
     svg.symbol(spot, row.precision, f"mark {colour(row)} {style}".strip())
 
 
-def _table(section: Section) -> Table:
+def _table(section: Section) -> FigureTable:
     columns, found = list(_COLUMNS), [(data(row), _cells(row)) for row in section.rows]
     # A column that no row fills is left out.
     empty = [
         index for index in range(2, len(columns)) if not any(cells[index] for _, cells in found)
     ]
     kept = [index for index in range(len(columns)) if index not in empty]
-    return Table(
+    return FigureTable(
         tuple(columns[index] for index in kept),
         tuple((of, tuple(cells[index] for index in kept)) for of, cells in found),
     )

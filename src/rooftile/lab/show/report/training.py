@@ -9,9 +9,9 @@ from typing import Any, NotRequired, TypedDict
 from markupsafe import Markup
 
 from rooftile.lab.show.drawing import svg
-from rooftile.lab.show.drawing.scale import Linear
+from rooftile.lab.show.drawing.scale import LinearAxis
 from rooftile.lab.show.report import words
-from rooftile.lab.show.report.chart import Figure, Strip, Table, axis, key, track
+from rooftile.lab.show.report.chart import Figure, FigureTable, Strip, axis, key, track
 
 _HEIGHT, _ROOM, _EPOCHS = 190, 8, 16
 """Pixels of a curve's place, of the room over and under the curve, and of the epochs below it."""
@@ -51,7 +51,7 @@ class Phase(TypedDict):
     share: float
 
 
-class Span(TypedDict):
+class CallSpan(TypedDict):
     """One of those calls."""
 
     phase: str
@@ -72,7 +72,7 @@ class TrainingRun:
     seconds: float
     environment: Mapping[str, Any]
     phases: tuple[Phase, ...] = ()
-    timeline: tuple[Span, ...] = ()
+    timeline: tuple[CallSpan, ...] = ()
 
     @property
     def precision(self) -> str:
@@ -120,8 +120,8 @@ def _curves(
     most: float = 0.0,
 ) -> Figure:
     """Lines over the epochs, from nought on, with their numbers."""
-    x = Linear(max(2, len(run.epochs)))
-    y = Linear(most or max(max(values) for values in lines.values()) or 1.0)
+    x = LinearAxis(max(2, len(run.epochs)))
+    y = LinearAxis(most or max(max(values) for values in lines.values()) or 1.0)
     picture = svg.drawing(_HEIGHT + _EPOCHS, "curves", role="img", aria_label=caption)
     for value in y.ticks():
         height = _height(y, value)
@@ -142,16 +142,18 @@ def _curves(
     styles = zip(("curve", "curve held"), lines, strict=False)
     legend = tuple((_sample(style), called) for style, called in styles) if len(lines) > 1 else ()
     return Figure(
-        name, title, caption, Table(columns, rows), picture=svg.markup(picture), legend=legend
+        name, title, caption, FigureTable(columns, rows), picture=svg.markup(picture), legend=legend
     )
 
 
-def _height(y: Linear, value: float) -> float:
+def _height(y: LinearAxis, value: float) -> float:
     """Pixels from the top."""
     return round(_HEIGHT - _ROOM - (_HEIGHT - 2 * _ROOM) * y.at(value) / 100, 2)
 
 
-def _line(picture: svg.Element, style: str, x: Linear, y: Linear, values: Sequence[float]) -> None:
+def _line(
+    picture: svg.Element, style: str, x: LinearAxis, y: LinearAxis, values: Sequence[float]
+) -> None:
     """A value an epoch, joined."""
     places = [(svg.percent(x.at(k)), _height(y, value)) for k, value in enumerate(values, 1)]
     for (left, high), (right, low) in zip(places, places[1:] or places, strict=False):
@@ -167,7 +169,7 @@ def _timeline(run: TrainingRun) -> Figure:
     """When each phase of each layer ran in the first steps; shares are of the whole run."""
     spans = _first_steps(run.timeline)
     begin = min(span["start_ms"] for span in spans)
-    scale = Linear(max(span["start_ms"] + span["ms"] for span in spans) - begin)
+    scale = LinearAxis(max(span["start_ms"] + span["ms"] for span in spans) - begin)
     kinds = dict.fromkeys((span["phase"], span["layer"]) for span in spans)
     told = {(phase["phase"], phase["layer"]): phase for phase in run.phases}
     strips = []
@@ -191,7 +193,7 @@ def _timeline(run: TrainingRun) -> Figure:
         "Where the time goes",
         "The first steps that were looked at; behind each phase a call's average, and its share of "
         "the time of all calls.",
-        Table(columns, rows, frozenset({"phase", "layer"})),
+        FigureTable(columns, rows, frozenset({"phase", "layer"})),
         tuple(strips),
         axis(scale, [], "ms"),
         heads=("average", "share"),

@@ -9,7 +9,16 @@ from typing import Any
 from rooftile.lab.show.drawing import svg
 from rooftile.lab.show.drawing.scale import Log
 from rooftile.lab.show.report import words
-from rooftile.lab.show.report.chart import EMPTY, TRACK, Figure, Strip, Table, axis, track, upright
+from rooftile.lab.show.report.chart import (
+    EMPTY,
+    TRACK,
+    Figure,
+    FigureTable,
+    Strip,
+    axis,
+    track,
+    upright,
+)
 from rooftile.lab.show.report.sources import Reproduced
 
 _COLUMNS = ("published number", "there", "here", "unit", "verdict", "document", "reason")
@@ -30,7 +39,7 @@ def figure(run: Reproduced) -> Figure | None:
         "Published numbers, and ours",
         "Ours as a multiple of the published number; on another machine than the document's a "
         "time need not be the same. Each verdict follows from what was measured or calculated.",
-        Table(
+        FigureTable(
             _COLUMNS,
             tuple((_data(run), _cells(one)) for one in run.verdicts),
             frozenset({"published number", "unit", "verdict", "document", "reason"}),

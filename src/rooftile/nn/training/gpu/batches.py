@@ -13,7 +13,7 @@ from rooftile.devices.launches import Call
 from rooftile.nn.data import FASHION
 from rooftile.nn.data.images import resizing
 from rooftile.nn.network import Network
-from rooftile.nn.training.gpu.sources import Streamed, source_of
+from rooftile.nn.training.gpu.sources import StreamedSource, source_of
 from rooftile.nn.training.options import TrainingOptions
 from rooftile.ops import Precision
 from rooftile.ops.formats import format_of
@@ -63,7 +63,7 @@ class Batches:
         """Whether targets are numbers for each output, and not labels."""
         self._words = labels.shape[1] if self.numbers else 1
         self._source = source_of(data, labels, self.size, gpu, data_memory)
-        self.streamed = isinstance(self._source, Streamed)
+        self.streamed = isinstance(self._source, StreamedSource)
         """Whether the device holds a part of the data at a time, see `before`."""
         self._order, self._variation = (gpu.upload(np.zeros(len(data), np.int32)) for _ in "12")
         self._tables = [gpu.upload(table) for table in self._resizing()]

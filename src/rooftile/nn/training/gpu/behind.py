@@ -13,7 +13,7 @@ from rooftile.devices.gpu import Launch
 from rooftile.devices.launches import Call
 from rooftile.errors import UnsupportedProblem
 from rooftile.nn.training.gpu.derivative import times_derivative
-from rooftile.nn.training.gpu.launches import Work
+from rooftile.nn.training.gpu.launches import BoundLaunches
 from rooftile.nn.training.gpu.layers import Stage
 from rooftile.ops import Softmax
 from rooftile.ops.activation import ACTIVATIONS, CODES, Differentiable
@@ -24,7 +24,7 @@ from rooftile.strategies.contract.gpu import HEADERS
 _THREADS = 256
 
 
-def activation_stage(work: Work, name: str, x: Any, shape: tuple[int, ...]) -> Stage:
+def activation_stage(work: BoundLaunches, name: str, x: Any, shape: tuple[int, ...]) -> Stage:
     """The stage of an activation over x of a shape.  Raises `UnsupportedProblem` for sign."""
     if name == "softmax":
         return SoftmaxStage(work, x, shape)
@@ -38,7 +38,7 @@ class SoftmaxStage:
 
     before = "none"
 
-    def __init__(self, work: Work, x: Any, shape: tuple[int, ...]) -> None:
+    def __init__(self, work: BoundLaunches, x: Any, shape: tuple[int, ...]) -> None:
         self._work, self._x, self._rows, self._classes = work, x, shape[0], math.prod(shape[1:])
         self.y = work.floats(math.prod(shape))
 
@@ -57,7 +57,7 @@ class ActivationStage:
 
     before = "none"
 
-    def __init__(self, work: Work, name: str, x: Any, shape: tuple[int, ...]) -> None:
+    def __init__(self, work: BoundLaunches, name: str, x: Any, shape: tuple[int, ...]) -> None:
         self._work, self._x, self._count = work, x, math.prod(shape)
         self._row = ACTIVATIONS[name]
         self.y = work.floats(self._count)
@@ -86,7 +86,12 @@ class DropoutStage:
     before = "none"
 
     def __init__(
-        self, work: Work, x: Any, shape: tuple[int, ...], draw: tuple[float, int, int], *when: Any
+        self,
+        work: BoundLaunches,
+        x: Any,
+        shape: tuple[int, ...],
+        draw: tuple[float, int, int],
+        *when: Any,
     ) -> None:
         """``draw``: the share, the seed, and which of the network's dropouts it is; ``when``: the
         buffers of rates and of the step."""

@@ -17,7 +17,7 @@ from rooftile.devices.select import DeviceName, lent_gpu, parse_device
 from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.nn.network import Network
 from rooftile.nn.training.gpu.resident import SQUARE_DECAY, Kept, Resident
-from rooftile.nn.training.gpu.step import TOGETHER, Step
+from rooftile.nn.training.gpu.step import TOGETHER, TrainingStep
 from rooftile.nn.training.options import TrainingOptions
 from rooftile.nn.training.phases import Phases
 from rooftile.runtime.selection.choice import ROUNDING_KINDS
@@ -184,14 +184,14 @@ class DeviceSteps:
                 step.compile()
 
     @cached_property
-    def _steps(self) -> dict[int, Step]:
+    def _steps(self) -> dict[int, TrainingStep]:
         """The steps by their numbers of images: an epoch's last one may have fewer.
 
         The kernels of all of them are compiled at the same time.
         """
         batch = self.held.batches.size
         sizes = min(batch, self._count), self._count % batch or batch
-        return {size: Step(self._network, self.held, size) for size in dict.fromkeys(sizes)}
+        return {size: TrainingStep(self._network, self.held, size) for size in dict.fromkeys(sizes)}
 
 
 def rates_of(options: TrainingOptions, epoch: int, steps: int) -> NDArray[np.float32]:

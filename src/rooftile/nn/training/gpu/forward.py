@@ -14,7 +14,7 @@ from rooftile.devices.select import DeviceName, lent_gpu
 from rooftile.nn.layers import trained
 from rooftile.nn.network import Network
 from rooftile.nn.training.gpu.behind import DropoutStage, activation_stage
-from rooftile.nn.training.gpu.launches import Work
+from rooftile.nn.training.gpu.launches import BoundLaunches
 from rooftile.nn.training.gpu.layers import Stage, stage
 from rooftile.nn.training.gpu.narrow import narrow_between
 from rooftile.nn.training.gpu.resident import Resident
@@ -26,7 +26,7 @@ _APART = 64
 
 
 def stages(
-    work: Work, network: Network, held: Resident, count: int, x: Any, *, scores: bool
+    work: BoundLaunches, network: Network, held: Resident, count: int, x: Any, *, scores: bool
 ) -> Iterator[tuple[Any, Stage]]:
     """The stages of ``count`` items from the input on, each with the layer's name, the shape of its
     input, and the kinds of its parameters.
@@ -74,7 +74,7 @@ class Outputs:
         with self._gpu.on():
             labels = np.zeros(len(whole), np.int64)
             held = Resident(network, whole, labels, options, self._gpu, options.precision)
-            self._held, self._work = held, Work(self._gpu, options.precision)
+            self._held, self._work = held, BoundLaunches(self._gpu, options.precision)
             x = self._work.floats(count * math.prod(network.input_shape))
             row = [one for _, one in stages(self._work, network, held, count, x, scores=False)]
             narrow = narrow_between(row, held.batches.may_lie(options.precision))

@@ -20,7 +20,7 @@ from rooftile.runtime.selection.choice import decide
 from rooftile.strategies import preference
 from rooftile.strategies.binding.executable import Executable
 from rooftile.strategies.contract.gpu import Config, GpuStrategy, of_launches
-from rooftile.strategies.contract.machine import Machine
+from rooftile.strategies.contract.machine import Multiprocessors
 
 T = TypeVar("T")
 Bound = tuple[str, Callable[[], None], Callable[[], None] | None, int]
@@ -28,7 +28,7 @@ Bound = tuple[str, Callable[[], None], Callable[[], None] | None, int]
 _LINES = 2
 """Of launches aside: what is on one of them does not wait for the other."""
 Order = Literal["beside", "later", "in a row"]
-"""See `Work.start`."""
+"""See `BoundLaunches.start`."""
 
 
 class Start(NamedTuple):
@@ -53,7 +53,7 @@ class Start(NamedTuple):
     """And its compulsory traffic, see `Compiled.bytes`."""
 
 
-class Work:
+class BoundLaunches:
     """Launches in a row on buffers that stay, and the memory that they work in.
 
     Kernels are compiled by several threads while the row is written; `starts` waits for them.
@@ -195,7 +195,7 @@ class Work:
             row = [one.name for one in preference(problem.operation, self.gpu.description.kind)]
             if row.index(rung.name) > row.index(plain.name):
                 return False
-        placed = rung.on(Machine.of(self.gpu.description))
+        placed = rung.on(Multiprocessors.of(self.gpu.description))
         return placed.runs(problem, config)
 
     def call(self, make: Callable[..., Call], *arguments: Any) -> None:

@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeVar
 
 from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.nn.training.gpu.derivative import times_derivative
-from rooftile.nn.training.gpu.launches import Work
+from rooftile.nn.training.gpu.launches import BoundLaunches
 from rooftile.nn.training.gpu.linear_layer import LinearStage
 from rooftile.ops import Conv2d, Linear, Pool, Pool2d, Problem
 from rooftile.ops.gradients.conv2d_input_gradient import Conv2dInputGradient
@@ -45,7 +45,9 @@ class Stage(Protocol):
         input."""
 
 
-def stage(work: Work, problem: Problem, x: Any, parameters: Sequence[Any], *, first: bool) -> Stage:
+def stage(
+    work: BoundLaunches, problem: Problem, x: Any, parameters: Sequence[Any], *, first: bool
+) -> Stage:
     """The stage of a layer's problem; nobody asks for the gradient of the ``first`` one's input.
 
     Raises `UnsupportedProblem` for one that has no gradient.
@@ -58,7 +60,7 @@ def stage(work: Work, problem: Problem, x: Any, parameters: Sequence[Any], *, fi
 
 
 def conv_stage(
-    work: Work, problem: Conv2d, x: Any, parameters: Sequence[Any], *, first: bool
+    work: BoundLaunches, problem: Conv2d, x: Any, parameters: Sequence[Any], *, first: bool
 ) -> Stage:
     """The stage of a convolution, which depends on its pool."""
     pool = problem.pool
@@ -88,7 +90,9 @@ def conv_stage(
 class ConvStage:
     """``y = activation(x * w + b)``."""
 
-    def __init__(self, work: Work, problem: Conv2d, x: Any, parameters: Sequence[Any]) -> None:
+    def __init__(
+        self, work: BoundLaunches, problem: Conv2d, x: Any, parameters: Sequence[Any]
+    ) -> None:
         self.work, self.layer, self._x, self._parameters = work, problem, x, parameters
         self.y = work.floats(math.prod(problem.output_shape))
         self.before: str = problem.activation
@@ -147,7 +151,9 @@ class FirstConvStage(ConvStage):
     """The same of the network's input: nothing but the weights' gradients needs the derivative of
     its activation, which is taken where they are made."""
 
-    def __init__(self, work: Work, problem: Conv2d, x: Any, parameters: Sequence[Any]) -> None:
+    def __init__(
+        self, work: BoundLaunches, problem: Conv2d, x: Any, parameters: Sequence[Any]
+    ) -> None:
         super().__init__(work, problem, x, parameters)
         self.before = "none"
 
@@ -165,7 +171,9 @@ class FirstConvStage(ConvStage):
 class WinnersStage(ConvStage):
     """``y = maximum(activation(x * w + b))``: the places of the winners are kept."""
 
-    def __init__(self, work: Work, problem: Conv2d, x: Any, parameters: Sequence[Any]) -> None:
+    def __init__(
+        self, work: BoundLaunches, problem: Conv2d, x: Any, parameters: Sequence[Any]
+    ) -> None:
         kept = dataclasses.replace(problem, returns=("y", "argmax"))
         super().__init__(work, kept, x, parameters)
 
@@ -201,7 +209,9 @@ def _stored(problem: P, dtypes: Mapping[str, str], **names: str) -> P:
 class AveragedStage(ConvStage):
     """``y = average(activation(x * w + b))``: what is averaged is kept."""
 
-    def __init__(self, work: Work, problem: Conv2d, x: Any, parameters: Sequence[Any]) -> None:
+    def __init__(
+        self, work: BoundLaunches, problem: Conv2d, x: Any, parameters: Sequence[Any]
+    ) -> None:
         super().__init__(work, problem, x, parameters)
         self._whole = dataclasses.replace(problem, pool=None)
         self._count = math.prod(self._whole.output_shape)

@@ -7,7 +7,7 @@ from typing import Any
 
 from rooftile.nn.training.gpu.biased import biased
 from rooftile.nn.training.gpu.derivative import times_derivative
-from rooftile.nn.training.gpu.launches import Work
+from rooftile.nn.training.gpu.launches import BoundLaunches
 from rooftile.ops import FORMATS, Linear
 from rooftile.ops.gradients.linear_gradient import LinearGradient
 from rooftile.ops.patterns.matmul import Matmul
@@ -24,7 +24,9 @@ _MANY_WEIGHTS, _FEW_IMAGES = 2**20, 128
 class LinearStage:
     """``y = activation(x w^T + b)``, see `rooftile.nn.training.gpu.layers.Stage`."""
 
-    def __init__(self, work: Work, problem: Linear, x: Any, parameters: Sequence[Any]) -> None:
+    def __init__(
+        self, work: BoundLaunches, problem: Linear, x: Any, parameters: Sequence[Any]
+    ) -> None:
         self._work, self.problem, self.x, self.parameters = work, problem, x, parameters
         self.y = work.floats(problem.batch * problem.outputs)
         self.before: str = problem.activation

@@ -10,7 +10,7 @@ import numpy as np
 
 from rooftile.devices.gpu import GpuDevice, Launch
 from rooftile.devices.launches import Call
-from rooftile.nn.training.gpu.launches import Work
+from rooftile.nn.training.gpu.launches import BoundLaunches
 from rooftile.ops import Linear
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.contract.gpu import HEADERS
@@ -22,7 +22,7 @@ _MOST_PARTS, _FILLED = 16, 1
 
 
 def linear_weights(
-    work: Work, layers: Sequence[Linear], buffers: Sequence[Any], made: Sequence[Any]
+    work: BoundLaunches, layers: Sequence[Linear], buffers: Sequence[Any], made: Sequence[Any]
 ) -> None:
     """Append what makes the gradients of the last layer's parameters, or those of the last two.
 

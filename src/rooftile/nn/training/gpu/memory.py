@@ -16,7 +16,7 @@ _BOUNDARY = 64
 """float32 on whose multiples each begins: 256 bytes."""
 
 
-class Layout:
+class ParameterLayout:
     """Where each parameter begins: weights first, then biases, so that one bound tells them apart.
 
     What lies between two is zeros.

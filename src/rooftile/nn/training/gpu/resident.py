@@ -17,7 +17,7 @@ from rooftile.nn.network import Network
 from rooftile.nn.training.gpu.batches import Batches
 from rooftile.nn.training.gpu.copies import copies_of, host_array
 from rooftile.nn.training.gpu.launches import compiling
-from rooftile.nn.training.gpu.memory import Layout
+from rooftile.nn.training.gpu.memory import ParameterLayout
 from rooftile.nn.training.optimisers import LOSS_SCALE
 from rooftile.nn.training.options import TrainingOptions
 from rooftile.ops import Precision
@@ -67,7 +67,7 @@ class Resident:
         """
         self.gpu, self.precision, self.options = gpu, precision, options
         self.batches = Batches(network, data, labels, options, gpu, data_memory)
-        self.layout = Layout(network.parameter_shapes)
+        self.layout = ParameterLayout(network.parameter_shapes)
         self.memories = _MEMORIES[options.optimizer]
         self.arrays = {
             name: gpu.upload(np.zeros(self.layout.count, np.float32))

@@ -56,7 +56,7 @@ class Whole:
         """See `Source.before`: everything is there."""
 
 
-class Streamed:
+class StreamedSource:
     """A part of it at a time.  ``data`` may be mapped from a file: it is read as steps need it."""
 
     def __init__(
@@ -160,7 +160,7 @@ def source_of(
     if data_memory is not None and most < _SLOTS * batch * each:
         expected = f"at least the {_SLOTS * batch * each} bytes of two batches"
         raise InputError("data_memory", data_memory, expected)
-    return Streamed(data, targets, batch, max(1, steps), gpu)
+    return StreamedSource(data, targets, batch, max(1, steps), gpu)
 
 
 def _data_dtype(data: NDArray[Any]) -> type[Any]:

@@ -21,7 +21,7 @@ from rooftile.nn.network import Network
 from rooftile.nn.training.gpu.derivative import times_derivative
 from rooftile.nn.training.gpu.forward import stages
 from rooftile.nn.training.gpu.head import are_small, head, is_small, two_layers
-from rooftile.nn.training.gpu.launches import Start, Work
+from rooftile.nn.training.gpu.launches import BoundLaunches, Start
 from rooftile.nn.training.gpu.layers import ConvStage, Stage
 from rooftile.nn.training.gpu.linear_layer import LinearStage
 from rooftile.nn.training.gpu.linear_weights import linear_weights
@@ -40,13 +40,13 @@ _TRIES = 5
 """Times that each way to start is tried; the least counts."""
 
 
-class Step:
+class TrainingStep:
     """A network's step for so many images, on what `Resident` holds."""
 
     def __init__(self, network: Network, held: Resident, count: int) -> None:
         """Raises `UnsupportedProblem`, `CompileFailure`, `OutOfMemory`."""
         self._network, self._held, self._count = network, held, count
-        self._work = work = Work(held.gpu, held.precision)
+        self._work = work = BoundLaunches(held.gpu, held.precision)
         self._outputs = network.output_shape[0]
         self._loss = loss_of(held.options.loss, self._outputs, network.layers[-1].activation)
         x = work.floats(count * math.prod(network.input_shape))

@@ -32,7 +32,7 @@ _LANES = 16
 """Rows in scratch are rounded up to a cache line."""
 
 
-class Unrolled(CpuStrategy):
+class UnrolledImages(CpuStrategy):
     """Takes every problem."""
 
     operation = "conv2d"
@@ -48,7 +48,7 @@ class Unrolled(CpuStrategy):
         return _kernel(problem.with_batch(1))
 
 
-STRATEGY = Unrolled()
+STRATEGY = UnrolledImages()
 
 
 @cache

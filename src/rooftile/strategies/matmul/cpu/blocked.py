@@ -117,7 +117,7 @@ class _Bound:
         layer.renew((laid.get("b", NOTHING), bias))
         rows = [packing.row(given[name], laid[name]) for name, packing in packings.items()]
         entries = [packing.entry for packing in packings.values()]
-        self._work = cpu.Work(
+        self._work = cpu.KernelSequence(
             (*entries, cpu.Entry.of_layer(kernel.function)),
             (*rows, layer.sized(given["a"], given["out"])),
         )

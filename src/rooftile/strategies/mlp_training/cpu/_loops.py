@@ -15,7 +15,7 @@ from rooftile.strategies.mlp_training.cpu._base import (
 )
 
 
-class Unrolled(OneThread):
+class UnrolledLoops(OneThread):
     """Loops whose inner rounds are written out by so many."""
 
     rounds: int

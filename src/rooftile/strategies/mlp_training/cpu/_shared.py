@@ -161,7 +161,7 @@ class _Epochs:
                 (units, *places, first + 8 * _NUMBERS * k, _NUMBERS)
                 for k, units in enumerate(self._units)
             ]
-            work = cpu.Work([self._entry] * len(rows), rows)
+            work = cpu.KernelSequence([self._entry] * len(rows), rows)
             for epoch in range(self._p.epochs):
                 self._now[0] = epoch
                 work.run(max(self._units), self._threads)

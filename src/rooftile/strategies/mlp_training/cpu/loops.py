@@ -6,10 +6,10 @@ Nature 323 (1986).
 
 from __future__ import annotations
 
-from rooftile.strategies.mlp_training.cpu._loops import Unrolled
+from rooftile.strategies.mlp_training.cpu._loops import UnrolledLoops
 
 
-class Loops(Unrolled):
+class Loops(UnrolledLoops):
     """Takes every problem."""
 
     name = "loops"

@@ -5,10 +5,10 @@ This takes the counting from the loops.  Layers of a handful of neurons have lit
 
 from __future__ import annotations
 
-from rooftile.strategies.mlp_training.cpu._loops import Unrolled
+from rooftile.strategies.mlp_training.cpu._loops import UnrolledLoops
 
 
-class Unrolled2(Unrolled):
+class Unrolled2(UnrolledLoops):
     """Takes every problem."""
 
     name = "unrolled_2"

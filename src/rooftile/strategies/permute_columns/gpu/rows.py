@@ -17,7 +17,7 @@ _COLLISIONS = 3.53
 """Passes of a warp that reads 32 random words: the mean of the fullest of 32 banks."""
 
 
-class Rows(GpuPermuteColumns):
+class RowsInSharedMemory(GpuPermuteColumns):
     """Takes problems whose rows fit into shared memory."""
 
     name = "rows"
@@ -84,4 +84,4 @@ class Rows(GpuPermuteColumns):
         )
 
 
-STRATEGY = Rows()
+STRATEGY = RowsInSharedMemory()

@@ -24,7 +24,7 @@ _UNROLL = 16
 """Widest window that is written out."""
 
 
-class Rows(CpuStrategy):
+class PooledRows(CpuStrategy):
     """Takes every problem."""
 
     operation = "pool2d"
@@ -44,7 +44,7 @@ class Rows(CpuStrategy):
         )
 
 
-STRATEGY = Rows()
+STRATEGY = PooledRows()
 
 
 _FOLDS = {"max": "larger(y, z)", "average": "y + z", "l2": "norm(y, z)"}

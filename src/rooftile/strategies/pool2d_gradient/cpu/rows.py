@@ -21,7 +21,7 @@ _AT_ONCE = 256
 """Windows of a row whose winners wait to be used."""
 
 
-class Rows(ArrayStrategy):
+class GradientRows(ArrayStrategy):
     """Takes maxima of small windows."""
 
     operation = "pool2d_gradient"
@@ -44,7 +44,7 @@ class Rows(ArrayStrategy):
         return ArrayKernel(_kernel(p.pool.window, p.pool.stride[1]), p.batch * p.channels, sizes)
 
 
-STRATEGY = Rows()
+STRATEGY = GradientRows()
 
 
 @cache

@@ -19,7 +19,7 @@ _MOST = 64
 """Elements of the largest window that is written out."""
 
 
-class Rows(ArrayStrategy):
+class WinnerRows(ArrayStrategy):
     """Takes small windows."""
 
     operation = "pool2d_winners"
@@ -40,7 +40,7 @@ class Rows(ArrayStrategy):
         return ArrayKernel(_kernel(p.pool.window, p.pool.stride[1]), p.batch * p.channels, sizes)
 
 
-STRATEGY = Rows()
+STRATEGY = WinnerRows()
 
 
 @cache

@@ -301,7 +301,7 @@ class _Rounds:
         self._turn = lock()
         self._works = {streams: self._work(streams) for streams in (False, True)}
 
-    def _work(self, streams: bool) -> cpu.Work:
+    def _work(self, streams: bool) -> cpu.KernelSequence:
         problem = self._problem
         ways = problem.operator, problem.exclusive, problem.reverse
         wide = "float32" if problem.operator.selects else "float64"
@@ -310,7 +310,7 @@ class _Rounds:
         held = cpu.places((self._sums, self._bases))
         size = problem.arrays[0].size
         rows = [(_PARTS, 0, size, 0, size, *held, *cpu.places((s,))) for s in self._sizes]
-        return cpu.Work([entry] * len(rows), rows)
+        return cpu.KernelSequence([entry] * len(rows), rows)
 
     def __call__(self, x: AnyArray, y: AnyArray) -> None:
         work = self._works[_streams(self._problem, y)]

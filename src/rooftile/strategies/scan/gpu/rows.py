@@ -23,7 +23,7 @@ _WORDS = 64
 """Words that a thread carries, where a line has as many."""
 
 
-class Rows(TileScan):
+class ScannedRows(TileScan):
     """Takes every associative operator along the last axis."""
 
     name = "rows"
@@ -72,4 +72,4 @@ class Rows(TileScan):
         return {self.kernel(): made + replace(within, steps=tiles * within.steps)}
 
 
-STRATEGY = Rows()
+STRATEGY = ScannedRows()

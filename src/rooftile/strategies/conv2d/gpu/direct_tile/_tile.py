@@ -6,7 +6,7 @@ import math
 
 from rooftile.ops import Conv2d
 from rooftile.strategies.contract.gpu import Config
-from rooftile.strategies.contract.machine import Machine
+from rooftile.strategies.contract.machine import Multiprocessors
 from rooftile.strategies.conv2d.gpu._base import blocks
 
 
@@ -48,7 +48,7 @@ def grid(problem: Conv2d, config: Config) -> int:
     return blocks(bands, config["BLOCK_BANDS"])
 
 
-def least_blocks(problem: Conv2d, config: Config, machine: Machine) -> int:
+def least_blocks(problem: Conv2d, config: Config, machine: Multiprocessors) -> int:
     """Blocks a multiprocessor that the compiler is held to: so many as registers allow.
 
     Only where a thread needs little but its sums and the patch rows that they meet at once:

@@ -22,7 +22,7 @@ from rooftile.strategies.common.rounded import rounding
 from rooftile.strategies.common.storage import is_last, item_bytes
 from rooftile.strategies.common.warpgroups import too_short
 from rooftile.strategies.contract.gpu import Config, Step, Tunable, family
-from rooftile.strategies.contract.machine import Machine
+from rooftile.strategies.contract.machine import Multiprocessors
 from rooftile.strategies.conv2d.gpu._base import GpuConv2d, blocks
 from rooftile.strategies.conv2d.gpu.gathered_gemm._tile import Tile, Words, tile_of
 
@@ -199,7 +199,9 @@ class GatheredGemm(GpuConv2d):
         return CORES["tf32" if self.numbers > 1 else self.precision]
 
 
-def _beyond(tile: Tile, config: Config, last: bool, numbers: int, machine: Machine) -> str | None:
+def _beyond(
+    tile: Tile, config: Config, last: bool, numbers: int, machine: Multiprocessors
+) -> str | None:
     """Why warps do not hold a tile, or a multiprocessor the config's blocks; None where they do."""
     resident, warps = config["BLOCKS"], config["WARPS"]
     tasks = tile.tasks(config["WARP_PIXELS"], config["WARP_MAPS"])
@@ -220,7 +222,7 @@ def _beyond(tile: Tile, config: Config, last: bool, numbers: int, machine: Machi
 
 @lru_cache(maxsize=256)
 def _cheapest(
-    problem: Conv2d, size: int, numbers: int, machine: Machine
+    problem: Conv2d, size: int, numbers: int, machine: Multiprocessors
 ) -> tuple[tuple[str, int], ...]:
     """Of the configs that fit, the one that takes the fewest instructions; of equal ones the first.
     The smallest where none fits."""
@@ -272,7 +274,7 @@ def _configs(problem: Conv2d) -> Iterator[dict[str, int]]:
                         yield _config(images, height, width, maps, pixels, warps, resident)
 
 
-def _cost(tile: Tile, config: Config, numbers: int, machine: Machine) -> float:
+def _cost(tile: Tile, config: Config, numbers: int, machine: Multiprocessors) -> float:
     """Instructions of a multiprocessor's warps, and the cores' time in such units."""
     pixels, maps, splits = config["WARP_PIXELS"], config["WARP_MAPS"], numbers - 1
     sets = maps // 8

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rooftile.ops import Conv2d
 from rooftile.strategies.common.cores import Cores
 from rooftile.strategies.contract.gpu import Config
-from rooftile.strategies.contract.machine import Machine
+from rooftile.strategies.contract.machine import Multiprocessors
 from rooftile.strategies.conv2d.gpu._base import blocks
 
 MOST_BOX = 256
@@ -157,7 +157,7 @@ class Layout:
         patches = self.patches * (self.numbers * self.patch_bytes + _BARRIERS)
         return patches + self.stages * (self.stage_bytes + _BARRIERS) + _STAGED_BYTES
 
-    def cycles(self, machine: Machine) -> float:
+    def cycles(self, machine: Multiprocessors) -> float:
         """About how long a multiprocessor takes."""
         products = 1 if self.numbers == 1 else 3
         depth = min(4, blocks(self.problem.channels * self.cores.bytes, 32))
@@ -180,7 +180,7 @@ class Layout:
 
 
 def layout_of(
-    problem: Conv2d, cores: Cores, numbers: int, config: Config, machine: Machine
+    problem: Conv2d, cores: Cores, numbers: int, config: Config, machine: Multiprocessors
 ) -> Layout:
     """The layout of a config."""
     return Layout(

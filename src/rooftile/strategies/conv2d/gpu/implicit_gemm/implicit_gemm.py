@@ -20,7 +20,7 @@ from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.storage import is_last, is_narrow
 from rooftile.strategies.common.warpgroups import elements, wgmma
 from rooftile.strategies.contract.gpu import Config, Step, Tunable, family
-from rooftile.strategies.contract.machine import Machine
+from rooftile.strategies.contract.machine import Multiprocessors
 from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, GpuConv2d, blocks
 from rooftile.strategies.conv2d.gpu.implicit_gemm._layout import MOST_BOX, Layout, layout_of
 
@@ -216,7 +216,7 @@ def _beyond(layout: Layout) -> str | None:
 
 @lru_cache(maxsize=256)
 def _fastest(
-    problem: Conv2d, cores: Cores, numbers: int, most: int, machine: Machine
+    problem: Conv2d, cores: Cores, numbers: int, most: int, machine: Multiprocessors
 ) -> tuple[tuple[str, int], ...]:
     """Of the configs that fit, the one that takes the fewest cycles; a later one, whose tile is
     smaller, where that is worth it.  The smallest where none fits."""
@@ -238,7 +238,7 @@ def _fastest(
     return tuple(best.items())
 
 
-def _crowded(layout: Layout, machine: Machine) -> bool:
+def _crowded(layout: Layout, machine: Multiprocessors) -> bool:
     """Whether clusters may have to wait for each other: each wants its multiprocessors in one
     group of them, which half of all certainly offer."""
     return 2 * layout.problem.batch * layout.tiles * layout.parts > machine.multiprocessors

@@ -32,7 +32,7 @@ _MOST_ROWS = 16
 """Rows of a mask, by the registers of a column of its taps."""
 
 
-class Spread(GpuInputGradient):
+class SpreadWinners(GpuInputGradient):
     """Takes winners of windows that do not overlap; an image's gradients fit shared memory."""
 
     name = "mma_{precision}"
@@ -141,4 +141,4 @@ def _shared(problem: Conv2dInputGradient, config: Config) -> int:
     return groups * 2 * 2 * rows * pitch * _UNIT + masks
 
 
-STRATEGIES = family(Spread(), "fp16", "bf16")
+STRATEGIES = family(SpreadWinners(), "fp16", "bf16")

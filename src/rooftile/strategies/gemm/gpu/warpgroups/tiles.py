@@ -9,7 +9,7 @@ from rooftile.ops import Linear
 from rooftile.strategies.common.cores import MOST_SUMMED, Cores
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.contract.gpu import Config
-from rooftile.strategies.contract.machine import Machine
+from rooftile.strategies.contract.machine import Multiprocessors
 
 _MOST_STAGES = 8
 _MOST_BOX = 256
@@ -31,7 +31,7 @@ class Tile:
 
     config: Config
     cores: Cores
-    machine: Machine
+    machine: Multiprocessors
     x_bytes: int = 4
     """Of an input."""
     numbers: ClassVar[int] = 1

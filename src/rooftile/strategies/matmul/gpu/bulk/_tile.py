@@ -12,7 +12,7 @@ from rooftile.ops import Array
 from rooftile.ops.patterns.matmul import Matmul
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.contract.gpu import Config
-from rooftile.strategies.contract.machine import Machine
+from rooftile.strategies.contract.machine import Multiprocessors
 
 _LINE = 128
 """Bytes of a slice's terms, of a line of a box, and of what one store writes."""
@@ -56,7 +56,7 @@ class Tile:
     problem: Matmul
     config: Config
     element_bytes: int
-    machine: Machine
+    machine: Multiprocessors
 
     numbers: ClassVar[int] = 1
     """In which an element is held."""

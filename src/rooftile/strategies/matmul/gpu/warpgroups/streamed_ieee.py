@@ -19,7 +19,7 @@ from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.product_accesses import brought, laid, operands
 from rooftile.strategies.common.warpgroups import too_short
 from rooftile.strategies.contract.gpu import Config, Step, Tunable
-from rooftile.strategies.contract.machine import Machine
+from rooftile.strategies.contract.machine import Multiprocessors
 from rooftile.strategies.gemm.gpu.warpgroups.product import THREADS, macros_of
 from rooftile.strategies.gemm.gpu.warpgroups.split import split_products
 from rooftile.strategies.gemm.gpu.warpgroups.tiles import Shares, SplitTile
@@ -46,7 +46,7 @@ class _Shares:
 
     problem: Matmul
     config: Config
-    machine: Machine
+    machine: Multiprocessors
 
     @property
     def slices(self) -> int:

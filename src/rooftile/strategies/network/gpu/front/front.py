@@ -19,7 +19,7 @@ from rooftile.strategies.common.warpgroups import (
     wgmma_wait,
 )
 from rooftile.strategies.contract.gpu import Config, GpuStrategy, Step, Tunable, family
-from rooftile.strategies.contract.machine import Machine
+from rooftile.strategies.contract.machine import Multiprocessors
 from rooftile.strategies.conv2d.gpu._base import sizes
 from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
     does_not_fold,
@@ -252,7 +252,7 @@ def _held(layer: Conv2d, number: int) -> int:
     return slabs + weights + (8 * sums + 3) * groups + 20
 
 
-def _registers(problem: Chain, config: Config, machine: Machine) -> tuple[int, int, int]:
+def _registers(problem: Chain, config: Config, machine: Multiprocessors) -> tuple[int, int, int]:
     """A thread's of each role: what the others do not need is the second block's."""
     first, _ = _layers(problem)
     most = machine.register_room(_threads(config))

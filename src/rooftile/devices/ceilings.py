@@ -6,17 +6,18 @@ The laboratory writes them (``rooftile devices --measure``), and estimates of ti
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 import json
 import platform
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rooftile.devices import cpu
 from rooftile.devices.cache import cache_directory
-from rooftile.devices.gpu import Description
+
+if TYPE_CHECKING:
+    from rooftile.devices.gpu import Description
 
 _KEY = "checksum"
 
@@ -44,8 +45,10 @@ def _checksum(record: Mapping[str, Any]) -> str:
 
 def cpu_file() -> Path:
     """Where this processor's ceilings are kept."""
-    key = f"{cpu_name()} {cpu.cores()} {importlib.metadata.version('llvmlite')} {package_version()}"
-    return _file("", key)
+    import importlib.metadata  # A call whose rungs have no costs does without it.
+
+    versions = importlib.metadata.version("llvmlite"), package_version()
+    return _file("", " ".join((cpu_name(), str(cpu.cores()), *versions)))
 
 
 def gpu_file(device: Description) -> Path:
@@ -69,6 +72,8 @@ def _file(kind: str, key: str) -> Path:
 
 def package_version() -> str:
     """The installed version of rooftile; ``uninstalled`` where only its source is on the path."""
+    import importlib.metadata
+
     try:
         return importlib.metadata.version("rooftile")
     except importlib.metadata.PackageNotFoundError:

@@ -23,6 +23,7 @@ from rooftile.runtime.selection.costs import speeds_of
 from rooftile.runtime.selection.tuned import Stamp, Tunings, stamp, tunings
 from rooftile.strategies import Strategy, ladder, preference
 from rooftile.strategies import strategy as by_name
+from rooftile.strategies.contract.strategy import costs_of
 
 ROUNDING_KINDS = ("cuda",)
 """The kinds of device with strategies at ``tf32``, ``fp16`` and ``bf16``, on tensor cores."""
@@ -237,7 +238,7 @@ def _fastest(rungs: Sequence[Strategy], problem: Problem, device: str) -> Strate
 
 def _estimated(rung: Strategy, problem: Problem, device: str) -> float | None:
     """The seconds that a strategy estimates; None on OpenCL, where no costs were fitted."""
-    if parse_device(device)[0] == "opencl":
+    if parse_device(device)[0] == "opencl" or costs_of(rung, problem.case) is None:
         return None
     return rung.estimate(problem, speeds_of(device))
 

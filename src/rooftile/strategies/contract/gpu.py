@@ -196,7 +196,9 @@ class GpuStrategy(Strategy):
     ) -> Any:
         """The problem with arrays stored as asked, as far as it runs it so with a config: in dtype
         and layout, in dtype alone, or not.  ``asked`` is what `Problem.stored` takes."""
-        taken = [one for group in self._storages.values() for one in group]
+        wanted = {f"storage:{name}:{one}" for name, how in asked.items() for one in how.split(":")}
+        # Where one of two operands is stored otherwise, a kernel that reads both so takes neither.
+        taken = [one for group in self._storages.values() if group <= wanted for one in group]
         possible = {
             name: ":".join(one for one in how.split(":") if f"storage:{name}:{one}" in taken)
             for name, how in asked.items()

@@ -37,12 +37,12 @@ PREFERENCE = {
         "gathered_gemm_fp16", "gathered_gemm_bf16", "gathered_gemm_tf32",
         "pool_folded_ieee", "pool_folded_wgmma_ieee", "gathered_gemm_ieee",
         "direct_tile_fp16", "direct_tile_bf16", "direct_bulk", "direct_tile",
-        "im2col_register", "row_local", "coarsened", "tile_output", "naive",
         "pool_folded_wgmma_fp16_winners", "pool_folded_fp16_winners",
         "pool_folded_wgmma_bf16_winners", "pool_folded_bf16_winners",
         "pool_folded_tf32_in_fp16_winners", "pool_folded_wgmma_tf32_winners",
         "pool_folded_tf32_winners", "pool_folded_ieee_winners", "pool_folded_wgmma_ieee_winners",
         "direct_bulk_winners", "direct_tile_winners",
+        "im2col_register", "row_local", "coarsened", "tile_output", "naive",
     ),
 }  # fmt: skip
 """The fastest first, by measurements; each says itself which problems it pays for."""

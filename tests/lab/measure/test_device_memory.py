@@ -9,7 +9,7 @@ import numpy as np
 from rooftile.lab.judge.verify import _Input, _Output
 from rooftile.ops.problem import Array
 
-PLACE = replace(Array("x", (2, 3, 4, 5)), channels_last=True)
+PLACE = replace(Array("x", (2, 3, 4, 5)), layout="channels_last")
 
 
 class Device:

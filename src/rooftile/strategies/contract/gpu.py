@@ -93,7 +93,7 @@ class GpuStrategy(Strategy):
     def kernel(self, what: str = "") -> str:
         """The name in the text of the kernel that does ``what``, as ``tree_finish``; where nothing
         is said, of the one that is called as the family: a profiler then shows the rung."""
-        family = self.family or self._text_name
+        family = self.family or self._text_path.stem
         return f"{family}_{what}" if what else family
 
     @abstractmethod
@@ -243,19 +243,25 @@ class GpuStrategy(Strategy):
         return repr((self.whole_text, macros, self.steps(problem, config)))
 
     @cached_property
-    def _text_name(self) -> str:
-        return self.source or Path(inspect.getfile(type(self))).stem
+    def _text_path(self) -> Path:
+        """The text beside the module of its class, or of the class that it derives from."""
+        own = Path(inspect.getfile(type(self)))
+        bases = type(self).__mro__[: type(self).__mro__.index(GpuStrategy)]
+        for module in (Path(inspect.getfile(base)) for base in bases):
+            path = module.with_name(f"{self.source or module.stem}.cu")
+            if path.exists():
+                return path
+        return own.with_name(f"{self.source or own.stem}.cu")
 
     @cached_property
     def text(self) -> str:
         """The kernels; what they share with others they include."""
-        path = Path(inspect.getfile(type(self)))
-        return path.with_name(f"{self._text_name}.cu").read_text(encoding="utf-8")
+        return self._text_path.read_text(encoding="utf-8")
 
     @cached_property
     def folders(self) -> tuple[Path, ...]:
         """Where the text finds its headers: beside it, or by their path from ``strategies``."""
-        return Path(inspect.getfile(type(self))).parent, HEADERS
+        return self._text_path.parent, HEADERS
 
     @property
     def whole_text(self) -> str:

@@ -141,7 +141,7 @@ def test_what_lacked_memory_or_was_skipped_is_tried_again(search, monkeypatch):
 class Treacherous(RowLocal):
     """Does not compile with 128 items, and is wrong with 256."""
 
-    source, text = "row_local", STRATEGY.text
+    text = STRATEGY.text
 
     def macros(self, problem, config):
         found = super().macros(problem, config)

@@ -88,6 +88,7 @@ def test_reads_and_writes_narrow_arrays(rung, problem, formats, cuda_device):
     x, *parameters = inputs(problem, 3)
     config = dict(zip(("X_NARROW", "OUT_NARROW"), formats, strict=True))
     stored, _ = stored_by(rung, problem, config)
+    x = x.astype(stored.input_arrays[0].numpy)
     bound = rung.bind(stored, parameters, cuda_device)
     out = np.full(problem.output_shape, np.nan, stored.output_arrays[0].numpy)
     bound(x, out)

@@ -41,22 +41,21 @@ def grown(name, count, size, step):
 for name, *sizes in {cases!r}:
     print(name, grown(name, *sizes), flush=True)
 """
-_COMPILED_FOR_A_SHAPE = ("conv2d", "conv2d_input_gradient", "pool2d")
-"""Functions with a kernel of its own for each shape, whose machine code stays."""
+_COMPILED_FOR_A_SHAPE = ("conv2d",)
+"""Functions with a kernel of its own for each shape, which takes 0.1 s to compile and stays."""
 _LONG = ("argsort", "sort", "sort_pairs", "scan", "unique", "compact", "segmented_scan")
 
 
 @pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="Linux tells of memory")
 def test_calls_of_other_shapes_do_not_grow_a_process() -> None:
-    """500 lengths of what has workspaces, and some of every function."""
+    """500 lengths for every function; and a few long ones where workspaces are long."""
     # Six lengths: what kept 4 MiB of each, as sort did, grows by more than the limit.
     cases = [(name, 6, 200_000, 7) for name in _LONG]
     cases += [
-        (name, 3 if name in _COMPILED_FOR_A_SHAPE else 10, 40, 7)
+        (name, 20 if name in _COMPILED_FOR_A_SHAPE else 500, 40, 1)
         for name in FUNCTIONS
         if name != "load"
     ]
-    cases += [(name, 500, 40, 1) for name in ("argsort", "scan", "linear", "softmax", "add")]
     paths = [path for path in sys.path if path]
     run = subprocess.run(
         [sys.executable, "-c", _SCRIPT.replace("{cases!r}", repr(cases))],
@@ -67,8 +66,9 @@ def test_calls_of_other_shapes_do_not_grow_a_process() -> None:
     grown = [line.split() for line in run.stdout.splitlines()]
     assert len(grown) == len(cases)
     for name, found in grown:
-        assert int(found) <= 16 * 2**20, f"{name} grew by {int(found) / 2**20:.1f} MiB"
-    assert sum(int(found) for _, found in grown) <= 128 * 2**20
+        # 64 KiB a length: what waits for other calls is bounded, and conv3d's ends at 36 MiB.
+        assert int(found) <= 32 * 2**20, f"{name} grew by {int(found) / 2**20:.1f} MiB"
+    assert sum(int(found) for _, found in grown) <= 200 * 2**20
 
 
 def test_every_function_has_a_valid_call() -> None:

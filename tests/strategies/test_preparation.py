@@ -17,6 +17,8 @@ from rooftile.lab.judge.verify import random_inputs
 from rooftile.ops import Chain, Conv2d, Pool, rounded, widened
 from rooftile.strategies import ladder, strategy
 from rooftile.strategies.conv2d.cpu._toom_cook import toom_cook
+from rooftile.strategies.conv2d.gpu.pool_folded._in_float16 import Tf32InFloat16
+from rooftile.strategies.conv2d.gpu.pool_folded._split import ScaledFolded
 from tests.support.ladder_checks import examples
 from tests.support.preparing import prepared, text_of
 
@@ -40,7 +42,7 @@ ROUNDS = [
     for rung in (*ladder("conv2d", "cuda"), *ladder("network", "cuda"))
     if rung.name.startswith(("pool_folded", "direct_tile_", "front"))
     and rung.precision != "ieee"
-    and rung is not TF32
+    and not isinstance(rung, ScaledFolded | Tf32InFloat16)
 ]
 
 

@@ -5,9 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rooftile.errors import InputError
+from rooftile.lab.judge.verify import verify
 from rooftile.ops import Conv2d, Pool
 from rooftile.ops.layers.conv2d import NAMED
-from rooftile.strategies import strategy
+from rooftile.strategies import ladder, strategy
 from tests.support.ladder_checks import (
     PROBLEMS,
     RUNGS,
@@ -20,6 +21,7 @@ from tests.support.ladder_checks import (
     examples,
     taken,
 )
+from tests.support.storage import needed
 
 from .wrong_texts import PROBLEM, WRONG, wrong
 
@@ -56,6 +58,16 @@ def test_the_last_batch_may_be_partial(rung, device):
 @pytest.mark.parametrize("rung", RUNGS)
 def test_images_beyond_the_grid(rung, device, monkeypatch):
     check_many_images(rung, device, monkeypatch)
+
+
+@pytest.mark.parametrize("problem", [one for one in PROBLEMS if one.pool is not None])
+def test_a_rung_that_returns_the_argmax_too_is_right(problem, device):
+    returning = [rung for rung in ladder("conv2d", "opencl") if "returns" in rung.requires]
+    assert returning
+    for rung in returning:
+        for asked in needed(rung, [problem]):
+            if rung.why_not(asked) is None:
+                assert verify(asked, rung, device=device).passed
 
 
 @pytest.mark.parametrize("rung", RUNGS)

@@ -80,8 +80,9 @@ def conv_stage(
     try:
         work.chosen(found.layer)
     except UnsupportedProblem:
-        # The last one takes the most.
-        last = preference(problem.operation, work.gpu.description.kind)[-1]
+        # The last one that is written for two outputs takes the most.
+        rungs = preference(problem.operation, work.gpu.description.kind)
+        last = [rung for rung in rungs if "returns" in rung.requires][-1]
         reason = last.why_not(found.layer) or "no strategy takes it"
         raise UnsupportedProblem("training on a GPU", reason, 'device="cpu"') from None
     return found

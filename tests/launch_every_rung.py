@@ -15,7 +15,9 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -68,6 +70,9 @@ from rooftile.strategies.contract.gpu import GpuStrategy, of_launches
 from rooftile_papers.reproduce.experiment import Log
 from rooftile_papers.reproduce.fused_products import Layer, variants
 from rooftile_papers.reproduce.milestone_layers import MeasuredLayer
+
+# A script has its own folder on the path, not the one that holds the package `tests`.
+sys.path.append(str(Path(__file__).resolve().parents[1]))
 from tests.support.storage import needed, stored_by
 
 _POOL = Pool.of("max", 2)

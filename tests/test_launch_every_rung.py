@@ -2,6 +2,11 @@
 
 import collections
 import functools
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +14,8 @@ from rooftile.errors import InputError
 from rooftile.ops.registry import operations
 from rooftile.strategies import ladder
 from tests import launch_every_rung as script
+
+ROOT = Path(__file__).parents[1]
 
 
 def _on_cuda() -> list[str]:
@@ -35,6 +42,21 @@ def _launched() -> dict[str, set[str]]:
 @pytest.mark.parametrize("operation", _on_cuda())
 def test_every_cuda_rung_is_launched(operation):
     assert _launched()[operation] == {rung.name for rung in ladder(operation, "cuda")}
+
+
+def test_the_script_that_make_sanitize_runs_starts():
+    (path,) = re.findall(r"bin/python (tests/\S+)", (ROOT / "Makefile").read_text())
+    # A path that the tests add is none of the script's.
+    paths = [one for one in sys.path if one and Path(one).resolve() not in (ROOT, ROOT / "tests")]
+    run = subprocess.run(
+        [sys.executable, path, "--help"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stderr
+    assert "--part K/N" in run.stdout
 
 
 def test_words_pick_rungs_by_how_their_names_begin():

@@ -102,7 +102,7 @@ def test_wrong_scales_are_caught(kind, before, after, tmp_path):
     [
         (FP16, "e % 2 * OTHER_WINDOW", "e % 2 * PITCH"),
         (FP16, "(step + e) % PATCH_SLABS", "e % PATCH_SLABS"),
-        (TF32, "raw + turn * BAND_SIZE", "raw + 8"),
+        (TF32, "raw + buffer * BAND_SIZE", "raw + 8"),
         (IEEE, "two + BAND_SIZE", "two"),
     ],
     ids=["window", "ring", "buffer", "low"],
@@ -139,7 +139,7 @@ def test_teams_do_not_race(rung, config, tmp_path):
     ("rung", "config", "before", "after"),
     [
         (TF32, {}, f"{ROUNDED}\n        meet();", ROUNDED),
-        (FP16, NARROW, "turn ^= 1", "turn ^= 0"),
+        (FP16, NARROW, "buffer ^= 1", "buffer ^= 0"),
         (IEEE, {}, f"{ROUNDED}\n        meet();", ROUNDED),
     ],
 )

@@ -67,7 +67,7 @@ def test_it_has_no_races(name, tmp_path):
         ("several_steps", "turn ^= 1, z", "z"),
         ("one_barrier", "turn ^= 1;", ""),
         ("neighbours", "other >= 0 &&", "other > 0 &&"),
-        ("neighbours", "turn = round % 2", "turn = 0"),
+        ("neighbours", "half = round % 2", "half = 0"),
     ],
 )
 def test_a_missing_barrier_or_turn_is_caught(name, before, after, tmp_path):

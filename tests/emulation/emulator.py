@@ -53,7 +53,7 @@ def emulate(
     for place in problem.input_arrays:
         arrays[place.name] = _in_memory(problem, place, arrays[place.name])
     for output in problem.output_arrays:
-        kind = np.dtype(np.uint16) if _is_narrow(output) else output.numpy
+        kind = np.dtype(np.uint16) if _is_narrow(problem, output) else output.numpy
         arrays[output.name] = unwritten(output.size * kind.itemsize).view(kind)
     for name, count in rung.workspace(problem, values).items():
         arrays[name] = unwritten(4 * count)
@@ -68,7 +68,7 @@ def emulate(
         )  # fmt: skip
     except Finding as finding:
         raise AssertionError(str(finding)) from None
-    found = [_out_of_memory(made[output.name], output) for output in problem.output_arrays]
+    found = [_out_of_memory(problem, output, made[output.name]) for output in problem.output_arrays]
     return found[0] if len(found) == 1 else tuple(found)
 
 
@@ -96,14 +96,14 @@ def judged(
     inputs, parameters = tuple(given[:count]), given[count:]
     out = emulate(rung, problem, inputs, parameters, config, folder, **options)
     errors = rung.errors
-    if any(map(_is_narrow, stored.output_arrays)):
+    if any(_is_narrow(stored, array) for array in stored.output_arrays):
         errors = replace(errors, results=rung.narrow)
     return Expected(problem, *right).judge(out, errors)
 
 
-def _is_narrow(array: Any) -> bool:
-    """Whether an array is stored in float16 or bfloat16."""
-    return array.dtype in _PRECISIONS
+def _is_narrow(problem: Any, array: Any) -> bool:
+    """Whether an array of float32 is stored in float16 or bfloat16."""
+    return array.dtype in _PRECISIONS and problem.plain.array(array.name).dtype == "float32"
 
 
 def _in_memory(problem: Any, array: Any, values: Any) -> Any:
@@ -112,12 +112,12 @@ def _in_memory(problem: Any, array: Any, values: Any) -> Any:
         values = np.moveaxis(values, 1, -1)
     if array.places and array.dtype == "uint8" and values.dtype != np.uint8:
         return positions(problem.layer, values)
-    return narrowed(values, _PRECISIONS[array.dtype]) if _is_narrow(array) else values
+    return narrowed(values, _PRECISIONS[array.dtype]) if _is_narrow(problem, array) else values
 
 
-def _out_of_memory(made: Any, output: Any) -> Any:
+def _out_of_memory(problem: Any, output: Any, made: Any) -> Any:
     """An output's values, with the problem's shape."""
-    if _is_narrow(output):
+    if _is_narrow(problem, output):
         made = widened(made, _PRECISIONS[output.dtype])
     if output.channels_last:
         items, maps, *sizes = output.shape

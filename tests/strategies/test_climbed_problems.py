@@ -18,7 +18,7 @@ def test_the_textbook_s_half_takes_the_problem(operation, kind):
     found = climbed_shapes(operation, kind)
     climbed = [parse(operation, shape, found.batch) for shape in found.shapes]
     try:
-        rungs = ladder(operation, kind)
+        rungs = [rung for rung in ladder(operation, kind) if not rung.requires]
     except InputError:
         return  # It has none on that kind of device.
     for rung in rungs[: (len(rungs) + 1) // 2]:

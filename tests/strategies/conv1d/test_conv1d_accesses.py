@@ -19,7 +19,7 @@ RUNGS = ladder("conv1d", "cuda")
 def model(problem, name, **given_values):
     rung = strategy("conv1d", name, "cuda")
     config = rung.config(problem, given_values)
-    return rung.accesses(problem, config)["conv1d"]
+    return rung.accesses(problem, config)[rung.kernel()]
 
 
 def reads(problem, name, block):

@@ -13,7 +13,7 @@ from rooftile.strategies import strategy
 
 def model(problem, name):
     rung = strategy("pool2d", name, "cuda")
-    return rung.accesses(problem, rung.config(problem))["pool2d"]
+    return rung.accesses(problem, rung.config(problem))[rung.kernel()]
 
 
 @settings(max_examples=25)

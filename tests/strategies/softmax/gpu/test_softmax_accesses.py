@@ -15,6 +15,6 @@ from rooftile.strategies import strategy
 @pytest.mark.parametrize(("name", "stored"), [("naive", 2), ("block_rows", 1)])
 def test_loads_and_stores_are_those_of_the_threads(name, stored, batch, classes):
     problem, rung = Softmax(batch, classes), strategy("softmax", name, "cuda")
-    found = rung.accesses(problem, rung.config(problem))["softmax"]
+    found = rung.accesses(problem, rung.config(problem))[rung.kernel()]
     assert found.loads == 3 * batch * classes
     assert found.stores == stored * batch * classes

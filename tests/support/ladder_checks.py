@@ -13,18 +13,18 @@ from hypothesis import strategies as st
 
 from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.lab.judge.expected import Expected
-from rooftile.lab.judge.verify import random_inputs
+from rooftile.lab.judge.verify import computing, random_inputs, verify
 from rooftile.ops import Conv2d, Pool
 from rooftile.strategies import ladder
 from rooftile.strategies.binding.compiled import Compiled
 from tests.support.hard_inputs import hard, kept_bits, small
+from tests.support.storage import stored_by
 
-RUNGS = [
-    pytest.param(rung, id=rung.name)
-    for rung in ladder("conv2d", "opencl")
-    if "returns" not in rung.requires
-]
-"""Those with one output."""
+_ALL = [pytest.param(rung, id=rung.name) for rung in ladder("conv2d", "opencl")]
+RUNGS = [one for one in _ALL if "returns" not in one.values[0].requires]
+"""The rungs with one output."""
+RETURNING = [one for one in _ALL if "returns" in one.values[0].requires]
+"""The rungs that return the argmax of their pool too."""
 
 PROBLEMS = (
     Conv2d(1, 1, 1, 1, 1, (1, 1)),
@@ -222,26 +222,82 @@ def _images_beyond(blocks):
     return problem, arrays, Expected(problem, *arrays)
 
 
-def check_many_images(rung, device, monkeypatch):
-    """Indices of images that no axis of a grid holds.
+def _few_blocks(device, monkeypatch):
+    """The blocks of a grid in z.
 
     A CPU takes long for as many as no GPU's grid holds: it is given grids of fewer blocks.
     """
-    blocks = 65535
-    if not device.description.gpu:
-        blocks, steps = 100, Compiled.steps
+    if device.description.gpu:
+        return 65535
+    blocks, steps = 100, Compiled.steps
 
-        def fewer(compiled, batch):
-            for call in steps(compiled, batch):
-                x, y, z = call.launch.grid
-                launch = replace(call.launch, grid=(x, min(y, blocks), min(z, blocks)))
-                yield replace(call, launch=launch)
+    def fewer(compiled, batch):
+        for call in steps(compiled, batch):
+            x, y, z = call.launch.grid
+            launch = replace(call.launch, grid=(x, min(y, blocks), min(z, blocks)))
+            yield replace(call, launch=launch)
 
-        monkeypatch.setattr(Compiled, "steps", lambda *given: list(fewer(*given)))
-    problem, (x, *parameters), expected = _images_beyond(blocks)
+    monkeypatch.setattr(Compiled, "steps", lambda *given: list(fewer(*given)))
+    return blocks
+
+
+def check_many_images(rung, device, monkeypatch):
+    """Indices of images that no axis of a grid holds."""
+    problem, (x, *parameters), expected = _images_beyond(_few_blocks(device, monkeypatch))
     out = run(rung.bind(problem, parameters, device), x)
     verdict = expected.judge(out, rung.precision)
     assert verdict.passed, verdict
+
+
+def returning(rung, problem):
+    """The problem with its argmax as the rung returns it; None where the rung does not take it."""
+    if problem.pool is None or problem.pool.kind != "max":
+        return None
+    try:
+        asked = stored_by(rung, problem, None)[0]
+    except InputError:
+        return None
+    return asked if rung.why_not(asked) is None else None
+
+
+def check_returning(rung, problem, device, config=None, seed=0):
+    """Both outputs are right, twice the same bits, with nothing written behind them."""
+    verdict = verify(problem, rung, seed, device=device, config=config, neighbours=False)
+    assert verdict.passed, (problem, config, verdict)
+
+
+def check_any_returning(rung, device, data):
+    """`check_any`, of a rung with two outputs."""
+    drawn = (returning(rung, data.draw(problems)) for _ in range(_DRAWN))
+    problem = next(filter(None, drawn), None)
+    assume(problem is not None)
+    config = draw_config(rung, problem, data.draw)
+    check_returning(rung, problem, device, config, data.draw(st.integers(0, 99)))
+
+
+def check_partial_returning(rung, device):
+    """Both outputs of fewer images are the first of those of all, which are right."""
+    problem = returning(rung, replace(PROBLEMS[-1], batch=5, activation="relu"))
+    check_returning(rung, problem, device)
+    x, *parameters = inputs(problem)
+    compute = computing(rung.bind(problem, parameters, device))
+
+    def outputs(images):
+        made = [np.zeros((images, *one.shape[1:]), one.numpy) for one in problem.output_arrays]
+        compute(x[:images], *made)
+        return made
+
+    whole = outputs(5)
+    for images in (1, 3):
+        for part, all_of_it in zip(outputs(images), whole, strict=True):
+            np.testing.assert_array_equal(part, all_of_it[:images])
+
+
+def check_many_returning(rung, device, monkeypatch):
+    """`check_many_images`, of a rung with two outputs."""
+    images = _few_blocks(device, monkeypatch) + 7
+    pooled = Conv2d(images, 1, 4, 4, 2, (3, 3), activation="relu", pool=Pool.of("max", 2))
+    check_returning(rung, returning(rung, pooled), device)
 
 
 def check_refusal(rung, problem, device):

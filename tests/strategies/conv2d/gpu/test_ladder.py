@@ -5,23 +5,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rooftile.errors import InputError
-from rooftile.lab.judge.verify import verify
 from rooftile.ops import Conv2d, Pool
 from rooftile.ops.layers.conv2d import NAMED
-from rooftile.strategies import ladder, strategy
+from rooftile.strategies import strategy
 from tests.support.ladder_checks import (
     PROBLEMS,
+    RETURNING,
     RUNGS,
     check,
     check_any,
+    check_any_returning,
     check_many_images,
+    check_many_returning,
     check_partial_batch,
+    check_partial_returning,
     check_refusal,
+    check_returning,
     check_wrong,
     examples,
+    returning,
     taken,
 )
-from tests.support.storage import needed
 
 from .wrong_texts import PROBLEM, WRONG, wrong
 
@@ -60,14 +64,34 @@ def test_images_beyond_the_grid(rung, device, monkeypatch):
     check_many_images(rung, device, monkeypatch)
 
 
-@pytest.mark.parametrize("problem", [one for one in PROBLEMS if one.pool is not None])
-def test_a_rung_that_returns_the_argmax_too_is_right(problem, device):
-    returning = [rung for rung in ladder("conv2d", "opencl") if "returns" in rung.requires]
-    assert returning
-    for rung in returning:
-        for asked in needed(rung, [problem]):
-            if rung.why_not(asked) is None:
-                assert verify(asked, rung, device=device).passed
+class TestArgmaxToo:
+    """The rungs that return the argmax of their pool beside its result."""
+
+    @pytest.mark.parametrize("rung", RETURNING)
+    def test_is_right(self, rung, device):
+        asked = [one for one in (returning(rung, problem) for problem in PROBLEMS) if one]
+        assert asked
+        for problem in asked:
+            check_returning(rung, problem, device)
+
+    @pytest.mark.parametrize("rung", RETURNING)
+    def test_named_problems(self, rung, cuda_device):
+        for problem in filter(None, (returning(rung, named) for named in NAMED_PROBLEMS)):
+            check_returning(rung, problem, cuda_device)
+
+    @pytest.mark.parametrize("rung", RETURNING)
+    @settings(examples, max_examples=4)
+    @given(data=st.data())
+    def test_any_problem_with_any_config(self, rung, device, data):
+        check_any_returning(rung, device, data)
+
+    @pytest.mark.parametrize("rung", RETURNING)
+    def test_the_last_batch_may_be_partial(self, rung, device):
+        check_partial_returning(rung, device)
+
+    @pytest.mark.parametrize("rung", RETURNING)
+    def test_images_beyond_the_grid(self, rung, device, monkeypatch):
+        check_many_returning(rung, device, monkeypatch)
 
 
 @pytest.mark.parametrize("rung", RUNGS)

@@ -29,6 +29,7 @@ IEEE, TF32, IEEE_FEW = (
     strategy("conv2d", name, "cuda")
     for name in ("pool_folded_wgmma_ieee", "pool_folded_wgmma_tf32", "pool_folded_ieee")
 )
+TF32_WINNERS = strategy("conv2d", "pool_folded_wgmma_tf32_winners", "cuda")
 NANS = np.array([0x7FC00000, 0x7FFFFFFF, 0xFF800001], np.uint32).view(np.float32)
 """Two of them would be carried into another exponent."""
 SPECIAL = np.array(
@@ -137,7 +138,7 @@ def decades(problem, seed, least=-60, most=60):
 )
 def test_weights_are_split_as_numpy_splits_them(device, channels, maps, height, width, seed):
     problem = Conv2d(2, channels, 16, 16, maps, (height, width), pool=Pool.of("max", 2))
-    for rung in (IEEE, TF32, IEEE_FEW):
+    for rung in (IEEE, TF32, IEEE_FEW, TF32_WINNERS):
         if rung is not IEEE_FEW or rung.why_not(problem) is None:
             check_split(rung, problem, device, weights=decades(problem, seed))
 

@@ -85,7 +85,7 @@ ALSO = {
     "wrong_tiles_only": {"degenerate"},
 }
 """What else follows from the same deed."""
-INSTEAD = {"fraud_late_items": {"off_grid"}}
+INSTEAD = {"fraud_first_of_request": {"off_grid"}, "fraud_late_items": {"off_grid"}}
 """What meets the deed first, by the draw of what is run: samples at other sizes may."""
 BLAS = "channels=16,height=20,width=24,maps=32,mask=3x3,padding=1x1,activation=relu"
 SHAPES = {name: BLAS for name in FRAUDS if name.startswith("fraud_blas")}

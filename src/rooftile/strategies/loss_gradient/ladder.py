@@ -20,13 +20,5 @@ COSTS = {
             "float32": Costs(5.24, 0.0221, 1, 0.804, 2.28e+06),
         },
     },
-    "gpu": {
-        "naive": {
-            "float32": Costs(0.588, 0.00493, 1, 1, 2.36e+06),
-        },
-        "block_rows": {
-            "float32": Costs(0.607, 1, 0.855, 168, 2.36e+06),
-        },
-    },
 }  # fmt: skip
 """What each costs, by the case of a problem: fitted by ``benchmarks/costs.py``."""

@@ -151,7 +151,7 @@ def _class_of(plain: type[Problem]) -> Any:
 def _normal(array: Array, told: str) -> str:
     """What differs from the plain array, in normal form; empty where nothing does."""
     dtypes = _OF_PLACES if array.places else _NARROWER.get(array.dtype, (array.dtype,))
-    layouts: tuple[Layout, ...] = get_args(Layout) if len(array.shape) == 4 else ("row_major",)
+    layouts: tuple[Layout, ...] = _LAYOUTS if len(array.shape) == 4 else ("row_major",)
     words = told.split(":")
     if wrong := [word for word in words if word not in (*dtypes, *layouts)]:
         expected = f"one of {[*dtypes, *layouts]}, or both as 'float16:channels_last'"

@@ -79,6 +79,15 @@ def _types(options: dict[str, Any]) -> Any:
     return tuple(map(type, options.values()))
 
 
+def _known(calls: Calls, arrays: Sequence[Any], options: dict[str, Any]) -> Repeat | None:
+    """What repeats a call that was made before, else None."""
+    try:
+        types, repeat = calls[key_of(arrays, options)]
+    except (AttributeError, KeyError, TypeError):
+        return None
+    return repeat if types is None or types == tuple(map(type, options.values())) else None
+
+
 def repeated(
     *names: str, turned: Sequence[str | None] = ()
 ) -> Callable[[Callable[_Of, _Made]], Callable[_Of, _Made]]:
@@ -94,15 +103,6 @@ def repeated(
         long_way: Callable[..., Any] = plain(function)
         defaults: dict[str, Any] = {}
 
-        def again(arrays: tuple[Any, ...], options: dict[str, Any], out: Any) -> Any:
-            """The result of a call that was made before, else None."""
-            try:
-                types, repeat = calls[key_of(arrays, options)]
-            except (AttributeError, KeyError, TypeError):
-                return None
-            alike = types is None or types == tuple(map(type, options.values()))
-            return repeat(arrays, out) if alike else None
-
         def shortest(options: dict[str, Any]) -> dict[str, Any]:
             """The options without those that are the defaults, in one order."""
             if options and not defaults:
@@ -117,8 +117,8 @@ def repeated(
         def long_call(arrays: tuple[Any, ...], options: dict[str, Any], out: Any) -> Any:
             """A call whose options nobody has spelled so: it may have been made with others."""
             short = shortest(options)
-            if [*short] != [*options] and (made := again(arrays, short, out)) is not None:
-                _, repeat = calls[key_of(arrays, short)]
+            repeat = _known(calls, arrays, short) if [*short] != [*options] else None
+            if repeat is not None and (made := repeat(arrays, out)) is not None:
                 keep(calls, key_of(arrays, options), repeat, _types(options))
                 return made
             before, _now.call = _now.call, (calls, arrays, (options, short))
@@ -144,11 +144,13 @@ def repeated(
             if options and len(given) < len(names):
                 arrays = (*given, *_named(names[len(given) :], options))
             if arrays:
-                if (made := again(arrays, options, out)) is not None:
+                repeat = _known(calls, arrays, options)
+                if repeat is not None and (made := repeat(arrays, out)) is not None:
                     return made
                 if turned and (views := _views(arrays, options, turned)) is not None:
                     arrays, options = views
-                    if (made := again(arrays, options, out)) is not None:
+                    repeat = _known(calls, arrays, options)
+                    if repeat is not None and (made := repeat(arrays, out)) is not None:
                         return made
             return long_call(arrays, options, out)
 

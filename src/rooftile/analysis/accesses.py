@@ -54,7 +54,6 @@ class Accesses:
     @property
     def cache_passes(self) -> float:
         """Cycles that L1 and shared memory are busy with reads, of all multiprocessors together.
-
         Each of them gives a warp 128 bytes a cycle: four sectors, or 32 words of different banks.
         """
         shared = self.shared_reads + self.conflicts

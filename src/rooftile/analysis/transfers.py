@@ -87,11 +87,9 @@ class Pipeline:
         )
 
     def seconds(self, segments: int, engines: Engines = 2) -> float:
-        """Time with so many equal segments, whose stages take a, b and c.
-
-        2 engines: a + b + c + (n - 1) max(a, b, c).  0: n (a + b + c).  1: copies take turns in
-        the order in 1, in 2, out 1, in 3, out 2, ..., which is followed step by step.
-        """
+        """Time with so many equal segments, whose stages take a, b and c. 2 engines: a + b + c + (n
+        - 1) max(a, b, c). 0: n (a + b + c). 1: copies take turns in the order in 1, in 2, out 1, in
+        3, out 2, ..., which is followed step by step."""
         check_positive(segments=segments)
         n = segments
         a, b, c = self.in_s / n, self.overhead_s + self.compute_s / n, self.out_s / n

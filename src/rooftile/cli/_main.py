@@ -79,7 +79,6 @@ class _Parser(argparse.ArgumentParser):
     """A parser whose refusals of a command, an option or a choice name the nearest one."""
 
     def error(self, message: str) -> NoReturn:
-        """See `argparse.ArgumentParser.error`."""
         if found := re.search(r"invalid choice: '([^']+)' \(choose from (.+)\)", message):
             message += did_you_mean(found[1], re.findall(r"[\w:.-]+", found[2]))
         elif found := re.search(r"unrecognized arguments: (--[\w-]+)", message):

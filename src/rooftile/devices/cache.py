@@ -36,11 +36,9 @@ def _history_file(named: str | None, *_: str | None) -> Path:
 
 
 def _directory(kind: str, usual: str) -> Path:
-    """The user's directory for files of ours of a kind, where `platformdirs` has it.
-
-    On Linux its rule is a line (freedesktop.org, "XDG Base Directory Specification"), and to import
-    it takes longer than a first call needs for all the rest that is not an import.
-    """
+    """The user's directory for files of ours of a kind, where `platformdirs` has it. On Linux its
+    rule is a line (freedesktop.org, "XDG Base Directory Specification"), and to import it takes
+    longer than a first call needs for all the rest that is not an import."""
     if sys.platform == "linux":
         named = os.environ.get(f"XDG_{kind.upper()}_HOME", "")
         return Path(named if named.strip() else os.path.expanduser(usual)) / "rooftile"

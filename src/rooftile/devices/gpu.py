@@ -65,17 +65,14 @@ class Described:
 
     @property
     def name(self) -> str:
-        """See `Device.name`."""
         return self.description.device
 
     @property
     def kind(self) -> str:
-        """See `Device.kind`."""
         return self.description.kind
 
     @property
     def cache_bytes(self) -> int | None:
-        """See `Device.cache_bytes`."""
         return self.description.cache_bytes
 
 
@@ -193,17 +190,13 @@ class GpuDevice(Device, Protocol):
     def compile(
         self, text: str, macros: Mapping[str, int | str], folders: Sequence[Path] = ()
     ) -> Program:
-        """Compile a kernel text behind the prelude, with headers from the folders.
-
-        Raises `CompileFailure`.
-        """
+        """Compile a kernel text behind the prelude, with headers from the folders. Raises
+        `CompileFailure`."""
 
     def launches(self, work: Sequence[Any], names: Sequence[str]) -> Launches:
         """Launches (`Call`) and copies to constant memory (`FillConstant`, both of
-        `rooftile.devices.launches`) of buffers with these names.
-
-        Raises `UnsupportedProblem` for a tensor map where there is no bulk copy engine.
-        """
+        `rooftile.devices.launches`) of buffers with these names. Raises `UnsupportedProblem` for a
+        tensor map where there is no bulk copy engine."""
 
     def address(self, memory: Any) -> Any:
         """What launches soonest take for memory: its address, where it has one."""

@@ -50,7 +50,6 @@ class PlainLaunches:
                 )
 
     def start(self, buffers: Sequence[Any]) -> None:
-        """See `Launches.start`."""
         given = dict(zip(self._names, buffers, strict=True))
         for one in self._work:
             if isinstance(one, FillConstant):

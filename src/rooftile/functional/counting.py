@@ -199,10 +199,8 @@ def _range(x: Any, given: Sequence[float] | None) -> tuple[float, float]:
 
 
 def _fitting(low: float, high: float, dtype: Dtype) -> tuple[float, float]:
-    """As numbers of the dtype; a range without width becomes one wide, as NumPy has it.
-
-    Raises `InputError` where the dtype has no numbers so close to each other.
-    """
+    """As numbers of the dtype; a range without width becomes one wide, as NumPy has it. Raises
+    `InputError` where the dtype has no numbers so close to each other."""
 
     def held(*ends: float) -> tuple[float, float]:
         real = dtype.startswith(("float", "bfloat"))

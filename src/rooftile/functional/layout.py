@@ -120,11 +120,8 @@ def _in_place(
     strategy: str | None,
     device: DeviceName | None,
 ) -> None:
-    """Compute where x lies, unless that is ``done`` already.
-
-    Raises `UnsupportedProblem` where nothing computes the problem so, or for a strategy that needs
-    a second array.
-    """
+    """Compute where x lies, unless that is ``done`` already. Raises `UnsupportedProblem` where
+    nothing computes the problem so, or for a strategy that needs a second array."""
     if strategy not in (None, _IN_PLACE):
         raise UnsupportedProblem(strategy, "out is x", f"strategy={_IN_PLACE!r}, or another out")
     place, (result,) = given.device(device), problem.output_arrays

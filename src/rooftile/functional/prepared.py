@@ -70,20 +70,17 @@ class Conv2d(Prepared):
         self._options = (*places, activation, Pool.parse(pool), known)
 
     def __call__(self, x: AnyKind, *, out: AnyKind | None = None) -> AnyKind:
-        """See `Prepared.__call__`."""
         if self._around is not None:
             x = around_images(x, *self._around)
         return super().__call__(x, out=out)
 
     def options(self) -> dict[str, Any]:
-        """See `Prepared.options`."""
         names = ("stride", "padding", "activation", "pool", "boundary")
         usual = ((1, 1), (0, 0), "none", None, "zero")
         found = zip(names, self._options, usual, strict=True)
         return {name: value for name, value, default in found if value != default}
 
     def problem(self, shape: tuple[int, ...]) -> Problem:
-        """See `Prepared.problem`."""
         made: Conv2dProblem = conv2d_problem(shape, self.shape, *self._options, self._dtype)
         return made
 
@@ -119,15 +116,12 @@ class Linear(Prepared):
         self._activation: FusedActivation = activation
 
     def _input(self, given: Arguments[Any], x: Any) -> tuple[Taken, tuple[int, ...] | None]:
-        """See `Prepared._input`."""
         rows, leading = given.take_rows("x", x)
         return rows, None if len(leading) == 1 else (*leading, self.shape[0])
 
     def options(self) -> dict[str, Any]:
-        """See `Prepared.options`."""
         return {} if self._activation == "none" else {"activation": self._activation}
 
     def problem(self, shape: tuple[int, ...]) -> Problem:
-        """See `Prepared.problem`."""
         made: LinearProblem = linear_problem(shape, self.shape, self._activation, self._dtype)
         return made

@@ -199,10 +199,8 @@ def loss_gradient(
 
 
 def _axis_last(name: str, x: Any, axis: Any) -> tuple[int, ...] | None:
-    """The order of axes that brings one behind the others; None where it is there already.
-
-    Raises `InputError` for an axis that x has not.
-    """
+    """The order of axes that brings one behind the others; None where it is there already. Raises
+    `InputError` for an axis that x has not."""
     rank = len(getattr(x, "shape", ()))
     if not rank:
         # The checks of x say what is wrong with it.

@@ -34,10 +34,8 @@ class CallsInPlace:
         self, library: Library, x: CudaArray, out: CudaArray | None, shape: tuple[int, ...]
     ) -> Any:
         """The scores of this shape as the library's array; ``out`` takes them where it is given.
-
         Raises `UnsupportedProblem` for a call that a graph cannot capture, `InputError` where the
-        library makes no arrays, `OutOfMemory`.
-        """
+        library makes no arrays, `OutOfMemory`."""
         gpu, call = self._gpu, (x.dtype, shape[0])
         with gpu.on(library.stream(x)):
             capturing = gpu.capturing()

@@ -116,10 +116,8 @@ class NetworkDefinition:
 
     def problems(self, batch: int) -> tuple[tuple[str, LayerProblem], ...]:
         """Each operation's name and problem for a batch, in order: those of `weighted`, and behind
-        them the activations that they do not fuse, called ``<layer>.<activation>``.
-
-        Raises `UnsupportedProblem` for an activation that no operation computes by itself.
-        """
+        them the activations that they do not fuse, called ``<layer>.<activation>``. Raises
+        `UnsupportedProblem` for an activation that no operation computes by itself."""
         problems: list[tuple[str, LayerProblem]] = []
         for layer, (name, problem) in zip(self.layers, self.weighted(batch), strict=True):
             problems.append((name, problem))
@@ -261,10 +259,8 @@ def _halved(parameters: Mapping[str, NDArray[Any]], key: str) -> NDArray[np.floa
 def _checked_parameters(
     parameters: Mapping[str, Any], shapes: Mapping[str, Shape], where: str
 ) -> dict[str, Float32]:
-    """The parameters as NumPy's arrays.
-
-    Raises `InputError` unless there is a finite float32 array of each shape and no other.
-    """
+    """The parameters as NumPy's arrays. Raises `InputError` unless there is a finite float32 array
+    of each shape and no other."""
     missing, surplus = sorted(shapes.keys() - parameters), sorted(parameters.keys() - shapes)
     if missing or surplus:
         raise InputError(
@@ -284,9 +280,7 @@ def _checked_parameters(
 
 def _on_host(name: str, given: Any) -> NDArray[Any]:
     """A parameter as NumPy's; another library's is copied, since its owner may go on changing it.
-
-    Raises `InputError` for one on a GPU.
-    """
+    Raises `InputError` for one on a GPU."""
     if isinstance(given, np.ndarray):
         return given
     # A layer's own tensor has a gradient, which is none of the values.

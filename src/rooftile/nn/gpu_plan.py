@@ -65,10 +65,8 @@ class GpuPlan(Plan):
         strategies: Mapping[str, str] | None = None,
         prepared: bool = False,
     ) -> None:
-        """See `Plan`; ``device`` is ``cuda[:N]`` or ``opencl[:N]``.
-
-        Raises `DeviceMissing`, `CompileFailure` and `OutOfMemory` besides.
-        """
+        """See `Plan`; ``device`` is ``cuda[:N]`` or ``opencl[:N]``. Raises `DeviceMissing`,
+        `CompileFailure` and `OutOfMemory` besides."""
         kind, index = parse_device(device)
         super().__init__(network, batch, precision, f"{kind}:{index}", strategies, prepared)
         if not strategies:
@@ -109,10 +107,8 @@ class GpuPlan(Plan):
 
     @cached_property
     def stream(self) -> ImageStream:
-        """For images that are to be copied while others are computed: see `ImageStream`.
-
-        Raises `InputError` on OpenCL.
-        """
+        """For images that are to be copied while others are computed: see `ImageStream`. Raises
+        `InputError` on OpenCL."""
         if self._gpu.description.kind != "cuda":
             raise InputError("device", self.device, "cuda: images stream by CUDA's copies")
         return self.stream_on(self._cuda)
@@ -209,11 +205,9 @@ class GpuPlan(Plan):
         return Stager(self._cuda)
 
     def _streamer(self, most: int) -> Streamer:
-        """For segments of at most so many images.
-
-        Their layers are chosen for as many: in the tiles of those for a whole batch a segment takes
-        up to 1.3 times as long, since some of the GPU's processors get none.
-        """
+        """For segments of at most so many images. Their layers are chosen for as many: in the tiles
+        of those for a whole batch a segment takes up to 1.3 times as long, since some of the GPU's
+        processors get none."""
         found = self._streamers.get(most)
         if found is None:
             network, precision, asked = self.network, self.precision, self._asked
@@ -226,10 +220,8 @@ class GpuPlan(Plan):
         return found
 
     def way(self, dtype: str) -> Way:
-        """The layers for images of a dtype; compiled when first asked for.
-
-        Raises `CompileFailure`, `OutOfMemory`.
-        """
+        """The layers for images of a dtype; compiled when first asked for. Raises `CompileFailure`,
+        `OutOfMemory`."""
         way = self._ways.get(dtype)
         if way is None:
             with self._making, self._gpu.on():

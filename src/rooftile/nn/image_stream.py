@@ -87,10 +87,8 @@ class ImageStream:
     def held(
         self, images: Images, segments: int | None = None
     ) -> Iterator[tuple[Streamer, Images, int]]:
-        """What `classify` runs: a streamer, contiguous images, and how many a segment has.
-
-        Calls of the stream and of its plan wait meanwhile.  Raises `InputError`, `OutOfMemory`.
-        """
+        """What `classify` runs: a streamer, contiguous images, and how many a segment has. Calls of
+        the stream and of its plan wait meanwhile. Raises `InputError`, `OutOfMemory`."""
         images = self._streamer.checked(images)
         with self._turn:
             yield self._streamer, images, self._segment(images, segments)

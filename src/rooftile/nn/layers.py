@@ -88,11 +88,8 @@ class ConvLayer:
         return ", ".join(words)
 
     def problem(self, input_shape: Shape, batch: int) -> Conv2d:
-        """The convolution over images of shape (channels, height, width).
-
-        Raises `InputError` when the mask or the pooling window does not fit, and for an
-        input that is not an image.
-        """
+        """The convolution over images of shape (channels, height, width). Raises `InputError` when
+        the mask or the pooling window does not fit, and for an input that is not an image."""
         if len(input_shape) != 3:
             raise InputError(f"layer {self.name}", f"an input of shape {input_shape}", "images")
         channels, height, width = input_shape

@@ -23,10 +23,8 @@ class Numbers:
     """
 
     def __init__(self, gpu: GpuDevice, dtype: str, plane: int, pixels: Pixels | None) -> None:
-        """``plane``: pixels of a channel; ``pixels`` is needed for uint8.
-
-        Raises `CompileFailure`, `OutOfMemory`.
-        """
+        """``plane``: pixels of a channel; ``pixels`` is needed for uint8. Raises `CompileFailure`,
+        `OutOfMemory`."""
         values = (pixels or Pixels()).numbers()
         macros = {
             "THREADS": _THREADS,

@@ -58,11 +58,9 @@ class Plan(ABC):
         strategies: Mapping[str, str] | None,
         prepared: bool = False,
     ) -> None:
-        """Pick the strategies.  Raises `InputError`, `UnsupportedProblem`.
-
-        ``strategies`` names the strategy of some layers; the others are chosen.  ``prepared``:
-        inputs come as the layers read them, so that neither pixels nor raw features are taken.
-        """
+        """Pick the strategies. Raises `InputError`, `UnsupportedProblem`. ``strategies`` names the
+        strategy of some layers; the others are chosen. ``prepared``: inputs come as the layers read
+        them, so that neither pixels nor raw features are taken."""
         check_positive(batch=batch)
         check_precision(precision)
         self.network, self.batch, self.precision, self.device = network, batch, precision, device

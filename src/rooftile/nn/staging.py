@@ -99,11 +99,9 @@ class AsTheyLie:
         self._parts = iter(parts)
 
     def next(self) -> Iterable[AnyArray]:
-        """See `Source.next`."""
         return [next(self._parts)]
 
-    def sent(self, mark: Any) -> None:
-        """See `Source.sent`."""
+    def sent(self, mark: Any) -> None: ...
 
 
 class Stager:
@@ -119,10 +117,8 @@ class Stager:
         self._buffers: list[NDArray[np.uint8]] = []
 
     def filled(self, parts: Sequence[AnyArray]) -> Source:
-        """The contiguous parts by way of the buffers, in order; the first is the largest.
-
-        The device is current.  Raises `OutOfMemory`.
-        """
+        """The contiguous parts by way of the buffers, in order; the first is the largest. The
+        device is current. Raises `OutOfMemory`."""
         nbytes = parts[0].nbytes
         if not self._buffers or self._buffers[0].nbytes < nbytes:
             self._buffers = []
@@ -165,7 +161,6 @@ class _Filling:
             self._length = min(longer, _PIECE_BYTES)
 
     def sent(self, mark: Any) -> None:
-        """See `Source.sent`."""
         self._marks.append(mark)
 
 

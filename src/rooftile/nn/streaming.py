@@ -79,10 +79,8 @@ class Streamer:
         labels: bool = True,
         pixels: bool = True,
     ) -> None:
-        """``labels``: whether it finds them; ``pixels``: whether ``layers`` take uint8.
-
-        Raises `CompileFailure`, `OutOfMemory`.
-        """
+        """``labels``: whether it finds them; ``pixels``: whether ``layers`` take uint8. Raises
+        `CompileFailure`, `OutOfMemory`."""
         self.device, self._layers, self._shape, self._classes = device, layers, shape, classes
         self._finds_labels, self._takes_pixels = labels, pixels
         self._pixels = math.prod(shape)
@@ -116,11 +114,9 @@ class Streamer:
         scores: AnyArray | None = None,
         stager: Stager | None = None,
     ) -> Marks:
-        """Stream all images, so many at a time, and wait for the last result.
-
-        The labels are then in `labels`, where it finds them, and the scores in ``scores`` where it
-        is given.  A ``stager`` brings images that do not lie in page-locked memory into such.
-        """
+        """Stream all images, so many at a time, and wait for the last result. The labels are then
+        in `labels`, where it finds them, and the scores in ``scores`` where it is given. A
+        ``stager`` brings images that do not lie in page-locked memory into such."""
         replays = self._prepare(images.dtype, segment)
         labels, kept = self._results(len(images), scores)
         device, inward, outward = self.device, self._inward, self._outward

@@ -61,7 +61,6 @@ class Array:
 
     @property
     def itemsize(self) -> int:
-        """Bytes of an element."""
         return self.numpy.itemsize
 
     @property

@@ -45,10 +45,8 @@ class Properties:
     """There is no one right result; the problem says what any right one must satisfy."""
 
     wrong: Callable[..., Any]
-    """``wrong(*outputs, *given)`` says what is wrong, or nothing.
-
-    It is given the same items of all outputs, of the inputs and, as a whole, the parameters.
-    """
+    """``wrong(*outputs, *given)`` says what is wrong, or nothing. It is given the same items of all
+    outputs, of the inputs and, as a whole, the parameters."""
 
 
 Judgement = Budget | Exact | Unordered | Normwise | Properties

@@ -126,24 +126,18 @@ class Problem(ABC):
 
     @abstractmethod
     def reference(self, *arrays: Any) -> Any:
-        """The output from inputs and parameters, in float64 or exact integers.
-
-        A tuple of outputs where there are several.
-        """
+        """The output from inputs and parameters, in float64 or exact integers. A tuple of outputs
+        where there are several."""
 
     def magnitude(self, *arrays: Any) -> Any:
-        """Sum of the magnitudes of the terms behind each element of an output with a budget.
-
-        A tuple where there are several outputs.
-        """
+        """Sum of the magnitudes of the terms behind each element of an output with a budget. A
+        tuple where there are several outputs."""
         made = self.reference(*arrays)
         return tuple(map(np.abs, made)) if isinstance(made, tuple) else np.abs(made)
 
     def defined(self, *outputs: AnyArray) -> tuple[AnyArray, ...]:
-        """What of the outputs a result is: all of them, unless the data say how long one is.
-
-        The rest may be anything, and two runs need not agree in it.
-        """
+        """What of the outputs a result is: all of them, unless the data say how long one is. The
+        rest may be anything, and two runs need not agree in it."""
         return outputs
 
     def given_by_others(self, made: AnyArray) -> tuple[AnyArray, ...]:
@@ -164,11 +158,9 @@ class Problem(ABC):
 
     @property
     def affine(self) -> bool:
-        """Whether a weighted sum of items has the weighted sum of their results as its result.
-
-        The weights' sum is one, and parameters are the same for all items.  `magnitude` is then a
-        sum of moduli.
-        """
+        """Whether a weighted sum of items has the weighted sum of their results as its result. The
+        weights' sum is one, and parameters are the same for all items. `magnitude` is then a sum of
+        moduli."""
         return False
 
     @property
@@ -192,11 +184,9 @@ class Problem(ABC):
 
     @cached_property
     def output_arrays(self) -> tuple[Array, ...]:
-        """The arrays that are computed.
-
-        Raises `InputError` where some arrays are batched and an output is not: each item of a
-        batch is computed and judged without the others, so no output can belong to all of them.
-        """
+        """The arrays that are computed. Raises `InputError` where some arrays are batched and an
+        output is not: each item of a batch is computed and judged without the others, so no output
+        can belong to all of them."""
         outputs = self._of("output")
         if any(array.batched for array in self.arrays):
             for output in outputs:
@@ -249,16 +239,12 @@ class Problem(ABC):
 
     def draw(self, draw: Draw) -> Self:
         """A problem of the same kind with fields that are drawn, as users' own problems have them.
-
-        Raises `InputError` where the drawn values are no problem: another draw is tried then.
-        """
+        Raises `InputError` where the drawn values are no problem: another draw is tried then."""
         return replace(self, **draw.fields(self))  # type: ignore[type-var]
 
     def random(self, seed: int) -> tuple[AnyArray, ...]:
-        """Ordinary values for `given_arrays`.
-
-        The inputs of one seed must be allowed with the parameters of another.
-        """
+        """Ordinary values for `given_arrays`. The inputs of one seed must be allowed with the
+        parameters of another."""
         generator = np.random.default_rng(seed)
         return tuple(ordinary(array, generator) for array in self.given_arrays)
 

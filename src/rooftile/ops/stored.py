@@ -76,7 +76,6 @@ class Stored(Problem):
         return self.plain.reference(*self._values(arrays))
 
     def magnitude(self, *arrays: Any) -> Any:
-        """See `Problem.magnitude`."""
         return self.plain.magnitude(*self._values(arrays))
 
     def judgement(self, output: Array, model: ErrorModel) -> Judgement:

@@ -19,11 +19,8 @@ def in_words(problem: object, template: str) -> str:
 
 
 class _Words(string.Formatter):
-    """Fills a template with the attributes of a problem.
-
-    ``{name}`` is a value, ``{name?yes|no}`` one of two texts, by whether it is true.  Numbers and
-    shapes come as people write them.
-    """
+    """Fills a template with the attributes of a problem. ``{name}`` is a value, ``{name?yes|no}``
+    one of two texts, by whether it is true. Numbers and shapes come as people write them."""
 
     def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         """An attribute of the problem, or what is said where it is true or false."""

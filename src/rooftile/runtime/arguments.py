@@ -39,12 +39,9 @@ class Arguments(Generic[Array]):
     def __init__(
         self, x: Array, first: str = "x", *, forms: bool = False, double: bool = False
     ) -> None:
-        """``first`` is x's name.
-
-        ``forms``: arrays may be of 16 bits, and images have their channels last.  ``double``: all
-        arrays may be float64.  Raises `InputError` for an x of an unknown kind or in an unknown
-        place.
-        """
+        """``first`` is x's name. ``forms``: arrays may be of 16 bits, and images have their
+        channels last. ``double``: all arrays may be float64. Raises `InputError` for an x of an
+        unknown kind or in an unknown place."""
         self.first, self.kind, self.library = first, type(x), library_of(first, x)
         self.gpu = self.library.gpu(first, x)
         self._forms = forms
@@ -71,10 +68,8 @@ class Arguments(Generic[Array]):
 
     def precision(self, asked: str, place: str) -> str:
         """The precision of the call in a ``place``: that of x's numbers where they have 16 bits.
-
         Where no strategy rounds, numbers of 16 bits are computed with as float32, which keeps them.
-        Raises `InputError` for a precision that they do not have.
-        """
+        Raises `InputError` for a precision that they do not have."""
         if self.dtype == "float32":
             return asked
         check_word("precision", asked, get_args(Precision))
@@ -96,11 +91,9 @@ class Arguments(Generic[Array]):
         dtypes: tuple[str, ...] = FLOAT32,
         empty: bool | Literal["batch"] = False,
     ) -> Taken:
-        """An array whose rank is that of ``axes``.
-
-        ``empty``: it need not have any element; ``batch``: its first axis may have none.  A view
-        that is not contiguous and aligned is copied.  Raises `InputError`, `OutOfMemory`.
-        """
+        """An array whose rank is that of ``axes``. ``empty``: it need not have any element;
+        ``batch``: its first axis may have none. A view that is not contiguous and aligned is
+        copied. Raises `InputError`, `OutOfMemory`."""
         if dtypes == FLOAT32:
             dtypes = self._floats
         array = self._look(name, value, dtypes)
@@ -132,11 +125,9 @@ class Arguments(Generic[Array]):
     def take_rows(
         self, name: str, value: Any, *, empty: bool = False
     ) -> tuple[Taken, tuple[int, ...]]:
-        """An array of any rank as rows of its last axis, and the other axes.
-
-        ``empty``: there need not be anything in its last axis.  Raises the errors of `take`, and
-        `InputError` for an array without axes.
-        """
+        """An array of any rank as rows of its last axis, and the other axes. ``empty``: there need
+        not be anything in its last axis. Raises the errors of `take`, and `InputError` for an array
+        without axes."""
         self._layouts = False
         array = self.take(name, value, ANY, empty=True)
         *leading, width = tuple(array.shape) or (0,)

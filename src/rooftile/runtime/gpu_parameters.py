@@ -39,10 +39,8 @@ class GpuParameters(KeptParameters):
         parameters: Sequence[CudaArray | AnyArray | None],
         shapes: Sequence[tuple[int, ...]],
     ) -> None:
-        """``library`` is the parameters', and None for arrays of the CPU, which are copied.
-
-        Raises `OutOfMemory`, and `UnsupportedProblem` inside a capture.
-        """
+        """``library`` is the parameters', and None for arrays of the CPU, which are copied. Raises
+        `OutOfMemory`, and `UnsupportedProblem` inside a capture."""
         super().__init__()
         first: Any = next(array for array in parameters if array is not None)
         self._device = device = cuda.lent_device(gpu)
@@ -67,7 +65,6 @@ class GpuParameters(KeptParameters):
         out: Any,
         shape: tuple[int, ...] | None = None,
     ) -> Any:
-        """See `KeptParameters.run`."""
         (result,) = choice.problem.output_arrays
         to = None if out is None else given.take_shaped_out(out, result, [x], shape)
 
@@ -85,12 +82,9 @@ class GpuParameters(KeptParameters):
         return made if shape is None else made.reshape(shape)
 
     def update(self, given: Arguments[Any], parameters: Sequence[CudaArray | None]) -> None:
-        """See `KeptParameters.update`.
-
-        Calls that were started before, on whatever stream, still have the old values, and those
-        that are started after it the new ones; so it waits for the GPU, twice.  Inside a capture
-        it becomes part of the graph, in the order of its stream.
-        """
+        """See `KeptParameters.update`. Calls that were started before, on whatever stream, still
+        have the old values, and those that are started after it the new ones; so it waits for the
+        GPU, twice. Inside a capture it becomes part of the graph, in the order of its stream."""
         first = next(array for array in parameters if array is not None)
         device = self._device
         with self._turn, device.on(given.library.stream(first)):
@@ -104,7 +98,6 @@ class GpuParameters(KeptParameters):
                 device.synchronise()
 
     def parameters(self) -> list[AnyArray]:
-        """See `KeptParameters.parameters`."""
         device, copies = self._device, [np.empty(own.shape, np.float32) for own in self._own]
         with self._turn, device.on():
             # An update on another stream may still be writing.

@@ -40,9 +40,7 @@ class KeptParameters(ABC):
         shape: tuple[int, ...] | None = None,
     ) -> Any:
         """The result of x, an array taken by ``given``; into ``out``, the caller's, or None.
-
-        ``shape`` is the result's, where it is not the problem's.
-        """
+        ``shape`` is the result's, where it is not the problem's."""
 
     @abstractmethod
     def update(self, given: Arguments[Any], parameters: Sequence[Any]) -> None:
@@ -73,7 +71,6 @@ class HostParameters(KeptParameters):
         out: Any,
         shape: tuple[int, ...] | None = None,
     ) -> Any:
-        """See `KeptParameters.run`."""
         (result,) = choice.problem.output_arrays
         to = None if out is None else given.take_shaped_out(out, result, [x], shape)
         direct = given.writes_into(to)
@@ -91,7 +88,6 @@ class HostParameters(KeptParameters):
         return out
 
     def update(self, given: Arguments[Any], parameters: Sequence[AnyArray | None]) -> None:
-        """See `KeptParameters.update`."""
         taken = self._copies(parameters)
         with self._turn:
             self._parameters = taken
@@ -106,7 +102,6 @@ class HostParameters(KeptParameters):
                 bound.renew(taken)
 
     def parameters(self) -> list[AnyArray]:
-        """See `KeptParameters.parameters`."""
         with self._turn:
             return [array.copy() for array in self._parameters]
 

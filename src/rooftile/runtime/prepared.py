@@ -103,9 +103,7 @@ class Prepared(ABC):
 
     def __call__(self, x: AnyKind, *, out: AnyKind | None = None) -> AnyKind:
         """The result of an input, as an array of its kind; ``out`` takes it where it is given.
-
-        Raises `InputError`, `UnsupportedProblem`, `OutOfMemory`, and the errors of a GPU.
-        """
+        Raises `InputError`, `UnsupportedProblem`, `OutOfMemory`, and the errors of a GPU."""
         try:
             like: Any = x
             _, repeat = self._calls[type(like), like.dtype, like.shape]
@@ -136,10 +134,8 @@ class Prepared(ABC):
         return given.take("x", x, self.axes, empty="batch"), None
 
     def update(self, weights: Any, bias: Any = None) -> None:
-        """Take new values for the parameters, in the shapes of the old ones.
-
-        On a GPU it waits for calls on other streams; inside a capture it becomes part of the graph.
-        Raises `InputError`.
+        """Take new values for the parameters, in the shapes of the old ones. On a GPU it waits for
+        calls on other streams; inside a capture it becomes part of the graph. Raises `InputError`.
         """
         given, taken = self._taken(weights, bias)
         self._check_place("weights", given)

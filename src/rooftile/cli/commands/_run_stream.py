@@ -126,10 +126,8 @@ def _dtype(network: Network, asked: str | bool) -> str:
 
 
 def _given(plan: GpuPlan, images: NDArray[Any], dtype: str) -> tuple[Images, NDArray[Any]]:
-    """Page-locked images of the network's size, or rows, and the plan's outputs of them.
-
-    uint8 images are rounded after they are resized.
-    """
+    """Page-locked images of the network's size, or rows, and the plan's outputs of them. uint8
+    images are rounded after they are resized."""
     from rooftile.nn.data import resize
 
     prepare, size = plan.network.prepare, plan.network.input_shape[1:]

@@ -29,7 +29,6 @@ class CpuDevice:
 
     @property
     def cache_bytes(self) -> int | None:
-        """See `Device.cache_bytes`."""
         return cache_bytes()
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
@@ -37,17 +36,14 @@ class CpuDevice:
         return aligned(shape, dtype, "an array")
 
     def upload(self, array: NDArray[Any]) -> NDArray[Any]:
-        """See `Device.upload`."""
         copy = self.empty(array.shape, array.dtype)
         copy[...] = array
         return copy
 
     def copy_in(self, array: NDArray[Any], buffer: NDArray[Any]) -> None:
-        """See `Device.copy_in`."""
         buffer.reshape(-1)[: array.size] = array.reshape(-1)
 
     def copy_out(self, buffer: NDArray[Any], array: NDArray[Any]) -> None:
-        """See `Device.copy_out`."""
         array.reshape(-1)[:] = buffer.reshape(-1)[: array.size]
 
     def synchronise(self) -> None:

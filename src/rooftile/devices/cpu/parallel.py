@@ -112,11 +112,9 @@ class KernelSequence:
         kept: object,
         long: bool = False,
     ) -> Quick | None:
-        """A whole call of Python's, see `quick_call`; the last row has the most units.
-
-        ``places`` say where in the rows the addresses of arrays of these shapes belong; all else is
-        filled, and ``kept`` keeps what it points at.  Nobody else may run this from now on.
-        """
+        """A whole call of Python's, see `quick_call`; the last row has the most units. ``places``
+        say where in the rows the addresses of arrays of these shapes belong; all else is filled,
+        and ``kept`` keeps what it points at. Nobody else may run this from now on."""
         self._compile()
         threads = self._shared(self.rows[-1][_UNITS], threads)
         table = [number.value for number in self._place]

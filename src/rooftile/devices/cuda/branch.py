@@ -24,7 +24,6 @@ class CudaBranch:
 
     @contextlib.contextmanager
     def aside(self) -> Iterator[None]:
-        """See `Branch.aside`."""
         own = self._stream.address
         self._forked.record(self._device.stream_address)
         self._forked.delay(own)
@@ -33,16 +32,13 @@ class CudaBranch:
             yield
 
     def join(self) -> None:
-        """See `Branch.join`."""
         if self._open:
             self._joined.record(self._stream.address)
             self._joined.delay(self._device.stream_address)
         self._open = False
 
     def mark(self, number: int) -> None:
-        """See `Branch.mark`."""
         self._points[number].record(self._stream.address)
 
     def wait(self, number: int) -> None:
-        """See `Branch.wait`."""
         self._points[number].delay(self._device.stream_address)

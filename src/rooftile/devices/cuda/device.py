@@ -77,12 +77,10 @@ class CudaDevice(Described):
         set_context(self._context)
 
     def allocate(self, nbytes: int) -> Any:
-        """See `GpuDevice.allocate`."""
         with self._out_of_memory(nbytes):
             return self._pool.allocate(max(4, nbytes), self.stream_address)
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-        """See `Device.empty`."""
         return self.allocate(math.prod(shape) * dtype.itemsize)
 
     def allocate_alone(self, nbytes: int) -> Any:
@@ -101,21 +99,17 @@ class CudaDevice(Described):
             raise
 
     def upload(self, array: NDArray[Any]) -> Any:
-        """See `GpuDevice.upload`."""
         buffer = self.allocate(array.nbytes)
         self.copy_in(array, buffer)
         return buffer
 
     def copy_in(self, array: NDArray[Any], buffer: Any) -> None:
-        """See `GpuDevice.copy_in`."""
         self._copy(address_of(buffer), array.ctypes.data, array.nbytes)
 
     def copy_out(self, buffer: Any, array: NDArray[Any]) -> None:
-        """See `GpuDevice.copy_out`."""
         self._copy(array.ctypes.data, address_of(buffer), array.nbytes)
 
     def copy(self, to: int, source: int, nbytes: int) -> None:
-        """See `GpuDevice.copy`."""
         places, size = (ctypes.c_uint64(to), ctypes.c_uint64(source)), ctypes.c_size_t(nbytes)
         call("cuMemcpyDtoDAsync_v2", *places, size, self._stream)
 
@@ -124,18 +118,14 @@ class CudaDevice(Described):
         call("cuMemsetD8Async", ctypes.c_uint64(to), 0, ctypes.c_size_t(nbytes), self._stream)
 
     def address(self, memory: Any) -> int:
-        """See `GpuDevice.address`."""
         return address_of(memory)
 
     def part(self, memory: Any, first: int, nbytes: int) -> int:
-        """See `GpuDevice.part`."""
         return address_of(memory) + first
 
     def put(self, value: np.generic, memory: Any) -> None:
-        """Write a number of 2, 4 or 8 bytes in the order of the present stream.
-
-        It travels with the command, so that nobody waits for it and a graph keeps it.
-        """
+        """Write a number of 2, 4 or 8 bytes in the order of the present stream. It travels with the
+        command, so that nobody waits for it and a graph keeps it."""
         size = min(value.nbytes, 4)
         for i, word in enumerate(np.frombuffer(value.tobytes(), f"u{size}")):
             place, kind = address_of(memory) + size * i, (ctypes.c_ushort, ctypes.c_uint)[size // 4]
@@ -149,22 +139,18 @@ class CudaDevice(Described):
     def compile(
         self, text: str, macros: Mapping[str, int | str], folders: Sequence[Path] = ()
     ) -> CudaProgram:
-        """See `GpuDevice.compile`."""
         code = compile_cubin(text, macros, specific(self.description.architecture), folders)
         return CudaProgram(self, code)
 
     def launches(self, work: Sequence[Call | FillConstant], names: Sequence[str]) -> CudaLaunches:
-        """See `GpuDevice.launches`."""
         # The driver loads kernels and constant arrays when they are first asked for.
         with self.while_capturing():
             return CudaLaunches(self, work, names)
 
     def turns(self) -> Turns:
-        """See `GpuDevice.turns`."""
         return Turns(self)
 
     def branch(self) -> CudaBranch:
-        """See `GpuDevice.branch`."""
         return CudaBranch(self, Stream())
 
     def synchronise(self) -> None:
@@ -201,7 +187,6 @@ class CudaDevice(Described):
         return while_capturing()
 
     def mark(self) -> Mark:
-        """See `GpuDevice.mark`."""
         return Mark(self.stream_address)
 
     def event(self) -> Event:
@@ -210,7 +195,6 @@ class CudaDevice(Described):
             return Event()
 
     def between(self, before: Mark, after: Mark) -> float:
-        """See `GpuDevice.between`."""
         return after.since(before)
 
     def captured(self, work: Callable[[], object]) -> Callable[[], object]:
@@ -225,7 +209,6 @@ class CudaDevice(Described):
         return again
 
     def after(self, mark: Event) -> None:
-        """See `GpuDevice.after`."""
         mark.delay(self.stream_address)
 
     def after_stream(self, address: int) -> None:
@@ -235,10 +218,8 @@ class CudaDevice(Described):
         held.delay(self.stream_address)
 
     def on(self, stream: int | None = None) -> contextlib.AbstractContextManager[None]:
-        """Inside, this thread works on a caller's stream, given by its address.
-
-        None stands for the device's own stream.  The GPU is the thread's current one meanwhile.
-        """
+        """Inside, this thread works on a caller's stream, given by its address. None stands for the
+        device's own stream. The GPU is the thread's current one meanwhile."""
         return _On(self, self.own.address if stream is None else stream)
 
     @contextlib.contextmanager

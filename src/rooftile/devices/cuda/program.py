@@ -34,7 +34,6 @@ class CudaProgram:
         self._allowed: dict[str, int] = {}
 
     def set_constant(self, name: str, values: NDArray[np.float32]) -> None:
-        """See `Program.set_constant`."""
         values = np.ascontiguousarray(values)
         to = self.constant_address(name, values.nbytes)
         self._device.copy_in(values, to)
@@ -49,7 +48,6 @@ class CudaProgram:
         return address.value
 
     def launch(self, launch: Launch, *arguments: Argument) -> None:
-        """See `Program.launch`."""
         self._device.launches([Call(self, launch, arguments)], ()).start(())
 
     def launchable(self, launch: Launch) -> int:
@@ -66,7 +64,6 @@ class CudaProgram:
         return kernel.value or 0
 
     def resources(self, launch: Launch) -> Resources:
-        """See `Program.resources`."""
         kernel = self._kernel(launch.kernel)
         self._allow_shared(launch, kernel)
         threads, most = launch.threads, self._device.description.threads_per_unit

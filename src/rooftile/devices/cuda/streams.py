@@ -37,19 +37,15 @@ class CudaStream:
         return self._stream.address
 
     def copy_in(self, array: NDArray[Any], buffer: Any, first: int = 0) -> None:
-        """Start to copy a contiguous array to device memory, from a byte of that on.
-
-        From pageable memory the driver copies through memory of its own: the call lasts until it
-        has read the array.
-        """
+        """Start to copy a contiguous array to device memory, from a byte of that on. From pageable
+        memory the driver copies through memory of its own: the call lasts until it has read the
+        array."""
         to, source = address_of(buffer) + first, array.ctypes.data
         check(self._start(to, source, array.nbytes, self._on))
 
     def copy_out(self, buffer: Any, array: NDArray[Any]) -> None:
-        """Start to copy the start of device memory into a contiguous array.
-
-        Into pageable memory the call lasts until the copy is done.
-        """
+        """Start to copy the start of device memory into a contiguous array. Into pageable memory
+        the call lasts until the copy is done."""
         to, source = array.ctypes.data, address_of(buffer)
         check(self._start(to, source, array.nbytes, self._on))
 

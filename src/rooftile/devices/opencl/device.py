@@ -127,7 +127,6 @@ class OpenclDevice(Described):
         self.description = describe(cl, device, index)
 
     def allocate(self, nbytes: int) -> Any:
-        """See `GpuDevice.allocate`."""
         if nbytes > self._device.max_mem_alloc_size:
             raise OutOfMemory(
                 nbytes, self._device.max_mem_alloc_size, f"an array on {self.description.name}"
@@ -143,21 +142,17 @@ class OpenclDevice(Described):
         return f"an array on {self.description.name}"
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-        """See `Device.empty`."""
         return self.allocate(math.prod(shape) * dtype.itemsize)
 
     def upload(self, array: NDArray[Any]) -> Any:
-        """See `GpuDevice.upload`."""
         buffer = self.allocate(array.nbytes)
         self.copy_in(array, buffer)
         return buffer
 
     def copy_in(self, array: NDArray[Any], buffer: Any) -> None:
-        """See `GpuDevice.copy_in`."""
         self._cl.enqueue_copy(self._queue, buffer, array, is_blocking=True)
 
     def copy_out(self, buffer: Any, array: NDArray[Any]) -> None:
-        """See `GpuDevice.copy_out`."""
         self._cl.enqueue_copy(self._queue, array, buffer, is_blocking=True)
 
     def compile(
@@ -192,7 +187,6 @@ class OpenclDevice(Described):
             raise CompileFailure("OpenCL C text", compilers_words(str(error)), str(kept)) from None
 
     def launches(self, work: Sequence[Call | FillConstant], names: Sequence[str]) -> PlainLaunches:
-        """See `GpuDevice.launches`."""
         return PlainLaunches(work, names)
 
     def address(self, memory: Any) -> Any:
@@ -200,11 +194,9 @@ class OpenclDevice(Described):
         return memory
 
     def copy(self, to: Any, source: Any, nbytes: int) -> None:
-        """See `GpuDevice.copy`."""
         self._cl.enqueue_copy(self._queue, to, source, byte_count=nbytes)
 
     def part(self, memory: Any, first: int, nbytes: int) -> Any:
-        """See `GpuDevice.part`."""
         return memory.get_sub_region(first, nbytes)
 
     def turns(self) -> contextlib.AbstractContextManager[object]:
@@ -216,7 +208,6 @@ class OpenclDevice(Described):
         return OneQueue()
 
     def synchronise(self) -> None:
-        """See `GpuDevice.synchronise`."""
         self._queue.finish()
 
     @contextlib.contextmanager
@@ -234,7 +225,6 @@ class OpenclDevice(Described):
             self._events = None
 
     def mark(self) -> Any:
-        """See `GpuDevice.mark`."""
         return self._cl.enqueue_marker(self._queue)
 
     def after(self, mark: Any) -> None:
@@ -245,7 +235,6 @@ class OpenclDevice(Described):
         return contextlib.nullcontext()
 
     def between(self, before: Any, after: Any) -> float:
-        """See `GpuDevice.between`."""
         return float(after.profile.end - before.profile.end) * 1e-6
 
     def captured(self, work: Callable[[], object]) -> Callable[[], object]:
@@ -266,14 +255,10 @@ class OneQueue:
     beside = False
 
     def aside(self) -> contextlib.AbstractContextManager[None]:
-        """See `Branch.aside`."""
         return contextlib.nullcontext()
 
-    def join(self) -> None:
-        """See `Branch.join`."""
+    def join(self) -> None: ...
 
-    def mark(self, number: int) -> None:
-        """See `Branch.mark`."""
+    def mark(self, number: int) -> None: ...
 
-    def wait(self, number: int) -> None:
-        """See `Branch.wait`."""
+    def wait(self, number: int) -> None: ...

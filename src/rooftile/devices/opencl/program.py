@@ -26,7 +26,6 @@ class OpenclProgram:
         """Held from a kernel's first argument to its start: a kernel has one set of arguments."""
 
     def set_constant(self, name: str, values: NDArray[np.float32]) -> None:
-        """See `Program.set_constant`."""
         self._constants[name] = self._device.upload(np.ascontiguousarray(values))
 
     def fill_constant(self, name: str, source: Any, first: int, count: int) -> None:
@@ -39,7 +38,6 @@ class OpenclProgram:
         )
 
     def launch(self, launch: Launch, *arguments: Argument) -> None:
-        """See `Program.launch`."""
         check_launch(launch, self._device.description)
         cl = self._device._cl
         given = [*arguments, *(self._constants[name] for name in launch.constants)]
@@ -67,11 +65,9 @@ class OpenclProgram:
         return Resources(None, static + launch.shared_bytes, None, None)
 
     def _kernel_for(self, launch: Launch) -> Any:
-        """A kernel that blocks of this size can run.
-
-        Where the driver does not promise that, the kernel is built for the size: NVIDIA's driver
-        promises 256 threads, whatever registers they take.
-        """
+        """A kernel that blocks of this size can run. Where the driver does not promise that, the
+        kernel is built for the size: NVIDIA's driver promises 256 threads, whatever registers they
+        take."""
         name = launch.kernel
         if launch.threads <= self._most_threads(name):
             return self._kernel(name)

@@ -67,11 +67,9 @@ class Conjugate:
         inverse: Memory | None = None,
         diagonals: Diagonals | None = None,
     ) -> None:
-        """x and b are in the device's memory, x a start that becomes the solution.
-
-        ``inverse`` holds what the residual is weighed with, or is None; ``diagonals`` is the matrix
-        once more, where products may be made with the directions.
-        """
+        """x and b are in the device's memory, x a start that becomes the solution. ``inverse``
+        holds what the residual is weighed with, or is None; ``diagonals`` is the matrix once more,
+        where products may be made with the directions."""
         self._device, self._x, self._b, self._size = device, x, b, size
         self._product, self._dtype, self._matrix = product, np.dtype(dtype), diagonals
         self._resident = resident(0 if diagonals is None else diagonals.count)
@@ -91,10 +89,8 @@ class Conjugate:
 
     def solve(self, tolerance: float, limit: int) -> tuple[int, bool]:
         """Steps until the residual's norm is ``tolerance`` times that of b, or as many as
-        ``limit``; gives how many, and whether the first.
-
-        Raises `InputError` for a matrix that shows that it is not positive definite.
-        """
+        ``limit``; gives how many, and whether the first. Raises `InputError` for a matrix that
+        shows that it is not positive definite."""
         goal = tolerance**2 * self.squared(start=False)
         norm = self.squared(start=True)
         self._device.copy_in(np.array([norm, 1, 0], np.float64), self._state)

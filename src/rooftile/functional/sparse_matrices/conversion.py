@@ -134,10 +134,8 @@ class Converter:
         return self._read(f"from_{form}", memory)
 
     def laid_out(self, rows: _Rows, form: Form, width: int | None) -> dict[str, DeviceArray]:
-        """The arrays of a format; ``width`` is that of a hybrid's ELL part.
-
-        Raises `InputError` for a format that would be nearly all padding.
-        """
+        """The arrays of a format; ``width`` is that of a hybrid's ELL part. Raises `InputError` for
+        a format that would be nearly all padding."""
         made: tuple[DeviceArray, ...]
         if form == "csr":
             made = rows.values, rows.columns, rows.offsets

@@ -52,9 +52,7 @@ class Held:
         self, shape: tuple[int, int], form: Form, arrays: Mapping[str, AnyArray], entries: int
     ) -> None:
         """``arrays`` are those of the format, by name, see `rooftile.ops.sparse.rows.ARRAYS`.
-
-        Raises `InputError`, which names the array, the element and the rule that it breaks.
-        """
+        Raises `InputError`, which names the array, the element and the rule that it breaks."""
         # What lies on a device was made there, by a conversion.
         made = arrays if isinstance(arrays, DeviceArrays) else checked(shape, form, arrays, entries)
         self._hold(shape, form, made, entries)
@@ -193,10 +191,8 @@ class Held:
         return self._in_rows
 
     def to_scipy(self) -> Any:
-        """SciPy's matrix: CSR, CSC, COO, BSR or DIA as this one's format, for others CSR.
-
-        SciPy has no float16; it is given float32.
-        """
+        """SciPy's matrix: CSR, CSC, COO, BSR or DIA as this one's format, for others CSR. SciPy has
+        no float16; it is given float32."""
         import scipy.sparse
 
         form = self.format if self.format in ("csr", "csc", "coo") else "csr"
@@ -244,10 +240,8 @@ class Held:
     @plain
     def estimates(self, gbps: float | None = None, device: DeviceName = "cpu") -> list[Estimate]:
         """What a product on a kind of device would move and take in each format, the fastest first.
-
         The rates are those of an H200 or of a processor, see `rooftile.analysis.spmv_machines`; all
-        of them are scaled to a bandwidth of ``gbps``.
-        """
+        of them are scaled to a bandwidth of ``gbps``."""
         return estimates(self.structure, gbps, machine_of(device))
 
     @plain

@@ -94,11 +94,9 @@ class Exam:
         return verdict
 
     def _on_others(self, compute: Compute, precision: str | ErrorModel) -> Verdict:
-        """The verdict on values that nobody knows, put into the same arrays and taken out again.
-
-        A result that is kept from this call is wrong in the next.  Of large problems only a few
-        items are compared, or nothing.
-        """
+        """The verdict on values that nobody knows, put into the same arrays and taken out again. A
+        result that is kept from this call is wrong in the next. Of large problems only a few items
+        are compared, or nothing."""
         kept = [array.copy() for array in self.inputs]
         secret = self.problem.random(secrets.randbits(128))
         for array, values in zip(self.inputs, secret, strict=False):
@@ -126,9 +124,7 @@ class Exam:
 
     def _run(self, compute: Compute, *, plain: bool = False) -> tuple[tuple[AnyArray, ...], bool]:
         """Poisoned outputs after the call, and whether the guards around them are intact.
-
-        ``plain``: numbers are poisoned with a number, and not with NaN.
-        """
+        ``plain``: numbers are poisoned with a number, and not with NaN."""
         guarded = [Guarded(output, plain=plain) for output in self.problem.output_arrays]
         compute(*self.inputs, *(one.out for one in guarded))
         intact = all(one.intact for one in guarded) and bool(getattr(compute, "intact", True))

@@ -68,10 +68,8 @@ class Expected:
 
     def judge(self, out: Any, precision: str | ErrorModel) -> Verdict:
         """Compare a result with the reference: shape and dtype, NaN and infinity, closeness.
-
-        ``out`` is the output, or a tuple of them.  ``precision`` is one that rooftile knows, or
-        the errors that another one admits.
-        """
+        ``out`` is the output, or a tuple of them. ``precision`` is one that rooftile knows, or the
+        errors that another one admits."""
         if isinstance(precision, str):
             check_precision(precision)
             precision = ERROR_MODELS[precision]

@@ -103,10 +103,8 @@ def computing(bound: Bound) -> Compute:
 
 
 class _OnDevice:
-    """A strategy on memory of a device that holds the exam's poison, and a guard behind it.
-
-    The exam's inputs follow whatever it does to their copies there.
-    """
+    """A strategy on memory of a device that holds the exam's poison, and a guard behind it. The
+    exam's inputs follow whatever it does to their copies there."""
 
     def __init__(self, bound: Bound) -> None:
         self._bound = bound

@@ -61,10 +61,8 @@ class Apart:
         return row
 
     def rows(self, candidates: Sequence[Candidate]) -> tuple[Row, ...]:
-        """Candidates verified, and timed in turns, but for those that end the process.
-
-        What a child cannot import is judged in this process.
-        """
+        """Candidates verified, and timed in turns, but for those that end the process. What a child
+        cannot import is judged in this process."""
         crashed: dict[int, Row] = {}
         while True:
             left = [i for i in range(len(candidates)) if i not in crashed]

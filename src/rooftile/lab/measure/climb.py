@@ -218,10 +218,8 @@ def _peers(
 
 
 def _peer_precisions(found: Sequence[Row | VerifiedCandidate], asked: str | None) -> list[str]:
-    """The precisions at which peers stand beside the rungs that were not skipped.
-
-    A precision that was asked for is among them; without any it is ``ieee``.
-    """
+    """The precisions at which peers stand beside the rungs that were not skipped. A precision that
+    was asked for is among them; without any it is ``ieee``."""
     ran = [one for one in found if isinstance(one, VerifiedCandidate) or one.status != "skipped"]
     wanted = {peer_precision(one.precision) for one in ran}
     wanted |= {peer_precision(asked)} if asked else set()

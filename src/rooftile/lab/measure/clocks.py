@@ -55,26 +55,21 @@ class HostClock:
 
     @property
     def enough(self) -> int:
-        """See `ContestClock.enough`."""
         return 2 * cores()
 
     def work(self, launch: Call) -> Call:
-        """See `ContestClock.work`."""
         return launch
 
     def repeat(self, work: Call) -> None:
-        """See `ContestClock.repeat`."""
         work()
 
     @property
     def budget_s(self) -> float:
-        """See `ContestClock.budget_s`."""
         return self._warm_s + self._cold_s
 
     def in_turns(
         self, works: Mapping[str, Call], left: Left = lambda seconds: None
     ) -> dict[str, Times]:
-        """See `ContestClock.in_turns`."""
         then = self._cold_s * len(works)
         found: dict[str, Times] = {}
         try:
@@ -108,26 +103,21 @@ class DeviceClock:
 
     @property
     def enough(self) -> int:
-        """See `ContestClock.enough`."""
         return 2 * self._device.description.units
 
     def work(self, launch: Call) -> Any:
-        """See `ContestClock.work`."""
         return work_of(self._device, launch, self._flush)
 
     def repeat(self, work: Any) -> None:
-        """See `ContestClock.repeat`."""
         work.once()
 
     @property
     def budget_s(self) -> float:
-        """See `ContestClock.budget_s`."""
         return self._seconds
 
     def in_turns(
         self, works: Mapping[str, Any], left: Left = lambda seconds: None
     ) -> dict[str, Times]:
-        """See `ContestClock.in_turns`."""
         read = sensors(self._device)
         return in_turns(works, read=read, seconds=self._seconds, left=left)
 

@@ -210,10 +210,8 @@ class Contest:
         )
 
     def _examined_peer(self, call: Any, peer: Any) -> Verdict:
-        """The exam of another library, which computes the whole batch.
-
-        It may sum in another order in each run, and round more often than we do.
-        """
+        """The exam of another library, which computes the whole batch. It may sum in another order
+        in each run, and round more often than we do."""
         places = self.problem.input_arrays
 
         def compute(*arrays: AnyArray) -> None:
@@ -236,7 +234,6 @@ class Contest:
         )
 
     def excuse(self, verdict: Verdict, precision: str) -> str | None:
-        """See `rooftile.lab.judge.arithmetic.excuse`."""
         return excuse(verdict, precision)
 
     def rows(self, found: Sequence[Row | VerifiedCandidate]) -> tuple[Row, ...]:

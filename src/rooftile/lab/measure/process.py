@@ -60,10 +60,8 @@ class Child:
 
     def call(self, function: Callable[..., Any], *arguments: Any, hear: Hear) -> Any:
         """``function(say, *arguments)`` in the child; ``hear`` is given what it says meanwhile.
-
         Raises what the function raises, `Ended` where the child ends before it answers, and
-        `CannotSend`.
-        """
+        `CannotSend`."""
         try:
             request = pickle.dumps((function, arguments))
         except Exception as error:

@@ -26,9 +26,7 @@ class PartLines:
 
     def begin(self, done: int, after_s: float = 0.0) -> None:
         """So many parts are done, and the next begins; after all of them lines stand alone.
-
-        ``after_s`` seconds will be spent behind the last part.
-        """
+        ``after_s`` seconds will be spent behind the last part."""
         self.done, self._where = done, ""
         if done < self._total:
             spent = time.monotonic() - self._start

@@ -40,10 +40,7 @@ class Standardisation:
     @classmethod
     def of(cls, features: NDArray[Any]) -> Standardisation:
         """Learnt from the rows [n, features] or images [n, channels, height, width] that are
-        trained on, and from no others.
-
-        A feature that never changes is only moved.
-        """
+        trained on, and from no others. A feature that never changes is only moved."""
         axes = tuple(axis for axis in range(features.ndim) if axis != 1)
         deviation = features.std(axis=axes, dtype=np.float64)
         return cls(

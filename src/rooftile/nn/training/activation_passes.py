@@ -21,7 +21,6 @@ class ElementwisePass:
         self._activation = activation(name)
 
     def forward(self, x: Array, parameters: Parameters) -> Array:
-        """See `Pass`."""
         self._x = x
         self._y: Array = self._activation.value(x)
         return self._y
@@ -43,7 +42,6 @@ class SoftmaxPass:
     """
 
     def forward(self, x: Array, parameters: Parameters) -> Array:
-        """See `Pass`."""
         e: Array = np.exp(x - x.max(axis=1, keepdims=True))
         k: Array = e / e.sum(axis=1, keepdims=True)
         self._k = k
@@ -72,7 +70,6 @@ class DropoutPass:
         self.generator: np.random.Generator | None = None
 
     def forward(self, x: Array, parameters: Parameters) -> Array:
-        """See `Pass`."""
         if self.generator is None:
             return x
         kept = self.generator.random(x.shape) >= self._share
@@ -82,7 +79,6 @@ class DropoutPass:
     def backward(
         self, dy: Array, parameters: Parameters, *, with_input: bool
     ) -> tuple[Parameters, Array]:
-        """See `Pass`."""
         return (), dy * self._factors
 
 
@@ -93,7 +89,6 @@ class ExactLinearPass:
         self._activation = activation(name)
 
     def forward(self, x: Array, parameters: Parameters) -> Array:
-        """See `Pass`."""
         weights, bias = parameters
         self._shape, self._x = x.shape, x.reshape(len(x), -1)
         self._z = self._x @ weights.T + bias
@@ -103,7 +98,6 @@ class ExactLinearPass:
     def backward(
         self, dy: Array, parameters: Parameters, *, with_input: bool
     ) -> tuple[Parameters, Array]:
-        """See `Pass`."""
         dz = dy * self._activation.derivative(self._z, self._y)
         gradients = (dz.T @ self._x, dz.sum(axis=0))
         return gradients, (dz @ parameters[0]).reshape(self._shape)

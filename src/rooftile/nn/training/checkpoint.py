@@ -204,9 +204,7 @@ def is_of_the_run(weights: Path, checkpoint: Path) -> bool:
 
 def _compared(metadata: Mapping[str, str]) -> dict[str, Any]:
     """What two runs are compared by: all that is the same of a run that goes on to more epochs.
-
-    Options that an older version had not are as they are by default.
-    """
+    Options that an older version had not are as they are by default."""
     made: dict[str, Any] = {key: metadata[key] for key in _TELLING if key in metadata}
     try:
         given = json.loads(metadata["options"])

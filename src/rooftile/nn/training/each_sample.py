@@ -56,9 +56,7 @@ class EachSample:
 
     def epoch(self, parameters: Arrays, order: NDArray[np.integer[Any]]) -> tuple[float, int]:
         """Take a step for each row of an order; the mean loss, and how many steps were finite.
-
-        Where a loss was not finite, the parameters are left as they are.
-        """
+        Where a loss was not finite, the parameters are left as they are."""
         for own, value in self._views(parameters, self._before):
             own[...] = value
         rows = order.astype(np.int32)

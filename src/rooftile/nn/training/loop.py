@@ -140,10 +140,8 @@ def _begun(network: Network, options: TrainingOptions) -> State:
 
 
 def _chosen(state: State, options: TrainingOptions) -> Arrays:
-    """The last parameters, or the best ones of a run that stops early, as float32.
-
-    Raises `InputError` where one is not finite.
-    """
+    """The last parameters, or the best ones of a run that stops early, as float32. Raises
+    `InputError` where one is not finite."""
     # Where no held-out loss was a number, no weights were best.
     stops_early = options.patience is not None and state.best.epoch > 0
     parameters = state.best.parameters if stops_early else state.parameters

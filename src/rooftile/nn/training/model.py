@@ -61,10 +61,8 @@ class Model:
         targets: Targets,
         generator: np.random.Generator | None = None,
     ) -> tuple[float, Arrays]:
-        """The mean loss of a batch, and its gradient for every parameter.
-
-        ``generator`` draws what dropout leaves out.
-        """
+        """The mean loss of a batch, and its gradient for every parameter. ``generator`` draws what
+        dropout leaves out."""
         for dropout in self._dropouts:
             dropout.generator = generator
         y = self._forward(parameters, x, self._layers)

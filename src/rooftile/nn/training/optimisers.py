@@ -21,10 +21,8 @@ Arrays = dict[str, NDArray[np.floating[Any]]]
 
 LOSS_SCALE = 65536.0
 """What a loss is first multiplied by where gradients are rounded to float16: a device halves it
-when one overflows, and doubles it when none has for long.  Behind it it counts the steps since.
-
-Source: Micikevicius and others, "Mixed precision training", ICLR 2018, section 3.2.
-"""
+when one overflows, and doubles it when none has for long. Behind it it counts the steps since.
+Source: Micikevicius and others, "Mixed precision training", ICLR 2018, section 3.2."""
 _UNIT = 2**14
 """Elements of an array that one thread changes at a time."""
 

@@ -40,10 +40,8 @@ class Pass(Protocol):
     def backward(
         self, dy: Array, parameters: Parameters, *, with_input: bool
     ) -> tuple[Parameters, Array]:
-        """Gradients of the parameters and of the input, from that of the output.
-
-        Without ``with_input`` the second one is of no images.
-        """
+        """Gradients of the parameters and of the input, from that of the output. Without
+        ``with_input`` the second one is of no images."""
 
 
 def layer_pass(problem: Problem, threads: int) -> Pass:
@@ -99,7 +97,6 @@ class LinearPass:
         self._problem, self._operations = problem, _Operations(threads)
 
     def forward(self, x: Array, parameters: Parameters) -> Array:
-        """See `Pass`."""
         self._shape, self._x = x.shape, x.reshape(len(x), -1)
         problem = self._problem.with_batch(len(x))
         # Of a fused activation the result tells the derivative as well as its argument does.
@@ -109,7 +106,6 @@ class LinearPass:
     def backward(
         self, dy: Array, parameters: Parameters, *, with_input: bool
     ) -> tuple[Parameters, Array]:
-        """See `Pass`."""
         images, inputs, outputs = len(dy), self._problem.inputs, self._problem.outputs
         dz = self._operations.through(self._problem.activation, self._y, dy)
         of_weights = Matmul(outputs, images, inputs, transpose_a=True)
@@ -141,7 +137,6 @@ class ConvPass:
         self._activation = activation(problem.activation)
 
     def forward(self, x: Array, parameters: Parameters) -> Array:
-        """See `Pass`."""
         self._x = x
         if self._maximum is not None:
             z = self._winners(self._x, parameters, self._maximum)
@@ -159,7 +154,6 @@ class ConvPass:
     def backward(
         self, dy: Array, parameters: Parameters, *, with_input: bool
     ) -> tuple[Parameters, Array]:
-        """See `Pass`."""
         p, images = self._problem, len(dy)
         if self._average is not None:
             spread = Pool2dGradient(images, p.maps, *p.conv_size, self._average)

@@ -69,7 +69,6 @@ class Profile(Phases):
 
     @contextlib.contextmanager
     def of(self, phase: str, layer: str = "") -> Iterator[None]:
-        """See `Phases.of`."""
         start = time.perf_counter()
         try:
             yield
@@ -77,7 +76,6 @@ class Profile(Phases):
             self.took(phase, layer, start, time.perf_counter() - start)
 
     def took(self, phase: str, layer: str, start: float, seconds: float) -> None:
-        """See `Phases.took`."""
         self.tallies.setdefault((phase, layer), Tally()).add(seconds)
         if len(self.spans) < self.kept:
             self.spans.append(Span(phase, layer, start - self.began, seconds))

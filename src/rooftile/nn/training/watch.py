@@ -46,9 +46,7 @@ class LearningWatch:
 
     def warning(self, report: Progress, state: State) -> str | None:
         """What is wrong, in a sentence; None where nothing is, or where it was said before.
-
-        ``report`` is an epoch's last one.
-        """
+        ``report`` is an epoch's last one."""
         if self._told:
             return None
         high = report.loss >= _LEARNT * self._constant

@@ -86,6 +86,5 @@ NAMED = {
     "relu-small": ActivationGradient(2**21),
     "softplus": ActivationGradient(2**24, "softplus"),
 }
-"""Named problems."""
 TEXTBOOK = Climbed.of("relu-small")
 LARGE = Climbed.of("relu")

@@ -97,7 +97,6 @@ class Conv2dInputGradient(Problem):
         )
 
     def with_batch(self, batch: int) -> Conv2dInputGradient:
-        """The same problem for another batch."""
         return dataclasses.replace(self, batch=batch)
 
     @property
@@ -222,5 +221,4 @@ NAMED = {
         64,
     ),
 }
-"""Named problems: how to build one for a batch, and the batch where none is given."""
 LARGE = Climbed.of("lenet-conv2", batch=1000)

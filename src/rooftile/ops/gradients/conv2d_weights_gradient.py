@@ -208,4 +208,3 @@ NAMED = {
     "lenet-conv2": Conv2dWeightsGradient(64, 4, 40, 40, 16, (7, 7), pool=Pool.of("max", 4)),
     "mnist-conv": Conv2dWeightsGradient(64, 1, 28, 28, 8, (5, 5), padding=(2, 2)),
 }
-"""Named problems."""

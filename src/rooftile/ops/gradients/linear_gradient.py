@@ -124,4 +124,3 @@ NAMED = {
     "lenet-linear1": LinearGradient(64, 1024, 32, "relu", "relu"),
     "lenet-linear2": LinearGradient(64, 32, 10, "none", "relu"),
 }
-"""Named problems."""

@@ -157,5 +157,4 @@ NAMED = {
     "classes-10": LossGradient(2**16, 10),
     "pixels-784": LossGradient(2**12, 784, numbers=True),
 }
-"""Named problems."""
 LARGE = Climbed.of("pixels-784")

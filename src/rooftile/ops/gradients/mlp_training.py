@@ -275,6 +275,5 @@ NAMED = {
     "banknote-float64": MlpTraining(1096, 10, 4, _DECK, "float64"),
     "xor": MlpTraining(4, 500, 2, Neurons((2, 1), ("tanh", "sigmoid"))),
 }
-"""Named problems."""
 TEXTBOOK = Climbed.of("banknote-small")
 LARGE = Climbed.of("banknote-100")

@@ -85,7 +85,6 @@ class Pool2dGradient(Problem):
         return {"x": x if self.pool.kind == "max" else 0, "dy": dy, "dx": dx}
 
     def with_batch(self, batch: int) -> Pool2dGradient:
-        """The same problem for another batch."""
         return dataclasses.replace(self, batch=batch)
 
     def sizes(self) -> dict[str, int]:
@@ -135,5 +134,4 @@ NAMED = {
     "lenet-pool2": (lambda batch: Pool2dGradient(batch, 16, 34, 34, Pool.of("max", 4)), 64),
     "average": (lambda batch: Pool2dGradient(batch, 6, 28, 28, Pool.of("average", 2)), 64),
 }
-"""Named problems: how to build one for a batch, and the batch where none is given."""
 LARGE = Climbed.of("lenet-pool1", batch=1000)

@@ -83,7 +83,6 @@ class Pool2dWinners(Problem):
         return Exact()
 
     def with_batch(self, batch: int) -> Pool2dWinners:
-        """The same problem for another batch."""
         return dataclasses.replace(self, batch=batch)
 
     def sizes(self) -> dict[str, int]:
@@ -108,5 +107,4 @@ NAMED = {
     "lenet-pool1": (lambda batch: Pool2dWinners(batch, 4, 80, 80, Pool.of("max", 2)), 64),
     "lenet-pool2": (lambda batch: Pool2dWinners(batch, 16, 34, 34, Pool.of("max", 4)), 64),
 }
-"""Named problems: how to build one for a batch, and the batch where none is given."""
 LARGE = Climbed.of("lenet-pool1", batch=1000)

@@ -88,7 +88,6 @@ class SoftmaxCrossEntropy(Problem):
         return Budget(self.classes, roundings=4.0)
 
     def with_batch(self, batch: int) -> SoftmaxCrossEntropy:
-        """The same problem for another batch."""
         return dataclasses.replace(self, batch=batch)
 
     def shrunk(self) -> SoftmaxCrossEntropy:
@@ -162,5 +161,4 @@ NAMED = {
     "classes-10": (lambda batch: SoftmaxCrossEntropy(batch, 10), 64),
     "classes-1000": (lambda batch: SoftmaxCrossEntropy(batch, 1000), 256),
 }
-"""Named problems: how to build one for a batch, and the batch where none is given."""
 LARGE = Climbed.of("classes-1000")

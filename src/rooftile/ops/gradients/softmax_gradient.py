@@ -51,7 +51,6 @@ class SoftmaxGradient(Problem):
         return self.classes
 
     def with_batch(self, batch: int) -> SoftmaxGradient:
-        """The same problem for another batch."""
         return dataclasses.replace(self, batch=batch)
 
     def shrunk(self) -> SoftmaxGradient:
@@ -91,5 +90,4 @@ NAMED = {
     "classes-10": (lambda batch: SoftmaxGradient(batch, 10), 1000),
     "classes-1000": (lambda batch: SoftmaxGradient(batch, 1000), 256),
 }
-"""Named problems: how to build one for a batch, and the batch where none is given."""
 LARGE = Climbed.of("classes-1000")

@@ -181,10 +181,8 @@ class Conv2d(Layer):
 
     @property
     def conv_span(self) -> tuple[int, int]:
-        """Rows and columns from the first convolution output that the pool reads to the last.
-
-        More than `conv_read` where the pool's windows leave gaps.
-        """
+        """Rows and columns from the first convolution output that the pool reads to the last. More
+        than `conv_read` where the pool's windows leave gaps."""
         if self.pool is None:
             return self.conv_size
         (rows, columns), pool = self.output_size, self.pool
@@ -408,5 +406,4 @@ NAMED = {
     "stride-3": (lambda batch: _strided(batch, 196, 3, 3), 3),
     "stride-4": (lambda batch: _strided(batch, 239, 3, 4), 4),
 }
-"""Named problems: how to build one for a batch, and the batch where none is given."""
 TEXTBOOK = Climbed.of("lenet-conv1", batch=16)

@@ -54,7 +54,6 @@ class Layer(Problem):
         )
 
     def with_batch(self, batch: int) -> Self:
-        """The same problem for another batch."""
         return dataclasses.replace(self, batch=batch)  # type: ignore[type-var]
 
     def random(self, seed: int) -> tuple[Float32, ...]:

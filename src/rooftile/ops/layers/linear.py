@@ -84,7 +84,6 @@ class Linear(Layer):
         return dataclasses.replace(self, batch=min(4, self.batch))
 
     def reference(self, x: Float32, *parameters: Float32) -> Float64:
-        """The result in float64."""
         weights, bias = (p.astype(np.float64) for p in parameters)
         with np.errstate(invalid="ignore", over="ignore"):
             z = x.astype(np.float64) @ weights.T + bias
@@ -105,5 +104,4 @@ NAMED = {
     "mnist-linear1": (lambda batch: Linear(batch, 6272, 512, "relu"), 256),
     "mnist-linear2": (lambda batch: Linear(batch, 512, 10), 256),
 }
-"""Named problems: how to build one for a batch, and the batch where none is given."""
 LARGE = Climbed.of("mnist-linear1")

@@ -101,7 +101,6 @@ class Pool2d(Layer):
         return dataclasses.replace(self, batch=1, channels=1)
 
     def reference(self, x: Float32, *parameters: Float32) -> Float64:
-        """The result in float64."""
         return self.pool.activated(self._before(x, parameters))
 
     def magnitude(self, x: Float32, *parameters: Float32) -> Float64:
@@ -127,5 +126,4 @@ NAMED = {
         1000,
     ),
 }
-"""Named problems: how to build one for a batch, and the batch where none is given."""
 LARGE = Climbed.of("lenet-pool1", batch=10000)

@@ -61,10 +61,7 @@ class Pool:
 
     @classmethod
     def from_text(cls, text: str) -> Pool:
-        """From ``kind:window[:stride[:activation]]``, as ``average:3x3:2``.
-
-        Raises `InputError`.
-        """
+        """From ``kind:window[:stride[:activation]]``, as ``average:3x3:2``. Raises `InputError`."""
         kind, *sizes = text.split(":")
         after = sizes.pop() if len(sizes) == 3 else "none"
         if not 1 <= len(sizes) <= 2:
@@ -97,10 +94,8 @@ class Pool:
         )
 
     def pooled(self, image: Float64, weights: Float64 | None = None) -> Float64:
-        """Pool the last two axes in float64, without the activation.
-
-        ``weights`` are those of a weighted sum, [window's rows, window's columns].
-        """
+        """Pool the last two axes in float64, without the activation. ``weights`` are those of a
+        weighted sum, [window's rows, window's columns]."""
         rows, columns = self.output_size(*image.shape[-2:])
         (ph, pw), (sh, sw) = self.window, self.stride
         windows = np.lib.stride_tricks.sliding_window_view(image, (ph, pw), axis=(-2, -1))

@@ -54,7 +54,6 @@ class Softmax(Layer):
         return self.with_batch(1)
 
     def reference(self, x: Float32, *parameters: Float32) -> Float64:
-        """The result in float64."""
         z = x.astype(np.float64)
         with np.errstate(invalid="ignore"):
             e = np.exp(z - z.max(axis=1, keepdims=True))
@@ -73,5 +72,4 @@ NAMED = {
     "classes-10": (lambda batch: Softmax(batch, 10), 1000),
     "classes-1000": (lambda batch: Softmax(batch, 1000), 256),
 }
-"""Named problems: how to build one for a batch, and the batch where none is given."""
 LARGE = Climbed.of("classes-1000")

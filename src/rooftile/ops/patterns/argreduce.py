@@ -92,5 +92,4 @@ NAMED = {
     "columns-1000": Argreduce((1000, 1000), 0),
     "columns-16384": Argreduce((16384, 16384), 0),
 }
-"""Named problems."""
 LARGE = Climbed.of("max-10^8")

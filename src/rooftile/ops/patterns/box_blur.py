@@ -126,5 +126,4 @@ NAMED = {
     "colours-4096-r5": BoxBlur(4096, 4096, 5, 3),
     "picture-8192-r20": BoxBlur(8192, 8192, 20),
 }
-"""Named problems."""
 LARGE = Climbed.of("picture-8192-r5")

@@ -62,7 +62,6 @@ class Compact(Counted):
 
     @property
     def itemsize(self) -> int:
-        """Bytes of an element."""
         return self.arrays[0].numpy.itemsize
 
     @property

@@ -155,7 +155,6 @@ class Conv1d(Problem):
         )
 
     def reference(self, x: Float32, weights: Float32) -> Float64:
-        """The result in float64."""
         if self.rank == 3:
             return self._correlated(x, weights)
         alone: Float64 = self._correlated(x[None, None], weights[None, None])[0, 0]

@@ -159,7 +159,6 @@ class Conv3d(Problem):
         return 2 * self.batch * self.maps * math.prod(self.output_size) * self.reduction
 
     def dense(self, weights: AnyArray) -> AnyArray:
-        """See `VolumeProblem.dense`."""
         return weights.reshape(self.maps, self.channels, *self.mask)
 
     def sizes(self) -> dict[str, int]:
@@ -184,7 +183,6 @@ class Conv3d(Problem):
         )
 
     def reference(self, x: Float32, *parameters: Float32) -> Float64:
-        """The result in float64."""
         (weights,) = parameters
         volumes = x.reshape(-1, self.channels, *self.size)
         taps = product(range(self.channels), *map(range, self.mask))
@@ -229,5 +227,4 @@ NAMED = {
     "cube-64": Conv3d(64, 64, 64, (3, 3, 3)),
     "video": Conv3d(16, 112, 112, (3, 3, 3), batch=2, channels=3, maps=8, form="batch"),
 }
-"""Named problems."""
 TEXTBOOK = Climbed.of("cube-64")

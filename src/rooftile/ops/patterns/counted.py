@@ -9,7 +9,6 @@ from typing import Self
 from rooftile.ops.problem import Problem
 
 _SHRUNK = 2**20
-"""Elements of the problem that a slow strategy's rate is estimated from."""
 
 
 @dataclass(frozen=True)

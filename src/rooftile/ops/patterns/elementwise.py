@@ -36,7 +36,6 @@ TAKES: dict[str, tuple[str, ...]] = {
     "scale": _FLOATS,
 }
 _SHRUNK = 2**20
-"""Elements of the problem that a slow strategy's rate is estimated from."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +123,6 @@ class Elementwise(Problem):
         return tuple(dataclasses.replace(self, shape=shape) for shape in shapes)
 
     def smallest(self) -> tuple[Elementwise, ...]:
-        """The problem of one element."""
         return (dataclasses.replace(self, shape=(1,)),)
 
 

@@ -154,5 +154,4 @@ NAMED = {
     "picture-8192": Equalize(8192, 8192),
     "gray-8192": Equalize(8192, 8192, 1),
 }
-"""Named problems."""
 LARGE = Climbed.of("picture-8192")

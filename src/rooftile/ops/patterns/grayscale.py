@@ -102,5 +102,4 @@ NAMED = {
     "picture-1024": Grayscale(1024, 1024),
     "picture-8192": Grayscale(8192, 8192),
 }
-"""Named problems."""
 LARGE = Climbed.of("picture-8192")

@@ -49,7 +49,6 @@ EDGES: dict[Dtype, tuple[Dtype, ...]] = {
 """Dtypes that edges may have, by that of elements; the first one where nothing else is said."""
 MOST_BINS = 2**22
 _SHRUNK = 2**20
-"""Elements of the problem that a slow strategy's rate is estimated from."""
 _BEYOND = 0.05
 """Random elements lie up to so much of the range beyond it, on either side."""
 
@@ -276,5 +275,4 @@ NAMED = {
     "floats-2^28": Histogram(2**28, 256, 0.0, 1.0, "float32"),
     "prices-10^7": Histogram(10**7, 2**18, 0.0, 2.0**18, "int32"),
 }
-"""Named problems."""
 LARGE = Climbed.of("bytes-10^8")

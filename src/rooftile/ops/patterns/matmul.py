@@ -124,6 +124,5 @@ NAMED = {
     "matmul-64x4096": Matmul(64, 4096, 4096),
     "matmul-1x4096": Matmul(1, 4096, 4096),
 }
-"""Named problems."""
 TEXTBOOK = Climbed.of("matmul-256")
 LARGE = Climbed.of("matmul-2048")

@@ -30,7 +30,6 @@ from rooftile.ops.problem import (
 )
 
 _SHRUNK = 2**20
-"""Elements of the problem that a slow strategy's rate is estimated from."""
 
 
 @dataclass(frozen=True)
@@ -103,5 +102,4 @@ NAMED = {
     "matvec-16384": Matvec(16384, 16384),
     "matvec-16384-transposed": Matvec(16384, 16384, True),
 }
-"""Named problems."""
 LARGE = Climbed.of("matvec-16384")

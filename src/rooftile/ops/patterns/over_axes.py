@@ -12,7 +12,6 @@ from rooftile.errors import InputError
 from rooftile.ops.problem import Problem
 
 _SHRUNK = 2**20
-"""Elements of the problem that a slow strategy's rate is estimated from."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,6 @@ class OverAxes(Problem):
         return tuple(dataclasses.replace(self, shape=p, axis=len(p) - 2) for p in planes)
 
     def smallest(self) -> tuple[Self, ...]:
-        """The problem of one element."""
         if self.axis is None:
             return (dataclasses.replace(self, shape=(1,)),)
         axis = -1 if self.inner == 1 else 0

@@ -99,5 +99,4 @@ NAMED = {
     "floats-10^8": Partition(10**8),
     "floats-2^28": Partition(2**28),
 }
-"""Named problems."""
 LARGE = Climbed.of("floats-10^8")

@@ -53,7 +53,6 @@ class PermuteColumns(Problem):
 
     @property
     def itemsize(self) -> int:
-        """Bytes of an element."""
         return self.arrays[0].numpy.itemsize
 
     @property
@@ -99,5 +98,4 @@ NAMED = {
     "rows-2^20-of-64": PermuteColumns(2**20, 64, 64),
     "bytes-8192": PermuteColumns(8192, 8192, 8192, "uint8"),
 }
-"""Named problems."""
 LARGE = Climbed.of("square-8192")

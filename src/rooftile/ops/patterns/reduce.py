@@ -117,11 +117,8 @@ class Reduce(OverAxes):
         return (self._tame(x),)
 
     def hard(self, seed: int) -> Mapping[str, tuple[AnyArray, ...]]:
-        """See `Problem.hard`.
-
-        What a product of very large and very small numbers is depends on their order, and what an
-        operator of the caller makes of NaN and infinities may.
-        """
+        """See `Problem.hard`. What a product of very large and very small numbers is depends on
+        their order, and what an operator of the caller makes of NaN and infinities may."""
         kinds = super().hard(seed)
         if self.operator.ufunc is None:
             return {"ties": kinds["ties"]}

@@ -67,7 +67,6 @@ class Rotate(Problem):
 
     @property
     def itemsize(self) -> int:
-        """Bytes of an element."""
         return self.arrays[0].numpy.itemsize
 
     @property
@@ -99,7 +98,6 @@ class Rotate(Problem):
         return tuple(dataclasses.replace(self, shape=shape) for shape in shapes)
 
     def smallest(self) -> tuple[Rotate, ...]:
-        """The problem of one element."""
         return (dataclasses.replace(self, shape=(1,)),)
 
 
@@ -108,5 +106,4 @@ NAMED = {
     "list-2^28": Rotate((2**28,)),
     "lists-2^20-of-256": Rotate((2**20, 256)),
 }
-"""Named problems."""
 LARGE = Climbed.of("list-2^28")

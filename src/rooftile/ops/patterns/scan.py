@@ -28,7 +28,6 @@ from rooftile.ops.precision import ErrorModel
 from rooftile.ops.problem import AnyArray, Array, Dtype, Problem, check_positive
 
 _SHRUNK = 2**20
-"""Elements of the problem that a slow strategy's rate is estimated from."""
 
 
 @dataclass(frozen=True)
@@ -164,7 +163,6 @@ class Scan(Problem):
         return tuple(dataclasses.replace(self, shape=s, axis=-1) for s in shapes)
 
     def smallest(self) -> tuple[Scan, ...]:
-        """The problem of one element."""
         return (dataclasses.replace(self, shape=(1,) * len(self.shape)),)
 
 
@@ -180,5 +178,4 @@ NAMED = {
     "columns-1000": Scan((1000, 1000), 0),
     "columns-16384": Scan((16384, 16384), 0),
 }
-"""Named problems."""
 LARGE = Climbed.of("sum-10^8")

@@ -27,7 +27,6 @@ from rooftile.ops.precision import ErrorModel
 from rooftile.ops.problem import AnyArray, Array, Dtype, Problem, check_positive
 
 _SHRUNK = 2**20
-"""Elements of the problem that a slow strategy's rate is estimated from."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +145,6 @@ class SegmentedScan(Problem):
         return tuple(dataclasses.replace(self, count=n, segments=s) for n, s in sizes)
 
     def smallest(self) -> tuple[SegmentedScan, ...]:
-        """The problem of one element."""
         return (dataclasses.replace(self, count=1, segments=1),)
 
     def _offsets(self, inside: AnyArray) -> AnyArray:
@@ -158,5 +156,4 @@ NAMED = {
     "sum-2^28-in-10000": SegmentedScan(2**28, 10_000),
     "sum-2^28-in-10^6": SegmentedScan(2**28, 10**6),
 }
-"""Named problems."""
 LARGE = Climbed.of("sum-2^28-in-10000")

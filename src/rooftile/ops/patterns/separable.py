@@ -156,7 +156,6 @@ class Separable(Problem):
         )
 
     def reference(self, x: Float32, column: Float32, row: Float32) -> Float64:
-        """The result in float64."""
         (rows, columns), around = self.output_size, extended(x, self.mask, self.boundary)
         images = around.reshape(-1, *around.shape[-2:])
         made = np.zeros((*x.shape[:-2], rows, columns))

@@ -34,7 +34,6 @@ MOVED: tuple[Dtype, ...] = ("float32", "int32")
 Gives = Literal["values", "places", "pairs"]
 GIVES: tuple[Gives, ...] = ("values", "places", "pairs")
 _SHRUNK = 2**20
-"""Elements of the problem that a slow strategy's rate is estimated from."""
 
 
 def ordered(x: AnyArray, *, zeros_equal: bool = False, descending: bool = False) -> AnyArray:
@@ -144,7 +143,6 @@ class Sort(Problem):
 
     @property
     def key_bytes(self) -> int:
-        """Bytes of an element."""
         return self.arrays[0].numpy.itemsize
 
     @property
@@ -191,7 +189,6 @@ class Sort(Problem):
         return x, with_it.astype(self.moves)
 
     def altered(self, arrays: Sequence[AnyArray], which: int, seed: int) -> tuple[AnyArray, ...]:
-        """See `Problem.altered`."""
         if which == 1:
             changed = arrays[1].copy()
             changed.reshape(-1)[np.random.default_rng(seed).integers(changed.size)] += 1
@@ -221,7 +218,6 @@ class Sort(Problem):
         return tuple(dataclasses.replace(self, shape=s, axis=-1) for s in shapes)
 
     def smallest(self) -> tuple[Sort, ...]:
-        """The problem of one element."""
         return (dataclasses.replace(self, shape=(1,) * len(self.shape)),)
 
 
@@ -239,6 +235,5 @@ NAMED = {
     "rows-2048": Sort((128, 2048)),
     "columns-1000": Sort((1000, 1000), 0),
 }
-"""Named problems."""
 TEXTBOOK = Climbed.of("rows-2048")
 LARGE = Climbed.of("floats-10^7")

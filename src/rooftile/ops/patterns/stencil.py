@@ -150,7 +150,6 @@ class Stencil(Problem):
         )
 
     def dense(self, weights: AnyArray) -> AnyArray:
-        """See `VolumeProblem.dense`."""
         box = np.zeros((1, 1, *self.mask), weights.dtype)
         for place, weight in zip(self.places, weights, strict=True):
             box[0, 0][place] = weight
@@ -265,5 +264,4 @@ NAMED = {
     "star-7-small": Stencil((64, 64, 64), 7, 2),
     "box-9-small": Stencil((256, 256), 9),
 }
-"""Named problems."""
 TEXTBOOK = Climbed.of("star-7-small")

@@ -63,7 +63,6 @@ class Transpose(Problem):
 
     @property
     def itemsize(self) -> int:
-        """Bytes of an element."""
         return self.arrays[0].numpy.itemsize
 
     @property
@@ -128,7 +127,6 @@ class Transpose(Problem):
         return (*primes, dataclasses.replace(self, shape=((2, 3, 72, 200) * rank)[-rank:]))
 
     def smallest(self) -> tuple[Transpose, ...]:
-        """The problem of one element."""
         return (dataclasses.replace(self, shape=(1,) * len(self.shape)),)
 
 
@@ -142,5 +140,4 @@ NAMED = {
     "nchw-to-nhwc": Transpose((64, 64, 56, 56), (0, 2, 3, 1)),
     "prime-4099": Transpose((4099, 4099)),
 }
-"""Named problems."""
 LARGE = Climbed.of("matrix-8192")

@@ -159,5 +159,4 @@ NAMED = {
     "runs-10^8": Unique(10**8),
     "runs-2^28": Unique(2**28),
 }
-"""Named problems."""
 LARGE = Climbed.of("runs-10^8")

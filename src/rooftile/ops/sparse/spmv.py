@@ -326,10 +326,8 @@ def _family(prefix: str, size: int, pattern: Pattern, entries: int, width: int) 
 
 
 def _band_in_others(prefix: str, size: int, entries: int) -> dict[str, Spmv]:
-    """The band of 27 diagonals in the formats that `_family` leaves out.
-
-    A hybrid holds 20 entries of a row in its ELL part.  A row of blocks of 4 x 4 meets nine blocks,
-    less where the band ends.
+    """The band of 27 diagonals in the formats that `_family` leaves out. A hybrid holds 20 entries
+    of a row in its ELL part. A row of blocks of 4 x 4 meets nine blocks, less where the band ends.
     """
     reach, held, block = 13, 20, 4
     ends = sum(max(0, reach + 1 + i - held) for i in range(reach))

@@ -37,10 +37,8 @@ class Library(ABC):
 
     @abstractmethod
     def gpu(self, name: str, array: Any) -> int | None:
-        """The number of the CUDA GPU that holds the array; None for the CPU.
-
-        Raises `InputError` naming the argument for an array that lies in neither.
-        """
+        """The number of the CUDA GPU that holds the array; None for the CPU. Raises `InputError`
+        naming the argument for an array that lies in neither."""
 
     def on_host(self, name: str, array: Any, dtypes: tuple[str, ...] = FLOAT32) -> AnyArray:
         """An array in the CPU's memory as NumPy's, over the same memory."""
@@ -51,11 +49,9 @@ class Library(ABC):
         raise NotImplementedError
 
     def seen_by_numpy(self, array: Any) -> Any:
-        """An array of this library in the CPU's memory as NumPy's, over the same memory.
-
-        What else it is given, and an array that anything is special about, becomes something that
-        is no array of NumPy, so that the call goes the long way, which checks and explains.
-        """
+        """An array of this library in the CPU's memory as NumPy's, over the same memory. What else
+        it is given, and an array that anything is special about, becomes something that is no array
+        of NumPy, so that the call goes the long way, which checks and explains."""
         return UNSEEN
 
     def on_gpu(
@@ -73,10 +69,8 @@ class Library(ABC):
         return
 
     def transposed(self, name: str, array: Any) -> Any:
-        """A matrix with its axes exchanged, over the same memory where the library can.
-
-        Raises `InputError` naming the argument.
-        """
+        """A matrix with its axes exchanged, over the same memory where the library can. Raises
+        `InputError` naming the argument."""
         return array.T
 
     def compact(self, name: str, array: CudaArray) -> CudaArray:

@@ -25,9 +25,8 @@ _LARGE_BYTES = 2**20
 _MOST_WAITING, _LARGEST_WAITING = 2**26, 2**27
 """Bytes that wait in all; of a single result more than these."""
 _waiting: dict[int, deque[NDArray[Any]]] = {}
-"""By their size, of which there are eight between a power of two and the next one.
-
-Arrays end in any thread, at any time: nothing here needs a lock."""
+"""By their size, of which there are eight between a power of two and the next one. Arrays end in
+any thread, at any time: nothing here needs a lock."""
 
 
 def new_result(result: Array) -> AnyArray:

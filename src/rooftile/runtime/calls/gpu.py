@@ -153,11 +153,8 @@ def start_in_place(
 
 
 def _capturable(library: Library, choice: Choice, device: CudaDevice, forms: Forms) -> Executable:
-    """The compiled kernels.
-
-    Raises `UnsupportedProblem` where the stream is being captured and the graph may not hold the
-    call.
-    """
+    """The compiled kernels. Raises `UnsupportedProblem` where the stream is being captured and the
+    graph may not hold the call."""
     if not device.capturing():
         with device.on():
             return executable(choice, device, forms)

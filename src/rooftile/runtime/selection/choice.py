@@ -50,10 +50,8 @@ class Choice:
 
     @cached_property
     def config(self) -> dict[str, int] | None:
-        """The config that a tuning found best; None stands for the strategy's own default.
-
-        Asking opens the GPU.  Raises `DeviceMissing`.
-        """
+        """The config that a tuning found best; None stands for the strategy's own default. Asking
+        opens the GPU. Raises `DeviceMissing`."""
         kind, index = parse_device(self.device)
         if kind == "cpu":
             return None  # The CPU's strategies have no tunables.
@@ -301,10 +299,8 @@ def _not_asked_for(rung: Strategy, problem: Problem, precision: str) -> str | No
 
 
 def _not_of_this(rung: Strategy, device: str) -> str | None:
-    """Why the device cannot run a strategy; None where it can.
-
-    It is asked last, because it opens the device unless every device runs the strategy.
-    """
+    """Why the device cannot run a strategy; None where it can. It is asked last, because it opens
+    the device unless every device runs the strategy."""
     if rung.anywhere:
         return None
     try:

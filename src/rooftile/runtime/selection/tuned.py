@@ -55,11 +55,9 @@ class Tunings:
     """By hardware, those of near batches: the nearest first, and of one batch the newest first."""
 
     def config(self, strategy: Strategy, hardware: str) -> dict[str, int] | None:
-        """The recorded config of a strategy on this hardware; None without one.
-
-        Of the nearest batch the newest counts, and only one with which the strategy still launches
-        what was timed then.
-        """
+        """The recorded config of a strategy on this hardware; None without one. Of the nearest
+        batch the newest counts, and only one with which the strategy still launches what was timed
+        then."""
         for winner in self.winners.get(hardware, ()):
             if winner.strategy == strategy.name and self._still(strategy, winner):
                 return dict(winner.config)

@@ -61,10 +61,8 @@ class Watch:
             self._waited += max(0.0, after - self._before - slow)
 
     def share(self) -> float | None:
-        """The share of the median, at most, in which it waited for others' processors.
-
-        None where the system does not tell, or nothing was timed.
-        """
+        """The share of the median, at most, in which it waited for others' processors. None where
+        the system does not tell, or nothing was timed."""
         busy = self._busy_s()
         if not self._known or self._busy is None or busy is None or self._wall == 0:
             return None

@@ -4,7 +4,5 @@ LADDER = {
     "cpu": ("loops", "threads"),
     "gpu": ("naive", "vectors"),
 }
-"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {"cpu": ("threads", "loops"), "gpu": ("vectors", "naive")}
-"""The fastest first; each says itself which problems it takes."""

@@ -9,7 +9,6 @@ from rooftile.ops import AnyArray
 from rooftile.ops.gradients.activation_gradient import ActivationGradient
 
 ATEN = "backward|expm1|mul|clone"
-"""PyTorch's operations that would do all of its work."""
 
 
 def torch_modules(problem: ActivationGradient, parameters: Sequence[AnyArray]) -> list[Any]:

@@ -11,7 +11,6 @@ from rooftile.ops import AnyArray
 from rooftile.ops.patterns.argreduce import Argreduce
 
 ATEN = "argmax|argmin"
-"""PyTorch's operations that would do all of its work."""
 
 
 def torch_modules(problem: Argreduce, parameters: Sequence[AnyArray]) -> list[Any]:

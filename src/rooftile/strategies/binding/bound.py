@@ -31,10 +31,8 @@ class Bound(ABC):
 
     @abstractmethod
     def launch(self, arrays: Sequence[Memory], batch: int | None = None) -> None:
-        """Start it on the device's memory: inputs, then outputs, each as `held` says.
-
-        ``batch`` items are computed; None stands for all.  May return before they are done.
-        """
+        """Start it on the device's memory: inputs, then outputs, each as `held` says. ``batch``
+        items are computed; None stands for all. May return before they are done."""
 
     @property
     def renewable(self) -> bool:
@@ -47,9 +45,7 @@ class Bound(ABC):
 
     def __call__(self, *arrays: AnyArray) -> None:
         """Compute on NumPy arrays, inputs and then outputs, of the problem's batch or fewer items.
-
-        Copies to the device and back, and waits.  Calls take turns.
-        """
+        Copies to the device and back, and waits. Calls take turns."""
         inputs = len(self.problem.input_arrays)
         batch = self.problem.items_in(arrays)
         with self._turn, self.device.on():

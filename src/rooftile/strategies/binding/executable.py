@@ -123,9 +123,7 @@ class Executable(Bound):
         self, batch: int, ends: Sequence[str], temporaries: Mapping[str, str], prefix: str
     ) -> tuple[list[Call], dict[str, Any]]:
         """The launches of kept parameters, and the memory that is kept, by names with a prefix.
-
-        ``ends`` are names for inputs and outputs, and ``temporaries`` for those.
-        """
+        ``ends`` are names for inputs and outputs, and ``temporaries`` for those."""
         packing = self._packing
         kept = [*(array.name for array in packing.parameters), *packing.arrays]
         others = {name: prefix + name for name in kept}

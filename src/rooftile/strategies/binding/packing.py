@@ -86,10 +86,8 @@ class Packing:
     def __init__(
         self, compiled: Compiled, forms: Mapping[str, Form] = MappingProxyType({})
     ) -> None:
-        """``forms`` are those of the parameters that are not row-major float32.
-
-        Raises `UnsupportedProblem` for more parameters than an index reaches.
-        """
+        """``forms`` are those of the parameters that are not row-major float32. Raises
+        `UnsupportedProblem` for more parameters than an index reaches."""
         self._compiled = compiled
         parameters = compiled.problem.parameter_arrays
         self.parameters = [replace(array, name=GIVEN + array.name) for array in parameters]

@@ -6,7 +6,6 @@ LADDER = {
     "cpu": ("loops", "threads", "running", "vectors"),
     "gpu": ("naive", "tiled", "running", "packed", "mma"),
 }
-"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {
     "cpu": ("vectors", "running", "threads", "loops"),
@@ -27,4 +26,3 @@ COSTS = {
         },
     },
 }  # fmt: skip
-"""What each costs, by the case of a problem: fitted by ``benchmarks/costs.py``."""

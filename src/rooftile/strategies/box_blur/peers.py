@@ -11,7 +11,6 @@ from rooftile.ops import AnyArray
 from rooftile.ops.patterns.box_blur import BoxBlur
 
 ATEN = "avg_pool2d|convolution"
-"""PyTorch's operations that would do all of its work."""
 _NUDGE = 2.0**-12
 """What keeps a mean that is whole from being rounded down to the byte below."""
 

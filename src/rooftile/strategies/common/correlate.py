@@ -71,10 +71,8 @@ def correlation(taps: int, stream: bool = False) -> Native:
 
 
 def _emit_streamed(to: Writer, taps: int, vectors: int) -> None:
-    """Write the loop of a single channel's whole blocks, whose sums are those of `_emit_sums`.
-
-    A few taps are spread to the lanes once for all blocks, and later inputs are asked for.
-    """
+    """Write the loop of a single channel's whole blocks, whose sums are those of `_emit_sums`. A
+    few taps are spread to the lanes once for all blocks, and later inputs are asked for."""
     with to.block("if channels == 1:"):
         for q in range(taps):
             to.line(f"w{q} = splat_at(weights, first + {q})")

@@ -22,7 +22,6 @@ class Double(ArrayStrategy):
     name = "double"
 
     def limits(self, problem: Any) -> str | None:
-        """It refuses float32."""
         return None if problem.double else "it computes in float64, and the arrays are float32"
 
 

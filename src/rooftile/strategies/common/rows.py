@@ -43,14 +43,12 @@ class InRows(GpuStrategy):
         return {"GROUP": team, "ROWS": rows, "LOADS": 4, "BLOCKS": 4}
 
     def invalid(self, problem: Any, config: Config) -> str | None:
-        """Too many threads, or runs of rows."""
         threads = config["GROUP"] * config["ROWS"]
         if blocks(problem.rows, config["ROWS"]) > MOST_BLOCKS:
             return f"{problem.rows} rows, {config['ROWS']} a block, {MOST_BLOCKS} blocks at most"
         return beyond_block(threads, self.thread_bytes * threads)
 
     def macros(self, problem: Any, config: Config) -> dict[str, int | str]:
-        """Also the elements of a vector; the text calls GROUP threads a team."""
         macros = super().macros(problem, config)
         return {**macros, "TEAM": config["GROUP"], "VECTOR": row_vector(problem)}
 

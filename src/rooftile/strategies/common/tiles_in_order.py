@@ -33,7 +33,6 @@ class TilesInOrder(GpuStrategy):
     wide_indices = True
 
     def itemsize(self, problem: Any) -> int:
-        """Bytes of an element."""
         raise NotImplementedError
 
     def defaults(self, problem: Any) -> dict[str, int]:
@@ -42,7 +41,6 @@ class TilesInOrder(GpuStrategy):
         return {**super().defaults(problem), "ROWS": rows}
 
     def invalid(self, problem: Any, config: Config) -> str | None:
-        """A tile that shared memory does not hold."""
         shared = config["THREADS"] * (config["ROWS"] * _VECTOR_BYTES + 1)
         return beyond_block(config["THREADS"], shared)
 
@@ -60,7 +58,6 @@ class TilesInOrder(GpuStrategy):
         return self.states(problem, config).workspace()
 
     def macros(self, problem: Any, config: Config) -> dict[str, int | str]:
-        """The bytes of an element, and the tunables."""
         return {"SIZE": self.itemsize(problem), **config}
 
     def passes(self, problem: Any, config: Config, arrays: tuple[str, ...]) -> tuple[Step, ...]:
@@ -74,11 +71,9 @@ class TilesInOrder(GpuStrategy):
         )
 
     def gathered(self, problem: Any, config: Config, *, masked: bool) -> Counted:
-        """What these do, with a flag of a byte for each element where it is ``masked``.
-
-        All elements are kept, at most.  How many a row's lanes keep is scanned for two rows at
-        once; elements pass shared memory.
-        """
+        """What these do, with a flag of a byte for each element where it is ``masked``. All
+        elements are kept, at most. How many a row's lanes keep is scanned for two rows at once;
+        elements pass shared memory."""
         states, size, count = self.states(problem, config), self.itemsize(problem), problem.count
         width, scans = _VECTOR_BYTES // size, config["ROWS"] // 2 * _SCAN
         made = beside(count, size, width) + stored_beside(count, size)

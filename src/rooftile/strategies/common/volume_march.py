@@ -109,7 +109,6 @@ class MarchStrategy(MarchingStrategy):
         return min(planes, config["SEGMENT"]) or super().segment(problem, config)
 
     def invalid(self, problem: Any, config: Config) -> str | None:
-        """The tile's limits, and open sums that registers cannot hold."""
         made = problem.mask[0] * config["THREAD_ROWS"] * _VECTOR
         if made > _MOST_OPEN:
             return f"{made} open sums a thread, at most {_MOST_OPEN}"
@@ -140,7 +139,6 @@ class MarchStrategy(MarchingStrategy):
         return taps_of(problem) * config["THREAD_ROWS"] * _VECTOR
 
     def macros(self, problem: Any, config: Config) -> dict[str, int | str]:
-        """See `VolumeStrategy.macros`; and where rows begin on 16 bytes."""
         aligned = problem.size[2] % _VECTOR == 0
         return {
             **super().macros(problem, config),

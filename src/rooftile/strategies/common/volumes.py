@@ -73,14 +73,12 @@ class VolumeStrategy(GpuStrategy):
         return 0
 
     def limits(self, problem: Any) -> str | None:
-        """Weights beyond constant memory, masks beyond every tile, too many tiles."""
         needed = 4 * problem.maps * problem.channels * math.prod(problem.mask)
         if needed > CONSTANT_BYTES:
             return f"the weights take {needed:,} bytes, constant memory has {CONSTANT_BYTES:,}"
         return self.invalid(problem, self.defaults(problem))
 
     def invalid(self, problem: Any, config: Config) -> str | None:
-        """Too many threads, bytes, multiply-adds or tiles."""
         tile = self.tile(problem, config)
         if min(tile.sums) < 1:
             return f"a mask of {problem.mask}: no sum is left of the tile"
@@ -114,7 +112,6 @@ class VolumeStrategy(GpuStrategy):
         return math.prod((*self.tiles(problem, config), problem.images, problem.maps))
 
     def macros(self, problem: Any, config: Config) -> dict[str, int | str]:
-        """The problem's sizes, the tile's and the tunables."""
         first, count = self.covered(problem)
         return {
             "CHANNELS": problem.channels,

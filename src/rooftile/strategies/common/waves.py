@@ -51,7 +51,6 @@ class Waves:
         return self.tiles < _FEW * self.all
 
     def invalid(self) -> str | None:
-        """Too much shared memory."""
         bytes_ = self.shared_bytes + self.kept
         if bytes_ > self.machine.shared_room(self.config["BLOCKS"]):
             return f"{bytes_} bytes of shared memory a block"

@@ -19,6 +19,5 @@ class WeightedGpuStrategy(GpuStrategy):
     def packed(
         self, problem: Any, parameters: Mapping[str, AnyArray], config: Config
     ) -> dict[str, AnyArray]:
-        """See `GpuStrategy.packed`."""
         packed = self.pack(problem, parameters["weights"], config)
         return {**parameters, "weights": packed}

@@ -6,13 +6,11 @@ LADDER = {
     "cpu": ("loops", "two_pass", "vectors"),
     "gpu": ("sequential", "three_launches", "atomic", "aggregated", "look_back", "waves"),
 }
-"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {
     "cpu": ("vectors", "two_pass", "loops"),
     "gpu": ("waves", "look_back", "three_launches"),
 }
-"""The fastest first; each says itself which problems it takes."""
 
 COSTS = {
     "cpu": {
@@ -29,4 +27,3 @@ COSTS = {
         },
     },
 }  # fmt: skip
-"""What each costs, by the case of a problem: fitted by ``benchmarks/costs.py``."""

@@ -9,7 +9,6 @@ from rooftile.ops import AnyArray
 from rooftile.ops.patterns.compact import Compact
 
 ATEN = "masked_select|index|nonzero"
-"""PyTorch's operations that would do all of its work."""
 
 
 def torch_modules(problem: Compact, parameters: Sequence[AnyArray]) -> list[Any]:

@@ -42,10 +42,8 @@ class HostStrategy(Strategy):
     def prepare(
         self, problem: Any, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """``call(*inputs, *outputs)`` with the parameters packed and the workspace held.
-
-        Its arrays are contiguous, of the problem's batch or of fewer items.
-        """
+        """``call(*inputs, *outputs)`` with the parameters packed and the workspace held. Its arrays
+        are contiguous, of the problem's batch or of fewer items."""
 
     def round_trips(self, problem: Any) -> dict[str, int]:
         """Bytes that it writes and reads again between its parts, by what holds them; `explain`
@@ -96,10 +94,8 @@ class HostBound(Bound):
 
     def quick(self, parameters: int = 0, *, long: bool = False) -> cpu.Quick | None:
         """A whole call on arrays of the problem's own batch, and so many of its parameters, which
-        is all that this computes from now on; None where there is no such way.
-
-        Parameters that are not given are zeros.  A ``long`` call gives the GIL back.
-        """
+        is all that this computes from now on; None where there is no such way. Parameters that are
+        not given are zeros. A ``long`` call gives the GIL back."""
         quick = getattr(self.call, "quick", None)
         problem = self.problem
         arrays = (
@@ -116,10 +112,8 @@ class HostBound(Bound):
 
     def quick_beside(self, shapes: cpu.Shapes, *, long: bool) -> cpu.Quick | None:
         """A whole call on an input and a result of these shapes, small enough, that reads packed
-        parameters as they are now, while other calls run; None where there is no such way.
-
-        A ``long`` call gives the GIL back.
-        """
+        parameters as they are now, while other calls run; None where there is no such way. A
+        ``long`` call gives the GIL back."""
         made = getattr(self.call, "quick_beside", None)
         if made is None or 4 * sum(map(math.prod, shapes)) > cpu.MOST_HELD:
             return None

@@ -105,10 +105,8 @@ class GpuStrategy(Strategy):
         return len(self.steps(problem, self.defaults(problem)))
 
     def work(self, problem: Any) -> Work:
-        """See `Strategy.work`: the blocks of its launches, in waves that fill the machine.
-
-        A last wave takes as long as a full one: its multiprocessors without a block are idle.
-        """
+        """See `Strategy.work`: the blocks of its launches, in waves that fill the machine. A last
+        wave takes as long as a full one: its multiprocessors without a block are idle."""
         units, waves = self.machine.multiprocessors, 0
         for step in self.steps(problem, self.defaults(problem)):
             waves += -(-math.prod(step.launch.grid) // units)
@@ -273,10 +271,8 @@ class GpuStrategy(Strategy):
         return self.invalid(problem, self.defaults(problem.plain))
 
     def compile(self, problem: Any, device: GpuDevice, config: Config | None = None) -> Compiled:
-        """The kernels for a problem; ``config`` sets tunables.
-
-        Raises `UnsupportedProblem`, `InputError` for a config that cannot run, `CompileFailure`.
-        """
+        """The kernels for a problem; ``config`` sets tunables. Raises `UnsupportedProblem`,
+        `InputError` for a config that cannot run, `CompileFailure`."""
         reason = self.why_not_on(device.description.architecture)
         if reason is not None:
             raise UnsupportedProblem(

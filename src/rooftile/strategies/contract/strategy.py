@@ -67,10 +67,8 @@ class Strategy(ABC):
 
     @final
     def why_not(self, problem: Any) -> str | None:
-        """Why this strategy does not take the problem; None when it does.
-
-        A feature of the problem that `takes` does not name is refused, then `limits` is asked.
-        """
+        """Why this strategy does not take the problem; None when it does. A feature of the problem
+        that `takes` does not name is refused, then `limits` is asked."""
         described = problem.described_features()
         for feature, words in described.items():
             if not self.takes_feature(feature, described):
@@ -84,10 +82,8 @@ class Strategy(ABC):
         return taken(feature, self.takes)
 
     def limits(self, problem: Any) -> str | None:
-        """Why the sizes of a problem are beyond this strategy; None when it takes them.
-
-        It is asked only where the strategy takes all features of the problem.
-        """
+        """Why the sizes of a problem are beyond this strategy; None when it takes them. It is asked
+        only where the strategy takes all features of the problem."""
         return None
 
     def estimate(self, problem: Any, machine: Speeds) -> float | None:
@@ -143,9 +139,7 @@ class Strategy(ABC):
 
     def why_not_on(self, architecture: str | None) -> str | None:
         """Why its kernels do not run on devices of an architecture; None when they do.
-
-        ``architecture`` None: there is no device to tell.
-        """
+        ``architecture`` None: there is no device to tell."""
         return None
 
     def fingerprint(self, problem: Any, config: Config) -> str:

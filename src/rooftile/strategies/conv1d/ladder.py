@@ -9,7 +9,6 @@ LADDER = {
         "tile_core", "coarsened",
     ),
 }  # fmt: skip
-"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {
     "cpu": ("double", "vectors", "threads", "loops"),
@@ -30,4 +29,3 @@ COSTS = {
         },
     },
 }  # fmt: skip
-"""What each costs, by the case of a problem: fitted by ``benchmarks/costs.py``."""

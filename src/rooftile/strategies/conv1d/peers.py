@@ -14,7 +14,6 @@ from rooftile.ops.patterns.conv1d import Conv1d
 from rooftile.strategies.common.ndimage import correlated_along
 
 ATEN = "convolution"
-"""PyTorch's operations that would do all of its work."""
 
 
 def torch_modules(problem: Conv1d, parameters: Sequence[AnyArray]) -> list[Any]:

@@ -6,7 +6,6 @@ LADDER = {
     "cpu": ("loops", "threads", "vectors", "double"),
     "gpu": ("naive", "constant", "cube", "prism", "coarsened", "march"),
 }
-"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {
     "cpu": ("double", "vectors", "threads", "loops"),
@@ -33,4 +32,3 @@ COSTS = {
         },
     },
 }  # fmt: skip
-"""What each costs, by the case of a problem: fitted by ``benchmarks/costs.py``."""

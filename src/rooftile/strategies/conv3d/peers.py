@@ -13,7 +13,6 @@ from rooftile.ops.patterns.volumes import before
 from rooftile.strategies.common.ndimage import correlated
 
 ATEN = "convolution"
-"""PyTorch's operations that would do all of its work."""
 
 
 def torch_modules(problem: Conv3d, parameters: Sequence[AnyArray]) -> list[Any]:

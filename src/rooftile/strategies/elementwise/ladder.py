@@ -4,7 +4,6 @@ LADDER = {
     "cpu": ("loops", "threads", "vectors"),
     "gpu": ("naive", "adjacent", "block_strided", "grid_stride", "vectors"),
 }
-"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {
     "cpu": ("vectors", "threads", "loops"),

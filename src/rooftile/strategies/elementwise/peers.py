@@ -11,7 +11,6 @@ from rooftile.ops import AnyArray
 from rooftile.ops.patterns.elementwise import Elementwise
 
 ATEN = "add|mul|addcmul"
-"""PyTorch's operations that would do all of its work."""
 
 
 def torch_modules(problem: Elementwise, parameters: Sequence[AnyArray]) -> list[Any]:

@@ -6,7 +6,6 @@ LADDER = {
     "cpu": ("loops", "threads"),
     "gpu": ("naive", "vectors"),
 }
-"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {"cpu": ("threads", "loops"), "gpu": ("vectors", "naive")}
 """The fastest first."""
@@ -21,4 +20,3 @@ COSTS = {
         },
     },
 }  # fmt: skip
-"""What each costs, by the case of a problem: fitted by ``benchmarks/costs.py``."""

@@ -11,7 +11,6 @@ from rooftile.ops import AnyArray
 from rooftile.ops.patterns.grayscale import BITS, ONE, Grayscale
 
 ATEN = "matmul|mv|mul|add"
-"""PyTorch's operations that would do all of its work."""
 
 
 def torch_modules(problem: Grayscale, parameters: Sequence[AnyArray]) -> list[Any]:

@@ -9,10 +9,8 @@ LADDER = {
         "matched", "lanes",
     ),
 }  # fmt: skip
-"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {"cpu": ("tables", "loops"), "gpu": ("lanes", "privatised", "hot", "strided")}
-"""The fastest first; each says itself which problems it takes."""
 
 COSTS = {
     "cpu": {
@@ -26,4 +24,3 @@ COSTS = {
         },
     },
 }  # fmt: skip
-"""What each costs, by the case of a problem: fitted by ``benchmarks/costs.py``."""

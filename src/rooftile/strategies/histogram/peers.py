@@ -11,7 +11,6 @@ from rooftile.ops import AnyArray
 from rooftile.ops.patterns.histogram import Histogram
 
 ATEN = "bincount|histc|histogram|bucketize|searchsorted"
-"""PyTorch's operations that would do all of its work."""
 
 
 def torch_modules(problem: Histogram, parameters: Sequence[AnyArray]) -> list[Any]:

@@ -4,7 +4,6 @@ LADDER = {
     "cpu": ("loops", "vectors", "double"),
     "gpu": ("row_threads", "column_threads", "two_dimensional", "shared_x", "warp_rows", "strips"),
 }
-"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {
     "cpu": ("double", "vectors", "loops"),

@@ -7,7 +7,5 @@ LADDER = {
     ),
     "gpu": ("one_block",),
 }  # fmt: skip
-"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {"cpu": ("pipelined", "registers", "loops"), "gpu": ("one_block",)}
-"""The fastest first; each says itself which problems it takes."""

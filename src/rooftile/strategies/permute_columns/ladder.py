@@ -6,10 +6,8 @@ LADDER = {
     "cpu": ("loops", "threads"),
     "gpu": ("naive", "shared_index", "rows"),
 }
-"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {"cpu": ("threads", "loops"), "gpu": ("rows", "shared_index", "naive")}
-"""The fastest first; each says itself which problems it takes."""
 
 COSTS = {
     "cpu": {
@@ -34,4 +32,3 @@ COSTS = {
         },
     },
 }  # fmt: skip
-"""What each costs, by the case of a problem: fitted by ``benchmarks/costs.py``."""

@@ -11,7 +11,6 @@ from rooftile.ops import AnyArray
 from rooftile.ops.patterns.permute_columns import PermuteColumns
 
 ATEN = "index|index_select|gather|take"
-"""PyTorch's operations that would do all of its work."""
 
 
 def torch_modules(problem: PermuteColumns, parameters: Sequence[AnyArray]) -> list[Any]:

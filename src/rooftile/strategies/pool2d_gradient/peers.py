@@ -9,7 +9,6 @@ from rooftile.ops import AnyArray
 from rooftile.ops.gradients.pool2d_gradient import Pool2dGradient
 
 ATEN = "pool2d"
-"""PyTorch's operations that would do all of its work."""
 
 
 def torch_modules(problem: Pool2dGradient, parameters: Sequence[AnyArray]) -> list[Any]:

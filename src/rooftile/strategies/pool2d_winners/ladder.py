@@ -4,7 +4,5 @@ LADDER = {
     "cpu": ("loops", "threads", "rows"),
     "gpu": ("naive", "vector_rows"),
 }
-"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {"cpu": ("rows", "threads", "loops"), "gpu": ("vector_rows", "naive")}
-"""The fastest first; each says itself which problems it takes."""

@@ -9,13 +9,11 @@ LADDER = {
         "persistent", "last_block", "vectors", "columns",
     ),
 }  # fmt: skip
-"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {
     "cpu": ("vectors", "pairwise", "loops"),
     "gpu": ("vectors", "columns", "compacted", "naive"),
 }
-"""The fastest first, by measurements; each says itself which problems it pays for."""
 
 COSTS = {
     "cpu": {
@@ -51,4 +49,3 @@ COSTS = {
         },
     },
 }  # fmt: skip
-"""What each costs, by the case of a problem: fitted by ``benchmarks/costs.py``."""

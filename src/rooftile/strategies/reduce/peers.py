@@ -12,7 +12,6 @@ from rooftile.ops.operator import MAX, MIN, PRODUCT, SUM, Operator
 from rooftile.ops.patterns.reduce import Reduce
 
 ATEN = "sum|amax|amin"
-"""PyTorch's operations that would do all of its work."""
 _NAMES = {SUM: "sum", MAX: "amax", MIN: "amin"}
 
 

@@ -4,7 +4,6 @@ LADDER = {
     "cpu": ("loops", "threads", "in_place"),
     "gpu": ("naive", "in_place"),
 }
-"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {"cpu": ("threads", "loops"), "gpu": ("naive",)}
 """The fastest first; `in_place` is for ``out is x``, and taken by name."""

@@ -11,7 +11,6 @@ from rooftile.ops import AnyArray
 from rooftile.ops.patterns.rotate import Rotate
 
 ATEN = "roll"
-"""PyTorch's operations that would do all of its work."""
 
 
 def torch_modules(problem: Rotate, parameters: Sequence[AnyArray]) -> list[Any]:

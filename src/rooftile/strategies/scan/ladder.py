@@ -9,13 +9,11 @@ LADDER = {
         "hierarchical", "recursive", "sums_first", "columns", "rows", "look_back", "waves",
     ),
 }  # fmt: skip
-"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {
     "cpu": ("vectors", "columns", "two_pass", "loops"),
     "gpu": ("rows", "waves", "look_back", "columns", "sums_first", "sequential"),
 }
-"""The fastest first, by measurements; each says itself which problems it pays for."""
 
 COSTS = {
     "cpu": {
@@ -51,4 +49,3 @@ COSTS = {
         },
     },
 }  # fmt: skip
-"""What each costs, by the case of a problem: fitted by ``benchmarks/costs.py``."""

@@ -12,7 +12,6 @@ from rooftile.ops.operator import MAX, MIN, PRODUCT, SUM
 from rooftile.ops.patterns.scan import Scan
 
 ATEN = "cumsum|cumprod|cummax|cummin"
-"""PyTorch's operations that would do all of its work."""
 
 
 def torch_modules(problem: Scan, parameters: Sequence[AnyArray]) -> list[Any]:

@@ -11,7 +11,6 @@ from rooftile.ops import AnyArray
 from rooftile.ops.patterns.scatter import Scatter
 
 ATEN = "scatter_add|scatter_reduce|index_add|index_reduce"
-"""PyTorch's operations that would do all of its work."""
 _REDUCES = {"add": "sum", "min": "amin", "max": "amax", "multiply": "prod"}
 _UFUNCS: dict[str, Any] = {
     "add": np.add,

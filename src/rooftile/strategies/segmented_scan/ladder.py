@@ -6,10 +6,8 @@ LADDER = {
     "cpu": ("loops", "parts"),
     "gpu": ("sequential", "flagged", "look_back", "waves"),
 }
-"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {"cpu": ("parts", "loops"), "gpu": ("waves", "look_back", "flagged", "sequential")}
-"""The fastest first, by measurements; each says itself which problems it pays for."""
 
 COSTS = {
     "cpu": {
@@ -23,4 +21,3 @@ COSTS = {
         },
     },
 }  # fmt: skip
-"""What each costs, by the case of a problem: fitted by ``benchmarks/costs.py``."""

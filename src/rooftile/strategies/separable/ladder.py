@@ -6,7 +6,6 @@ LADDER = {
     "cpu": ("loops", "vectors", "double"),
     "gpu": ("naive", "shared", "coarsened"),
 }
-"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {"cpu": ("double", "vectors", "loops"), "gpu": ("coarsened", "shared", "naive")}
 """The fastest first; each says itself which problems it takes, and which it pays for."""
@@ -24,4 +23,3 @@ COSTS = {
         },
     },
 }  # fmt: skip
-"""What each costs, by the case of a problem: fitted by ``benchmarks/costs.py``."""

@@ -12,7 +12,6 @@ from rooftile.ops.patterns.separable import Separable
 from rooftile.strategies.common.ndimage import correlated_along
 
 ATEN = "convolution"
-"""PyTorch's operations that would do all of its work."""
 
 
 def torch_modules(problem: Separable, parameters: Sequence[AnyArray]) -> list[Any]:

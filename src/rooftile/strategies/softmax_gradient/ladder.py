@@ -6,10 +6,8 @@ LADDER = {
     "cpu": ("loops", "threads"),
     "gpu": ("naive", "block_rows"),
 }
-"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {"cpu": ("threads", "loops"), "gpu": ("block_rows", "naive")}
-"""The fastest first; each says itself which problems it takes."""
 
 COSTS = {
     "cpu": {
@@ -21,4 +19,3 @@ COSTS = {
         },
     },
 }  # fmt: skip
-"""What each costs, by the case of a problem: fitted by ``benchmarks/costs.py``."""

@@ -9,7 +9,6 @@ from rooftile.ops import AnyArray
 from rooftile.ops.gradients.softmax_gradient import SoftmaxGradient
 
 ATEN = "_softmax_backward_data"
-"""PyTorch's operations that would do all of its work."""
 
 
 def torch_modules(problem: SoftmaxGradient, parameters: Sequence[AnyArray]) -> list[Any]:

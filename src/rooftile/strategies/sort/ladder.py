@@ -6,13 +6,11 @@ LADDER = {
     "cpu": ("loops", "radix", "buckets", "halves"),
     "gpu": ("odd_even", "bitonic", "merge", "radix", "onesweep"),
 }
-"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {
     "cpu": ("buckets", "radix", "halves", "loops"),
     "gpu": ("onesweep", "radix", "merge"),
 }
-"""The fastest first; each says itself which problems it takes."""
 
 COSTS = {
     "cpu": {
@@ -42,4 +40,3 @@ COSTS = {
         },
     },
 }  # fmt: skip
-"""What each costs, by the case of a problem: fitted by ``benchmarks/costs.py``."""

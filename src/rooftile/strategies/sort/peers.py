@@ -11,7 +11,6 @@ from rooftile.ops import AnyArray
 from rooftile.ops.patterns.sort import Sort
 
 ATEN = "sort|argsort|msort|topk"
-"""PyTorch's operations that would do all of its work."""
 
 
 def torch_modules(problem: Sort, parameters: Sequence[AnyArray]) -> list[Any]:

@@ -6,7 +6,6 @@ LADDER = {
     "cpu": ("loops", "threads", "vectors"),
     "gpu": ("naive", "staged"),
 }
-"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {"cpu": ("vectors", "threads", "loops"), "gpu": ("staged", "naive")}
 
@@ -20,4 +19,3 @@ COSTS = {
         },
     },
 }  # fmt: skip
-"""What each costs, by the case of a problem: fitted by ``benchmarks/costs.py``."""

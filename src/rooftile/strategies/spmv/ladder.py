@@ -7,7 +7,6 @@ LADDER = {
         "jds", "jds_t", "dia", "bsr", "csc",
     ),
 }  # fmt: skip
-"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {
     "cpu": ("vectors", "balanced", "tiles", "blocks", "private", "threads", "loops"),

@@ -6,7 +6,6 @@ LADDER = {
     "cpu": ("loops", "threads", "vectors"),
     "gpu": ("naive", "tile", "coarsened", "march", "several_steps", "one_barrier", "neighbours"),
 }
-"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {
     "cpu": ("vectors", "threads", "loops"),
@@ -36,4 +35,3 @@ COSTS = {
         },
     },
 }  # fmt: skip
-"""What each costs, by the case of a problem: fitted by ``benchmarks/costs.py``."""

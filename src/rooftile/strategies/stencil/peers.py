@@ -10,7 +10,6 @@ from rooftile.ops.patterns.stencil import Stencil
 from rooftile.strategies.common.ndimage import correlated
 
 ATEN = "convolution"
-"""PyTorch's operations that would do all of its work."""
 
 
 def torch_modules(problem: Stencil, parameters: Sequence[AnyArray]) -> list[Any]:

@@ -4,7 +4,6 @@ LADDER = {
     "cpu": ("loops", "threads", "blocked", "vectors", "in_place"),
     "gpu": ("naive", "naive_reads", "tiled", "padded", "vectors", "in_place"),
 }
-"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {
     "cpu": ("vectors", "blocked", "threads", "loops"),

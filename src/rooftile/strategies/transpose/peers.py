@@ -11,7 +11,6 @@ from rooftile.ops import AnyArray
 from rooftile.ops.patterns.transpose import Transpose
 
 ATEN = "permute|transpose|contiguous|clone|copy"
-"""PyTorch's operations that would do all of its work."""
 
 
 def torch_modules(problem: Transpose, parameters: Sequence[AnyArray]) -> list[Any]:

@@ -11,7 +11,6 @@ from rooftile.ops import AnyArray
 from rooftile.ops.patterns.unique import Unique
 
 ATEN = "unique_consecutive|unique"
-"""PyTorch's operations that would do all of its work."""
 
 
 def torch_modules(problem: Unique, parameters: Sequence[AnyArray]) -> list[Any]:

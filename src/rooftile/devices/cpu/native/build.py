@@ -29,8 +29,7 @@ variables into registers."""
 
 MOST_INSTRUCTIONS = 12_000
 """Lines of LLVM's text that are optimised: about a second's work; half as many by all passes.
-
-LLVM's time grows faster than a text, without end.  So a strategy whose text grows with a problem
+LLVM's time grows faster than a text, without end. So a strategy whose text grows with a problem
 writes loops where this is exceeded; the text of one that does not is compiled as it is."""
 
 turn = recursive_lock()

@@ -218,10 +218,8 @@ class Instructions:
         return self.made(FLOAT, f"bitcast i32 {upper.name} to float")
 
     def _rounded(self, value: Value) -> Value:
-        """A float32 as a bfloat's bits, to the nearest, ties to even.
-
-        LLVM's own conversion may become an instruction that takes subnormal numbers for zeros.
-        """
+        """A float32 as a bfloat's bits, to the nearest, ties to even. LLVM's own conversion may
+        become an instruction that takes subnormal numbers for zeros."""
 
         def step(instruction: str) -> str:
             return self.made(INTEGER, instruction).name

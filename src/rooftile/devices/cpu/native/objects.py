@@ -176,10 +176,8 @@ def _of_library(name: str) -> int:
 
 
 def _executable(image: bytearray) -> int:
-    """Where code and constants lie from now on, which nobody writes.
-
-    The memory outlives the interpreter, as the threads do that run in it.
-    """
+    """Where code and constants lie from now on, which nobody writes. The memory outlives the
+    interpreter, as the threads do that run in it."""
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
     readable, size = mmap.PROT_READ, len(image)
     start = _library().mmap(None, size, readable | mmap.PROT_WRITE, flags, -1, 0)

@@ -108,7 +108,6 @@ class Statements(Expressions):
     # What expressions ask for
 
     def variable(self, name: str) -> Value | None:
-        """See `Expressions.variable`."""
         of = self._variables.get(name)
         if of is None:
             return None
@@ -119,7 +118,6 @@ class Statements(Expressions):
         return Value(of, address, self.made(INTEGER, f"load i64, ptr {slot.count}").name)
 
     def call(self, function: Any, given: list[Value]) -> Value:
-        """See `Expressions.call`."""
         if function in FUNCTIONS:
             return FUNCTIONS[function].write(self, given)
         if not hasattr(function, "tree"):

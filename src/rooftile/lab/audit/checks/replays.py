@@ -32,11 +32,8 @@ class Replays:
 
     def look(self, problem: Problem) -> None:
         """Calls on contents that it has seen, or that follow from those, must not be much faster
-        than calls on new ones, or take much less of the processors.
-
-        On a busy machine the time until an answer says little, and what the process itself has
-        worked says as much as ever.
-        """
+        than calls on new ones, or take much less of the processors. On a busy machine the time
+        until an answer says little, and what the process itself has worked says as much as ever."""
         slots = range(min(_REPLAYED, slots_for(problem)))
         self.session.lay(problem, len(slots))
         seen, generator = [self.session.fresh() for _ in slots], np.random.default_rng()

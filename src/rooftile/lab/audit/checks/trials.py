@@ -39,10 +39,8 @@ class Trials:
     deterministic: bool
 
     def values(self, problem: Problem) -> float | None:
-        """Judge it on the public seed's inputs, and on secret ones in the very same arrays.
-
-        Gives the seconds of the first call; None when a result was wrong.
-        """
+        """Judge it on the public seed's inputs, and on secret ones in the very same arrays. Gives
+        the seconds of the first call; None when a result was wrong."""
         self.session.lay(problem, 3)
         public = problem.random(self.seed)
         self.session.write(0, public)
@@ -269,10 +267,8 @@ class Trials:
 def _changed(
     problem: Problem, arrays: Arrays, which: int, generator: np.random.Generator
 ) -> Arrays | None:
-    """The arrays with one element of one of them changed, so that the result must change too.
-
-    None where no change that was tried changes the result.
-    """
+    """The arrays with one element of one of them changed, so that the result must change too. None
+    where no change that was tried changes the result."""
     before = outputs_of(problem.reference(*arrays))
     for _ in range(_TRIES):
         made = problem.altered(arrays, which, int(generator.integers(2**63)))

@@ -225,10 +225,8 @@ def _own_folders(scratch: str) -> dict[str, str]:
 
 
 def _copied(scratch: str, script: str, modules: list[tuple[str, str]]) -> str:
-    """The script and its modules, where rooftile's own folder cannot be seen.
-
-    They have been read before: the folder is empty by now.
-    """
+    """The script and its modules, where rooftile's own folder cannot be seen. They have been read
+    before: the folder is empty by now."""
     for name, text in modules:
         Path(scratch, name).write_text(text, encoding="utf-8")
     return os.path.join(scratch, os.path.basename(script))

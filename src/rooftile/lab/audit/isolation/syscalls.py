@@ -52,9 +52,8 @@ _NUMBER, _ARCHITECTURE, _FIRST, _SECOND, _THIRD = 0, 4, 16, 24, 32
 _SIGNALS = {
     "kill": _SECOND, "tgkill": _THIRD, "rt_sigqueueinfo": _SECOND, "rt_tgsigqueueinfo": _THIRD,
 }  # fmt: skip
-"""Where each is told its signal; ``tkill``, which nothing uses, is denied.  One process must not
-wake another from a stop.  Those that have no namespace of their own must not reach others at all.
-"""
+"""Where each is told its signal; ``tkill``, which nothing uses, is denied. One process must not
+wake another from a stop. Those that have no namespace of their own must not reach others at all."""
 _NEW_ROOMS, _SIBLING = 0x7E020000, 0x00008000
 """Flags of ``clone`` that make namespaces, and the one that makes a process which is no child of
 its maker, so that whoever looks for its children does not find it."""

@@ -127,10 +127,8 @@ class Child:
         return plain_words(self._heard[0].decode(errors="replace").strip())
 
     def ask(self, request: dict[str, Any]) -> tuple[Answer, float]:
-        """The answer, and the seconds from thawing the process until it was here.
-
-        Raises `Died`, `Complained`.
-        """
+        """The answer, and the seconds from thawing the process until it was here. Raises `Died`,
+        `Complained`."""
         return self.collect(self.begin(request))
 
     def begin(self, request: dict[str, Any]) -> float:
@@ -184,10 +182,8 @@ class Child:
         self._freezer.thaw()
 
     def freeze(self) -> None:
-        """Stop every thread of it and of its processes, and return when they stand.
-
-        Raises `Died` where they do not.
-        """
+        """Stop every thread of it and of its processes, and return when they stand. Raises `Died`
+        where they do not."""
         if self._frozen or self._ended:
             return
         self._frozen = True

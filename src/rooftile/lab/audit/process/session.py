@@ -170,10 +170,8 @@ class Session:
         return self.child.ask(self._load)[0].text
 
     def lay(self, problem: Problem, slots: int = 1, places: list[Slot] | None = None) -> None:
-        """Make arrays for a problem, at new places, or at those where they lay before.
-
-        Raises `Died`, `Complained`.
-        """
+        """Make arrays for a problem, at new places, or at those where they lay before. Raises
+        `Died`, `Complained`."""
         self.problem, self.earlier, self._written, self._poison = problem, [], {}, {}
         self.slots, needed = layout(problem, slots, self.kernel.memory, self._generator)
         self.slots = places or self.slots
@@ -231,12 +229,9 @@ class Session:
         meanwhile: Callable[[], None] | None = None,
         **options: Any,
     ) -> Run:
-        """Call the kernel once for each of the slots, in this order.  Raises `Died`,
-        `Complained`.
-
+        """Call the kernel once for each of the slots, in this order. Raises `Died`, `Complained`.
         ``scrub`` leaves poison in the memory that the kernel's next allocations will get.
-        ``meanwhile`` is called while the answer is awaited.
-        """
+        ``meanwhile`` is called while the answer is awaited."""
         for slot in set(slots):
             self.poison(slot)
         if scrub and not self.kernel.text:

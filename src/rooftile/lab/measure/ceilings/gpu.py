@@ -87,11 +87,9 @@ class GpuCeilings(Roof):
         return max(self.fma_gflops, *(rates.get(name, 0.0) / 3 for name in ("tf32", "fp16")))
 
     def most_gflops(self, precision: str) -> float:
-        """What a direct method can reach at a precision; infinite where transforms save FLOPs.
-
-        It is ``wgmma``'s rate on zeros where that was measured.  Elsewhere it is twice the rate of
-        ``mma.sync``, which instructions of four warps reach on no device.
-        """
+        """What a direct method can reach at a precision; infinite where transforms save FLOPs. It
+        is ``wgmma``'s rate on zeros where that was measured. Elsewhere it is twice the rate of
+        ``mma.sync``, which instructions of four warps reach on no device."""
         most = {
             name: max(rate, self.wgmma_zeros_gflops.get(name, 2 * rate))
             for name, rate in self.matrix_gflops.items()

@@ -63,10 +63,8 @@ class Chains:
         return Launch("wgmma_chains", (blocks, 1, 1), (128 * self.groups, 1, 1), shared)
 
     def values(self) -> Float32:
-        """Standard normal numbers [stages][rows + columns][numbers in 128 bytes].
-
-        Power, and so the clock, depends on the data; problems have data like these.
-        """
+        """Standard normal numbers [stages][rows + columns][numbers in 128 bytes]. Power, and so the
+        clock, depends on the data; problems have data like these."""
         shape = (_STAGES, self.rows + _COLUMNS, 128 // self._bytes)
         made = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
         return rounded(made, self.precision)

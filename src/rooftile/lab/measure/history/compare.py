@@ -60,11 +60,8 @@ class Comparison:
     samples: tuple[int, int]
     """How many there are of A and of B."""
     more: int | None = None
-    """How many more samples of each would probably tell.
-
-    None where the verdict is clear, or where the ratio is so close to the smallest effect that no
-    reasonable number would tell.
-    """
+    """How many more samples of each would probably tell. None where the verdict is clear, or where
+    the ratio is so close to the smallest effect that no reasonable number would tell."""
 
     def __str__(self) -> str:
         """The verdict in one line."""
@@ -203,10 +200,8 @@ def _judged(
 
 
 def _more(ratio: float, low: float, high: float, edge: float, count: int) -> int | None:
-    """How many more samples it takes until the interval meets no edge of the band.
-
-    The interval shrinks with the square root of their number.  None where that is out of reach.
-    """
+    """How many more samples it takes until the interval meets no edge of the band. The interval
+    shrinks with the square root of their number. None where that is out of reach."""
     share = 1.0
     for limit in (-math.log(edge), math.log(edge)):
         end = math.log(high if limit > math.log(ratio) else low)

@@ -74,10 +74,8 @@ class Record:
 
     @property
     def config(self) -> dict[str, int]:
-        """The value of every tunable; empty where the strategy has none.
-
-        Records of before `Problem.stored` say in it, too, that no array was stored otherwise.
-        """
+        """The value of every tunable; empty where the strategy has none. Records of before
+        `Problem.stored` say in it, too, that no array was stored otherwise."""
         config = self.row.get("config", {})
         return {name: value for name, value in config.items() if name not in _STORAGE}
 

@@ -62,10 +62,8 @@ class StreamTiming:
 
     @property
     def hidden(self) -> float | None:
-        """The share of the shorter parts that the longest one hides.
-
-        It is 0 where the parts run one after the other, 1 where only the longest is seen.
-        """
+        """The share of the shorter parts that the longest one hides. It is 0 where the parts run
+        one after the other, 1 where only the longest is seen."""
         if self.device is None:
             return None
         longest = max(self.copy_in_ms, self.compute_ms, self.copy_out_ms)

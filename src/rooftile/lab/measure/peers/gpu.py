@@ -73,11 +73,9 @@ class GpuPeer:
         inputs: Sequence[AnyArray],
         device: Device,
     ) -> TorchCall:
-        """Copy to the GPU, in the peer's own format; ``problem`` may be a `Chain`.
-
-        At ``fp16`` and ``bf16`` the input is converted here, outside of what is timed, which
-        favours the peer: a rung is given float32.  Raises whatever PyTorch raises.
-        """
+        """Copy to the GPU, in the peer's own format; ``problem`` may be a `Chain`. At ``fp16`` and
+        ``bf16`` the input is converted here, outside of what is timed, which favours the peer: a
+        rung is given float32. Raises whatever PyTorch raises."""
         import torch
 
         torch.cuda.set_device(parse_device(device.name)[1])
@@ -204,7 +202,6 @@ class TorchClock:
     """Events on PyTorch's present stream."""
 
     def mark(self) -> Any:
-        """See `Clock.mark`."""
         import torch
 
         event = torch.cuda.Event(enable_timing=True)
@@ -212,11 +209,9 @@ class TorchClock:
         return event
 
     def between(self, before: Any, after: Any) -> float:
-        """See `Clock.between`."""
         return float(before.elapsed_time(after))
 
     def synchronise(self) -> None:
-        """See `Clock.synchronise`."""
         import torch
 
         torch.cuda.synchronize()

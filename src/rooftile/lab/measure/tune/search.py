@@ -80,11 +80,9 @@ class Search:
         limit_s: float = 20.0,
         progress: Callable[[str], None] | None = None,
     ) -> None:
-        """A config whose time is estimated beyond ``limit_s`` seconds is skipped.
-
-        Raises `UnsupportedProblem`, and `InputError` for a strategy without tunables, a limit or a
-        seed that is none.
-        """
+        """A config whose time is estimated beyond ``limit_s`` seconds is skipped. Raises
+        `UnsupportedProblem`, and `InputError` for a strategy without tunables, a limit or a seed
+        that is none."""
         strategy.check(problem)
         check_limit(limit_s)
         check_seed(seed)
@@ -102,10 +100,8 @@ class Search:
         self._seen = 0
 
     def programs(self, most: int = _ENUMERABLE) -> list[Config] | None:
-        """One config for each different program that can run, the default's first.
-
-        None where the space has more than ``most`` configs.
-        """
+        """One config for each different program that can run, the default's first. None where the
+        space has more than ``most`` configs."""
         if math.prod(len(one.values) for one in self.strategy.tunables) > most:
             return None
         names = [one.name for one in self.strategy.tunables]
@@ -122,14 +118,11 @@ class Search:
         return self.strategy.invalid(self.problem, config)
 
     def name(self, config: Config) -> str:
-        """See `rooftile.runtime.selection.tuned.fingerprint`."""
         return fingerprint(self.strategy, self.problem, items(config))
 
     def known(self) -> dict[str, Trial]:
-        """What this and other searches found out so far, by the program's name.
-
-        Configs that were skipped, or that lacked memory, are not known.
-        """
+        """What this and other searches found out so far, by the program's name. Configs that were
+        skipped, or that lacked memory, are not known."""
         found = self._history.records(
             problem=self.problem,
             strategy=self.strategy.name,
@@ -172,10 +165,8 @@ class Search:
         return max(trials, len(self.known())), self._sampled(made, trials)
 
     def each(self, configs: Iterable[Config]) -> Iterator[Trial]:
-        """Try these configs; what they leave out has its default.
-
-        One that cannot run is skipped with a reason.
-        """
+        """Try these configs; what they leave out has its default. One that cannot run is skipped
+        with a reason."""
         for given in configs:
             config = self.strategy.config(self.problem, given)
             reason = self.invalid(config)
@@ -222,10 +213,8 @@ class Search:
         return Trial(config, row)
 
     def crown(self, pick: Pick | None = None) -> Crowned:
-        """Verify and time the best again, on fresh inputs, and record the winner.
-
-        ``pick`` is what is chosen so far.  Raises `InputError` where nothing passes.
-        """
+        """Verify and time the best again, on fresh inputs, and record the winner. ``pick`` is what
+        is chosen so far. Raises `InputError` where nothing passes."""
         passed = [one for one in self.known().values() if one.median_ms is not None]
         best = sorted(passed, key=lambda one: one.median_ms or math.inf)[:_FINALISTS]
         own = {self.name(self.default): self.default}
@@ -310,10 +299,8 @@ class Search:
         )
 
     def _check_device(self, config: Config, reason: str) -> None:
-        """Raise `DeviceMissing` where the device no longer answers.
-
-        Else what comes after a fault would be recorded as a fault of innocent configs.
-        """
+        """Raise `DeviceMissing` where the device no longer answers. Else what comes after a fault
+        would be recorded as a fault of innocent configs."""
         try:
             with self.device.on():
                 self.device.synchronise()

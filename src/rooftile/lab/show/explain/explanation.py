@@ -67,29 +67,23 @@ class Explanation:
     @property
     def input_loads(self) -> float | None:
         """How many times threads load the inputs and parameters from global memory, on average.
-
-        None without a model.
-        """
+        None without a model."""
         found = [k.accesses.loads for k in self.kernels if k.accesses is not None]
         given = sum(array.size for array in self.problem.given_arrays)
         return sum(found) / given if found else None
 
     @property
     def adds_per_load(self) -> float | None:
-        """Multiply-adds for each element that a thread loads from global memory.
-
-        This is the reuse that tiles in shared memory and registers give; None without a model.
-        """
+        """Multiply-adds for each element that a thread loads from global memory. This is the reuse
+        that tiles in shared memory and registers give; None without a model."""
         found = [k.accesses.loads for k in self.kernels if k.accesses is not None]
         return self.problem.flops / 2 / sum(found) if found else None
 
     @property
     def uncached_ms(self) -> float | None:
-        """The time that memory takes if every load and store of a thread goes to it.
-
-        This is the textbook's bound of a tile, which counts on no cache: what is loaded once and
-        used by many must lie in shared memory or registers.  None without a model or a rate.
-        """
+        """The time that memory takes if every load and store of a thread goes to it. This is the
+        textbook's bound of a tile, which counts on no cache: what is loaded once and used by many
+        must lie in shared memory or registers. None without a model or a rate."""
         found = [k.accesses for k in self.kernels if k.accesses is not None]
         if not found or self.target.bandwidth_gb_s is None:
             return None
@@ -100,9 +94,7 @@ class Explanation:
 
     def bytes_a_thread(self, kernel: KernelView) -> float | None:
         """What each resident thread of a kernel must have asked for to keep device memory busy.
-
-        None where the memory's latency or the occupancy is not known.
-        """
+        None where the memory's latency or the occupancy is not known."""
         needed, held = self.target.bytes_under_way(), kernel.occupancy
         if needed is None or held is None or not held.blocks or not self.target.multiprocessors:
             return None

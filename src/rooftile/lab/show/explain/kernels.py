@@ -173,10 +173,8 @@ def _touched(
 
 
 def _read_again(own: Sequence[Step], made: set[str]) -> set[str]:
-    """What one launch of a kernel makes and a later one reads, as time steps do.
-
-    A kernel writes by the arguments at whose place an array is named first.
-    """
+    """What one launch of a kernel makes and a later one reads, as time steps do. A kernel writes by
+    the arguments at whose place an array is named first."""
     places: dict[str, int] = {}
     for step in own:
         for place, argument in enumerate(step.arguments):

@@ -57,10 +57,8 @@ class Target:
         return bytes_under_way(self.bandwidth_gb_s, self.latency_ns)
 
     def passes_per_ms(self) -> float | None:
-        """Passes of 128 bytes that L1 and shared memory make in a millisecond.
-
-        Each multiprocessor makes one in a cycle.
-        """
+        """Passes of 128 bytes that L1 and shared memory make in a millisecond. Each multiprocessor
+        makes one in a cycle."""
         if self.multiprocessors is None or self.clock_mhz is None:
             return None
         return 1e3 * self.multiprocessors * self.clock_mhz

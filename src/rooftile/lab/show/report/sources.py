@@ -206,10 +206,8 @@ class Content:
         return sum(len(one.rows) + len(one.trials) + len(one.foreign) for one in self.sections)
 
     def only(self, operation: str | None, device: str | None) -> Content:
-        """The records of one operation, on one device or kind of device.
-
-        None stands for every device, and for all operations, networks, experiments and trainings.
-        """
+        """The records of one operation, on one device or kind of device. None stands for every
+        device, and for all operations, networks, experiments and trainings."""
 
         def fits(where: str) -> bool:
             return device is None or f"{where}:".startswith(f"{device}:")

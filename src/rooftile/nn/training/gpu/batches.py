@@ -44,11 +44,8 @@ class Batches:
         data_memory: int | None = None,
     ) -> None:
         """``data`` are uint8, float32 or float64, ``labels`` integers or numbers for each output;
-        those that are trained with.  ``data_memory`` is how many bytes of the device they may take,
-        see `source_of`.
-
-        Raises `InputError`, `OutOfMemory`.
-        """
+        those that are trained with. ``data_memory`` is how many bytes of the device they may take,
+        see `source_of`. Raises `InputError`, `OutOfMemory`."""
         self._gpu, self._pixels = gpu, network.pixels or FASHION
         self.size = options.batch or len(data)
         """Items of a batch; an epoch's last one may have fewer."""
@@ -78,12 +75,9 @@ class Batches:
         self._source.before(step)
 
     def may_lie(self, precision: Precision) -> str:
-        """The precision in whose 16-bit numbers a network may read its input instead of float32,
-        or "".
-
-        That is a training's own, where it has 16 bits.  TF32 has as many as float16, which lacks
-        range alone: how large pixels become is known beforehand.
-        """
+        """The precision in whose 16-bit numbers a network may read its input instead of float32, or
+        "". That is a training's own, where it has 16 bits. TF32 has as many as float16, which lacks
+        range alone: how large pixels become is known beforehand."""
         if precision != "tf32":
             return precision if format_of(precision).bytes == 2 else ""
         least, most = _FLOAT16_RANGE

@@ -53,11 +53,8 @@ class DeviceSteps:
         data_memory: int | None = None,
     ) -> None:
         """``data`` and ``labels`` are those that are trained with; of the device's memory they take
-        at most ``data_memory`` bytes (`source_of`).
-
-        Raises `UnsupportedProblem` for what only the CPU trains, `DeviceMissing`,
-        `CompileFailure`, `OutOfMemory`.
-        """
+        at most ``data_memory`` bytes (`source_of`). Raises `UnsupportedProblem` for what only the
+        CPU trains, `DeviceMissing`, `CompileFailure`, `OutOfMemory`."""
         _check(options, device)
         self._network, self._options = network, options
         self._gpu, self._count = lent_gpu(device), len(data)
@@ -185,10 +182,8 @@ class DeviceSteps:
 
     @cached_property
     def _steps(self) -> dict[int, TrainingStep]:
-        """The steps by their numbers of images: an epoch's last one may have fewer.
-
-        The kernels of all of them are compiled at the same time.
-        """
+        """The steps by their numbers of images: an epoch's last one may have fewer. The kernels of
+        all of them are compiled at the same time."""
         batch = self.held.batches.size
         sizes = min(batch, self._count), self._count % batch or batch
         return {size: TrainingStep(self._network, self.held, size) for size in dict.fromkeys(sizes)}

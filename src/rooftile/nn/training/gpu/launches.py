@@ -79,10 +79,7 @@ class BoundLaunches:
         return [*self._packings, *self._starts]
 
     def compile(self) -> None:
-        """Wait for the compilers.
-
-        Raises `UnsupportedProblem`, `CompileFailure`, `OutOfMemory`.
-        """
+        """Wait for the compilers. Raises `UnsupportedProblem`, `CompileFailure`, `OutOfMemory`."""
         while self._promised:
             self._promised[0]()
             self._promised.pop(0)
@@ -108,12 +105,9 @@ class BoundLaunches:
         return ("beside", "later", "in a row") if several else ("beside",)
 
     def start(self, order: Order = "beside") -> None:
-        """Start everything on the present stream.
-
-        What is aside is begun with those launches of its own layer that follow it; ``later``, with
-        those of the next layer; or ``in a row``, alone: large launches take each other's caches.
-        The results are the same.
-        """
+        """Start everything on the present stream. What is aside is begun with those launches of its
+        own layer that follow it; ``later``, with those of the next layer; or ``in a row``, alone:
+        large launches take each other's caches. The results are the same."""
         if order == "in a row":
             for one in self.starts:
                 one.start()

@@ -43,11 +43,8 @@ class LinearStage:
                 self._weights = self._rounded(self.parameters[0], count)
 
     def forward(self) -> None:
-        """See `Stage`.
-
-        Layers lay their weights out anew in every step.  Where these are many and images few, the
-        product with weights as they lie takes less than that.
-        """
+        """See `Stage`. Layers lay their weights out anew in every step. Where these are many and
+        images few, the product with weights as they lie takes less than that."""
         work, product = self._work, self._forward
         if isinstance(product, Linear):
             work.run(product, self.x, self.y, parameters=self.parameters)

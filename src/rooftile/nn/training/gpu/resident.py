@@ -61,10 +61,8 @@ class Resident:
         precision: Precision = "ieee",
         data_memory: int | None = None,
     ) -> None:
-        """``data``, ``labels`` and ``data_memory`` are those of `Batches`.
-
-        Raises `InputError`, `OutOfMemory`, `CompileFailure`.
-        """
+        """``data``, ``labels`` and ``data_memory`` are those of `Batches`. Raises `InputError`,
+        `OutOfMemory`, `CompileFailure`."""
         self.gpu, self.precision, self.options = gpu, precision, options
         self.batches = Batches(network, data, labels, options, gpu, data_memory)
         self.layout = ParameterLayout(network.parameter_shapes)
@@ -112,10 +110,8 @@ class Resident:
         rates: NDArray[np.float32],
         step: int,
     ) -> None:
-        """Say what the epoch's steps are to do, and which one is next.
-
-        All steps of the epoch before have been started, and their losses sent for.
-        """
+        """Say what the epoch's steps are to do, and which one is next. All steps of the epoch
+        before have been started, and their losses sent for."""
         self._told.reverse()
         if self._brought is not None:
             # The steps write their losses over those that the copy reads.

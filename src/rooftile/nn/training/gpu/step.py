@@ -81,9 +81,7 @@ class TrainingStep:
 
     def _joined(self, row: Sequence[tuple[Any, Stage]]) -> int:
         """How many of the last layers one launch makes, with the loss and their input's gradient.
-
-        Below them is another stage.
-        """
+        Below them is another stage."""
         entropy = self._loss.name == "cross_entropy" and self._outputs > 1
         last = row[-1][1]
         if not (entropy and isinstance(last, LinearStage) and is_small(last.problem)):
@@ -146,12 +144,9 @@ class TrainingStep:
         loss: Any,
         others: Callable[[], None] | None = None,
     ) -> None:
-        """The gradients of all parameters, from the last stage to the first.
-
-        The loss is noted beside the first one's: nobody reads the step's number there.  What
-        appends gradients of ``others`` comes behind it: sooner it would be in the way of the larger
-        ones.
-        """
+        """The gradients of all parameters, from the last stage to the first. The loss is noted
+        beside the first one's: nobody reads the step's number there. What appends gradients of
+        ``others`` comes behind it: sooner it would be in the way of the larger ones."""
         work = self._work
         for number in reversed(range(len(row))):
             (name, shape, kinds), one = row[number]
@@ -174,10 +169,8 @@ class TrainingStep:
         work.phase = phase
 
     def compile(self) -> None:
-        """Wait for its kernels, which other threads compile since it was made.
-
-        Raises `UnsupportedProblem`, `CompileFailure`, `OutOfMemory`.
-        """
+        """Wait for its kernels, which other threads compile since it was made. Raises
+        `UnsupportedProblem`, `CompileFailure`, `OutOfMemory`."""
         self._work.compile()
 
     @property
@@ -186,10 +179,8 @@ class TrainingStep:
         return self._work.starts
 
     def profiled(self, phases: Phases) -> None:
-        """Start the step launch by launch, and tell how long each was on the device.
-
-        Work that is under way there hides how long the host takes to start them.
-        """
+        """Start the step launch by launch, and tell how long each was on the device. Work that is
+        under way there hides how long the host takes to start them."""
         gpu, at = self._held.gpu, time.perf_counter()
         marks = [gpu.mark()]
         for one in self.starts:
@@ -207,11 +198,9 @@ class TrainingStep:
 
     @cached_property
     def several(self) -> Callable[[], object] | None:
-        """Starts `TOGETHER` steps as one graph; None where they take no longer one by one.
-
-        All are tried, on places that are put back: the epoch must have so many whole batches left,
-        all of them on the device.
-        """
+        """Starts `TOGETHER` steps as one graph; None where they take no longer one by one. All are
+        tried, on places that are put back: the epoch must have so many whole batches left, all of
+        them on the device."""
         if self._least([self._one])[0] > _SHORT_MS:
             return None
         captured, orders = self._held.gpu.captured, self._work.orders

@@ -49,11 +49,9 @@ class DeviceTrainer:
         """Step and sum of losses of what the device remembers."""
 
     def epoch(self, state: State) -> Iterator[Progress]:
-        """What is left of a pass over the data in a random order.
-
-        A report for each step; those of some steps follow when all of them are done, and are
-        counted, and the next ones are under way: whoever stops at a report stops behind these.
-        """
+        """What is left of a pass over the data in a random order. A report for each step; those of
+        some steps follow when all of them are done, and are counted, and the next ones are under
+        way: whoever stops at a report stops behind these."""
         epoch = state.epoch
         if not self._loaded:
             self._load(state)

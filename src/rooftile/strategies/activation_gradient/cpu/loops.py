@@ -37,7 +37,6 @@ class Loops(ArrayStrategy):
     takes = features("activation:*")
 
     def kernel(self, problem: ActivationGradient) -> ArrayKernel:
-        """See `ArrayStrategy.kernel`."""
         return ArrayKernel(_kernel(problem.activation), problem.size)
 
 

@@ -17,7 +17,6 @@ class GpuActivationGradient(GpuStrategy):
     takes = features("activation:*")
 
     def macros(self, problem: ActivationGradient, config: Config) -> dict[str, int | str]:
-        """The activation and the tunables."""
         return {"ACTIVATION": ACTIVATION_CODES[problem.activation], **config}
 
     def over(self, problem: ActivationGradient, each: int, config: Config) -> tuple[Step, ...]:

@@ -46,7 +46,6 @@ class Loops(HostStrategy):
     def prepare(
         self, problem: Argreduce, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         run = searching("argreduce_loops", _TEXT, problem, (problem.dtype, "int64"))
         sizes = np.array((problem.columns, problem.inner), np.int64)
 

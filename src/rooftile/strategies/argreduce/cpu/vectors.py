@@ -124,7 +124,6 @@ class Vectors(HostStrategy):
     def prepare(
         self, problem: Argreduce, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         segments, inner, carried = _segments(problem), problem.inner, problem.carried
         sign = ">" if problem.operator == "max" else "<"
         words = {"LANES": _LANES, "BLOCK": _BLOCK, "CHUNK": _CHUNK, "SIGN": sign}

@@ -31,11 +31,9 @@ class GpuArgreduce(GpuStrategy):
     wide_indices = True
 
     def limits(self, problem: Argreduce) -> str | None:
-        """More rows than a grid has blocks."""
         return f"{problem.rows} results" if problem.rows > MOST_ROWS else None
 
     def macros(self, problem: Argreduce, config: Config) -> dict[str, int | str]:
-        """The operator and its types, where elements lie, and the tunables."""
         lanes = self._lanes(problem)
         return {
             **operator_macros(problem.selecting, problem.dtype),
@@ -79,10 +77,8 @@ class GpuArgreduce(GpuStrategy):
         )
 
     def joined(self, problem: Argreduce, config: Config, made: Accesses) -> Counted:
-        """What the kernel of segments does, and the last one, unless a row has one segment.
-
-        A result is a place, and between the kernels its value too.
-        """
+        """What the kernel of segments does, and the last one, unless a row has one segment. A
+        result is a place, and between the kernels its value too."""
         segments, rows = self.segments(problem, config), problem.rows
         if segments == 1:
             return {self.kernel(): made + stored_apart(rows)}

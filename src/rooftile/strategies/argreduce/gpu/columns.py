@@ -37,7 +37,6 @@ class Columns(GpuArgreduce):
     )
 
     def limits(self, problem: Argreduce) -> str | None:
-        """Elements that lie beside each other; columns beyond an index of 32 bits."""
         if problem.inner == 1:
             return "the elements of a result lie beside each other"
         if problem.columns > MOST_ROWS:
@@ -49,13 +48,11 @@ class Columns(GpuArgreduce):
         return {**super().defaults(problem), "LOADS": 8 if _vector(problem) <= 4 else 4}
 
     def invalid(self, problem: Argreduce, config: Config) -> str | None:
-        """More columns than threads."""
         if config["ACROSS"] > config["THREADS"]:
             return f"{config['ACROSS']} threads of {config['THREADS']} beside each other"
         return beyond_block(config["THREADS"], _FOUND_BYTES * config["THREADS"])
 
     def macros(self, problem: Argreduce, config: Config) -> dict[str, int | str]:
-        """Also the elements of a vector."""
         return {**super().macros(problem, config), "VECTOR": _vector(problem)}
 
     def segments(self, problem: Argreduce, config: Config) -> int:

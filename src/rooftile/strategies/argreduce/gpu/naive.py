@@ -20,7 +20,6 @@ class Naive(GpuArgreduce):
     tunables = (Tunable("BLOCK", (32, 64, 128, 256), 64),)
 
     def steps(self, problem: Argreduce, config: Config) -> tuple[Step, ...]:
-        """One kernel."""
         grid = (blocks(problem.rows, config["BLOCK"]), 1, 1)
         launch = Launch(self.kernel(), grid, (config["BLOCK"], 1, 1))
         return (Step(launch, ("x", "places", *numbers_of(problem))),)

@@ -28,7 +28,6 @@ class Tree(GpuArgreduce):
     )
 
     def limits(self, problem: Argreduce) -> str | None:
-        """More segments than a grid has blocks."""
         if self.segments(problem, self.defaults(problem)) > MOST_ROWS:
             return f"{problem.columns} elements of a result"
         return super().limits(problem)

@@ -23,7 +23,6 @@ class Vectors(InRows, GpuArgreduce):
     thread_bytes = 16
 
     def limits(self, problem: Argreduce) -> str | None:
-        """What does not lie in rows."""
         return self.not_in_rows(problem) or super().limits(problem)
 
     def defaults(self, problem: Argreduce) -> dict[str, int]:

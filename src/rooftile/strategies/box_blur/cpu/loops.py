@@ -33,7 +33,6 @@ class Loops(ArrayStrategy):
     summary = "every window by its definition, on one thread"
 
     def kernel(self, problem: BoxBlur) -> ArrayKernel:
-        """See `ArrayStrategy.kernel`."""
         sizes = problem.height, problem.width, problem.radius, problem.channels
         return ArrayKernel(blur, problem.height, sizes)
 

@@ -83,7 +83,6 @@ class Running(HostStrategy):
     transforms = True
 
     def limits(self, problem: BoxBlur) -> str | None:
-        """Whether a multiplication divides exactly."""
         if 255 * problem.window**4 >= 1 << _SHIFT:
             return f"radius {problem.radius}: its quotients may not be exact"
         return None
@@ -93,13 +92,11 @@ class Running(HostStrategy):
         return -(-problem.height // _ROWS)
 
     def native(self, problem: BoxBlur) -> tuple[Native, tuple[str, ...], bool]:
-        """See `HostStrategy.native`."""
         return run_along, _DTYPES, False
 
     def prepare(
         self, problem: BoxBlur, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         units = self.units(problem)
         numbers = problem.height, problem.width, problem.radius, problem.channels, _ROWS
         sizes = np.array(numbers, np.int64)

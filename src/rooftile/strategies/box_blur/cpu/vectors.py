@@ -107,7 +107,6 @@ class Vectors(HostStrategy):
     transforms = True
 
     def limits(self, problem: BoxBlur) -> str | None:
-        """Whether 16 bits hold the sum of a window; edges that meet."""
         if 255 * problem.window**2 >= _HALF:
             return f"radius {problem.radius}: 16 bits do not hold a window's sum"
         if problem.width < problem.window:
@@ -119,13 +118,11 @@ class Vectors(HostStrategy):
         return -(-problem.height // _ROWS)
 
     def native(self, problem: BoxBlur) -> tuple[Native, tuple[str, ...], bool]:
-        """See `HostStrategy.native`."""
         return _spread(problem.radius, problem.channels).native
 
     def prepare(
         self, problem: BoxBlur, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         units = self.units(problem)
         numbers = problem.height, problem.width, problem.radius, problem.channels, _ROWS
         sizes = np.array(numbers, np.int64)

@@ -16,7 +16,6 @@ class GpuBoxBlur(GpuStrategy):
     wide_indices = True
 
     def macros(self, problem: BoxBlur, config: Config) -> dict[str, int | str]:
-        """The radius, the channels and the tunables."""
         return {"RADIUS": problem.radius, "CHANNELS": problem.channels, **config}
 
     def one(self, problem: BoxBlur, launch: Launch) -> tuple[Step, ...]:

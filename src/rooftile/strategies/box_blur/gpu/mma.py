@@ -48,11 +48,9 @@ class Mma(GpuBoxBlur):
     )
 
     def limits(self, problem: BoxBlur) -> str | None:
-        """What terms of an instruction hold; rows of whole pieces; the bands of a grid."""
         return self.invalid(problem, self.defaults(problem))
 
     def invalid(self, problem: BoxBlur, config: Config) -> str | None:
-        """See `why_not`, with so many rows a band."""
         if 255 * problem.window**2 >= _HALF:
             return f"radius {problem.radius}: 16 bits do not hold a window's sum"
         reach = problem.radius * problem.channels
@@ -89,7 +87,6 @@ class Mma(GpuBoxBlur):
         return {**config, "ROWS": max(_LEAST_ROWS, min(rows, _MOST_ROWS))}
 
     def steps(self, problem: BoxBlur, config: Config) -> tuple[Step, ...]:
-        """One kernel."""
         grid = (self._across(problem, config), blocks(problem.height, config["ROWS"]), 1)
         launch = Launch(self.kernel(), grid, (32 * config["WARPS"], 1, 1), _shared_bytes(config))
         return (Step(launch, ("image", "blurred", problem.height, problem.width)),)

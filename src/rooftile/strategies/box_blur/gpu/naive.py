@@ -22,7 +22,6 @@ class Naive(GpuBoxBlur):
     tunables = (Tunable("ACROSS", (8, 16, 32, 64), 32), Tunable("DOWN", (4, 8, 16), 8))
 
     def steps(self, problem: BoxBlur, config: Config) -> tuple[Step, ...]:
-        """One kernel."""
         across, down = config["ACROSS"], config["DOWN"]
         rows = min(blocks(problem.height, down), MOST_BLOCKS)
         grid = (blocks(problem.columns, across), rows, 1)

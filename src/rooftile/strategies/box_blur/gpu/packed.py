@@ -43,11 +43,9 @@ class Packed(GpuBoxBlur):
     )
 
     def limits(self, problem: BoxBlur) -> str | None:
-        """What halves of a word hold; rows of whole pieces; the bands of a grid."""
         return self.invalid(problem, self.defaults(problem))
 
     def invalid(self, problem: BoxBlur, config: Config) -> str | None:
-        """See `why_not`, with these spans and so many rows a band."""
         if 255 * problem.window**2 >= _HALF:
             return f"radius {problem.radius}: 16 bits do not hold a window's sum"
         reach = problem.radius * problem.channels
@@ -74,7 +72,6 @@ class Packed(GpuBoxBlur):
         return {**config, "ROWS": max(_LEAST_ROWS, min(rows, _MOST_ROWS))}
 
     def steps(self, problem: BoxBlur, config: Config) -> tuple[Step, ...]:
-        """One kernel."""
         grid = (self._across(problem, config), blocks(problem.height, config["ROWS"]), 1)
         launch = Launch(self.kernel(), grid, (config["THREADS"], 1, 1))
         return (Step(launch, ("image", "blurred", problem.height, problem.width)),)

@@ -40,11 +40,9 @@ class Running(GpuBoxBlur):
     )
 
     def limits(self, problem: BoxBlur) -> str | None:
-        """How far a thread sees; the bands of a grid."""
         return self.invalid(problem, self.defaults(problem))
 
     def invalid(self, problem: BoxBlur, config: Config) -> str | None:
-        """See `why_not`, with so many rows a band."""
         reach = problem.radius * problem.channels
         if reach > _MOST_REACH:
             return f"a window reaches {reach} bytes to either side, at most {_MOST_REACH}"
@@ -54,10 +52,8 @@ class Running(GpuBoxBlur):
         return f"{bands} blocks of rows, at most {MOST_BLOCKS}" if bands > MOST_BLOCKS else None
 
     def defaults(self, problem: BoxBlur) -> dict[str, int]:
-        """Bands so high that all blocks are resident at once, where they need not be too high.
-
-        A window that reaches too far, which `invalid` refuses, leaves a block no bytes to make.
-        """
+        """Bands so high that all blocks are resident at once, where they need not be too high. A
+        window that reaches too far, which `invalid` refuses, leaves a block no bytes to make."""
         config = super().defaults(problem)
         strips = blocks(problem.columns, max(1, _outputs(problem, config)))
         blocks_of_rows = max(1, _RESIDENT * self.machine.multiprocessors // strips)
@@ -65,12 +61,10 @@ class Running(GpuBoxBlur):
         return {**config, "ROWS": max(_LEAST_ROWS, min(rows, _MOST_ROWS))}
 
     def macros(self, problem: BoxBlur, config: Config) -> dict[str, int | str]:
-        """Also whether rows begin at words, and two sums fit into one."""
         layout = {"ALIGNED": int(problem.columns % _WORD == 0), "WORDS": _words(problem)}
         return {**super().macros(problem, config), **layout, "PAIRED": _paired(problem)}
 
     def steps(self, problem: BoxBlur, config: Config) -> tuple[Step, ...]:
-        """One kernel."""
         rows = blocks(problem.height, _bands(problem) * config["ROWS"])
         grid = (blocks(problem.columns, _outputs(problem, config)), rows, 1)
         launch = Launch(self.kernel(), grid, (config["THREADS"], 1, 1))

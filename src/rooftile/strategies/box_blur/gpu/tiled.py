@@ -23,11 +23,9 @@ class Tiled(GpuBoxBlur):
     tunables = (Tunable("ACROSS", (16, 32, 64), 32), Tunable("DOWN", (4, 8, 16), 16))
 
     def limits(self, problem: BoxBlur) -> str | None:
-        """The tile; the rows of a grid."""
         return self.invalid(problem, self.defaults(problem))
 
     def invalid(self, problem: BoxBlur, config: Config) -> str | None:
-        """See `why_not`, of this tile."""
         across, down = config["ACROSS"], config["DOWN"]
         if blocks(problem.height, down) > MOST_BLOCKS:
             return f"{problem.height} rows, {down} a block, {MOST_BLOCKS} blocks at most"
@@ -36,7 +34,6 @@ class Tiled(GpuBoxBlur):
         return beyond_block(across * down, tile)
 
     def steps(self, problem: BoxBlur, config: Config) -> tuple[Step, ...]:
-        """One kernel."""
         across, down = config["ACROSS"], config["DOWN"]
         grid = (blocks(problem.columns, across), blocks(problem.height, down), 1)
         return self.one(problem, Launch(self.kernel(), grid, (across, down, 1)))

@@ -40,7 +40,6 @@ class Loops(HostStrategy):
     def prepare(
         self, problem: Compact, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         seen = SEEN_AS[problem.itemsize]
         run = cpu.Spread(compact_in_order, (seen, "bool", seen, "int64"))
         sizes = np.array((problem.count,), np.int64)

@@ -49,7 +49,6 @@ class TwoPass(PartsStrategy):
     def prepare(
         self, problem: Compact, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         return self.in_parts(problem, count_kept, compact_part, threads)
 
 

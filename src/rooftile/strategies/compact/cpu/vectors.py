@@ -68,7 +68,6 @@ class Vectors(PartsStrategy):
     summary = "sixteen at a time, those that are kept moved to a vector's front"
 
     def limits(self, problem: Compact) -> str | None:
-        """Other sizes, and processors without the instruction."""
         if lanes() != _LANES:
             return "this processor has no AVX-512"
         if problem.itemsize != _BYTES:
@@ -78,7 +77,6 @@ class Vectors(PartsStrategy):
     def prepare(
         self, problem: Compact, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         count, compact = source("compact_count", _COUNT), source("compact_vectors", _COMPACT)
         return self.in_parts(problem, count, compact, threads)
 

@@ -23,7 +23,6 @@ class GpuCompact(GpuStrategy):
     wide_indices = True
 
     def macros(self, problem: Compact, config: Config) -> dict[str, int | str]:
-        """The bytes of an element, and the tunables."""
         return {"SIZE": problem.itemsize, **config}
 
 
@@ -34,13 +33,11 @@ class Counting(GpuCompact):
     tunables = (THREADS, Tunable("BLOCKS", (1, 2, 4, 8), 4))
 
     def limits(self, problem: Compact) -> str | None:
-        """Problems in which the order matters."""
         if problem.ordered:
             return "elements come in the order in which threads do, and the order matters here"
         return None
 
     def macros(self, problem: Compact, config: Config) -> dict[str, int | str]:
-        """Not how many blocks there are."""
         macros = super().macros(problem, config)
         del macros["BLOCKS"]
         return macros

@@ -27,7 +27,6 @@ class LookBack(TilesInOrder):
     tunables = LOOKING
 
     def itemsize(self, problem: Compact) -> int:
-        """See `TilesInOrder.itemsize`."""
         return problem.itemsize
 
     def steps(self, problem: Compact, config: Config) -> tuple[Step, ...]:

@@ -21,7 +21,6 @@ class Sequential(GpuCompact):
     summary = "one thread, one element after the other"
 
     def steps(self, problem: Compact, config: Config) -> tuple[Step, ...]:
-        """One kernel."""
         launch = Launch(self.kernel(), (1, 1, 1), (1, 1, 1))
         return (Step(launch, ("x", "mask", "y", "kept", np.int64(problem.count))),)
 

@@ -39,7 +39,6 @@ class CompactWaves(GpuCompact):
     )
 
     def limits(self, problem: Compact) -> str | None:
-        """Other sizes, little shared memory."""
         return self.unfit(problem) if problem.itemsize == 4 else "its elements have 32 bits"
 
     def why_slow(self, problem: Compact) -> str | None:
@@ -54,7 +53,6 @@ class CompactWaves(GpuCompact):
         return {**made, "STAGES": next(fitting, 3)}
 
     def invalid(self, problem: Compact, config: Config) -> str | None:
-        """Too much shared memory."""
         return self.waves(problem, config).invalid()
 
     def waves(self, problem: Compact, config: Config) -> Waves:
@@ -65,7 +63,6 @@ class CompactWaves(GpuCompact):
         return Waves(self.machine, config, tiles, 5 * warps * _PIECE, kept)
 
     def macros(self, problem: Compact, config: Config) -> dict[str, int | str]:
-        """Also all blocks."""
         return {**super().macros(problem, config), "ALL": self.waves(problem, config).all}
 
     def workspace(self, problem: Compact, config: Config) -> dict[str, int]:

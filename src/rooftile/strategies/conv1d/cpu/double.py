@@ -16,7 +16,6 @@ class Double(double.Double):
     summary = "float64: one output after the other, over the cores"
 
     def kernel(self, problem: Conv1d) -> ArrayKernel:
-        """See `ArrayStrategy.kernel`."""
         p = problem
         boundary = {"replicate": 1, "interior": 2}.get(p.boundary, 0)
         sizes = (

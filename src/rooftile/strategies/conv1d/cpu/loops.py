@@ -78,13 +78,11 @@ class LineStrategy(HostStrategy):
         return problem.rows * -(-problem.outputs // BLOCK)
 
     def native(self, problem: Conv1d) -> tuple[Native, tuple[str, ...], bool]:
-        """See `HostStrategy.native`."""
         return self.function(problem), _DTYPES, False
 
     def prepare(
         self, problem: Conv1d, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         return _Call(self, problem, parameters, threads if self.parallel else 1)
 
 

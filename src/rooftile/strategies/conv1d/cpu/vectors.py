@@ -23,7 +23,6 @@ class Vectors(LineStrategy):
     summary = "vectors of outputs in registers; large results go past the caches"
 
     def function(self, problem: Conv1d) -> Native:
-        """See `LineStrategy.function`."""
         return _kernel(problem.mask, streams(problem.output_arrays[0].nbytes))
 
 

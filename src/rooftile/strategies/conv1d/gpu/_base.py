@@ -27,7 +27,6 @@ class GpuConv1d(GpuStrategy):
     wide_indices = True
 
     def macros(self, problem: Conv1d, config: Config) -> dict[str, int | str]:
-        """The mask, the ends, channels, maps and the tunables; lengths are arguments."""
         return {
             "MASK": problem.mask,
             "BEFORE": problem.before,
@@ -50,7 +49,6 @@ class ConstantConv1d(GpuConv1d):
         """Outputs of a row that a block makes."""
 
     def limits(self, problem: Conv1d) -> str | None:
-        """Maps whose weights constant memory cannot hold one at a time."""
         needed = 4 * problem.reduction
         if needed > CONSTANT_BYTES:
             return (
@@ -64,7 +62,6 @@ class ConstantConv1d(GpuConv1d):
         return blocks(problem.maps, _slice_maps(problem))
 
     def macros(self, problem: Conv1d, config: Config) -> dict[str, int | str]:
-        """Also the maps of a slice."""
         return {**super().macros(problem, config), "SLICE_MAPS": _slice_maps(problem)}
 
     def packed(

@@ -39,7 +39,6 @@ class Coarsened(ConstantConv1d):
         return {"BLOCK": block, "QUADS": quads}
 
     def invalid(self, problem: Conv1d, config: Config) -> str | None:
-        """Masks whose window registers do not hold."""
         if problem.mask * config["QUADS"] > 2 * _MOST_TAPS or problem.mask > _MOST_TAPS:
             return f"{config['QUADS']} windows of {problem.mask} taps: registers do not hold them"
         return None
@@ -49,7 +48,6 @@ class Coarsened(ConstantConv1d):
         return _QUAD * config["BLOCK"] * config["QUADS"]
 
     def macros(self, problem: Conv1d, config: Config) -> dict[str, int | str]:
-        """Also whether every row begins on 16 bytes."""
         return {
             **super().macros(problem, config),
             "VECTOR_IN": int(problem.batch * problem.channels == 1 or problem.length % _QUAD == 0),

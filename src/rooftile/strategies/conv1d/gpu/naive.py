@@ -23,7 +23,6 @@ class Naive(GpuConv1d):
     tunables = (BLOCKS,)
 
     def steps(self, problem: Conv1d, config: Config) -> tuple[Step, ...]:
-        """One kernel."""
         grid = (blocks(problem.outputs, config["BLOCK"]), min(problem.rows, MOST_BLOCKS), 1)
         launch = Launch(self.kernel(), grid, (config["BLOCK"], 1, 1))
         return (Step(launch, ("x", "weights", "out", *numbers(problem))),)

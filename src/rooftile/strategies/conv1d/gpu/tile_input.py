@@ -24,7 +24,6 @@ class TileInput(ConstantConv1d):
         return config["BLOCK"] - problem.mask + 1
 
     def invalid(self, problem: Conv1d, config: Config) -> str | None:
-        """A mask larger than the tile."""
         if problem.mask > config["BLOCK"]:
             return f"a tile of {config['BLOCK']} has no place for {problem.mask} taps"
         return None

@@ -24,7 +24,6 @@ class TileThreeLoads(ConstantConv1d):
         return config["BLOCK"]
 
     def invalid(self, problem: Conv1d, config: Config) -> str | None:
-        """A halo larger than the block."""
         if problem.mask - 1 > config["BLOCK"]:
             return f"a halo of {problem.mask - 1}, {config['BLOCK']} threads bring it at once"
         return None

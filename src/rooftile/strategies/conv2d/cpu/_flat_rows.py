@@ -78,11 +78,8 @@ class FlatRows:
 
     def emit(self, to: Writer, image: str, first_row: str) -> None:
         """Write the copy of all channels to the start of scratch: ``image`` is the image's offset
-        in x, ``first_row`` a row of the convolution.
-
-        Whole vectors are stored in the order of their places: what one writes beyond its row is
-        written again.
-        """
+        in x, ``first_row`` a row of the convolution. Whole vectors are stored in the order of their
+        places: what one writes beyond its row is written again."""
         p, lanes = self.problem, self.lanes
         ghosts, last = p.padding[1], self.rows + p.mask[0] - 1
         zero = "splat(float32(0.0))"

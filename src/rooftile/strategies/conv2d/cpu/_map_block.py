@@ -194,11 +194,9 @@ def _emit_chunks(to: Writer, block: MapBlock, sums: list[str]) -> None:
 
 
 def _emit_taps(to: Writer, block: MapBlock) -> None:
-    """Write the sum over the taps of the channels from ``start`` on.
-
-    Inputs of the next channel, too far away for the processor to see them coming, are brought near
-    meanwhile, and what is wanted next.
-    """
+    """Write the sum over the taps of the channels from ``start`` on. Inputs of the next channel,
+    too far away for the processor to see them coming, are brought near meanwhile, and what is
+    wanted next."""
     with to.block(f"for few in range(start, stop, {FEW}):"):
         to.line(f"near = coming + (few - start) // {FEW} * pace")
         with to.block("for k in range(near, min(near + pace, limit), 16):"):

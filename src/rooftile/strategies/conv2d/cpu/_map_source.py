@@ -64,11 +64,9 @@ def _emit_kernel(to: Writer, block: MapBlock) -> None:
 
 
 def _emit_stage(to: Writer, block: MapBlock) -> None:
-    """Write the copy of the rows behind a band, padded with zeros.
-
-    Whole vectors are stored in the order of their places: what they hold beyond a row is written
-    again with zeros, those with the next row, and there is room beyond the last.
-    """
+    """Write the copy of the rows behind a band, padded with zeros. Whole vectors are stored in the
+    order of their places: what they hold beyond a row is written again with zeros, those with the
+    next row, and there is room beyond the last."""
     lanes, zero = block.lanes, "splat(float32(0.0))"
     with to.block(
         "def stage(x, image, scratch, channels, height, width, first, left, deep, pitch):"

@@ -72,11 +72,9 @@ def weaving(lanes: int) -> str:
 
 
 def _emit_tile(to: Writer, lanes: int) -> None:
-    """Write the results of some maps, in a tile of pixels.
-
-    Block by block of channels, panels are filled from the image, and stay in the second-level cache
-    for all maps; the weights of a block of maps stay in the first for all panels.
-    """
+    """Write the results of some maps, in a tile of pixels. Block by block of channels, panels are
+    filled from the image, and stay in the second-level cache for all maps; the weights of a block
+    of maps stay in the first for all panels."""
     with (
         to.block(
             "def tile(x, first, stop, weights, bias, out, m, last, scratch, channels, pixels, maps,"
@@ -114,10 +112,8 @@ def _emit_tile(to: Writer, lanes: int) -> None:
 
 def _emit_block(to: Writer, width: int, lanes: int) -> None:
     """Write a register block: ``rows`` maps of some panels, of whose last ``valid`` pixels exist.
-
-    Sums begin with the bias, or join the sums before, which are in the results.  Meanwhile what is
-    filled next is brought near: it lies in ``raw`` from ``ahead`` on, in rows so far ``apart``.
-    """
+    Sums begin with the bias, or join the sums before, which are in the results. Meanwhile what is
+    filled next is brought near: it lies in ``raw`` from ``ahead`` on, in rows so far ``apart``."""
     block = [(i, v) for i in range(HEIGHT) for v in range(width)]
     to.line("@apart")
     with to.block(

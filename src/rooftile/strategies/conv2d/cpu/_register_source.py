@@ -212,10 +212,8 @@ class _Rows(Taps):
                 to.line(f"activate_row(out, o, {count}, {ACTIVATION_CODES[p.activation]})")
 
     def _emit_flat_block(self, column: str, vectors: int, maps: int, m: str) -> None:
-        """Emit a register block of vectors from ``column`` on, which runs through the rows.
-
-        A vector has results of several rows, and between them sums that are none.
-        """
+        """Emit a register block of vectors from ``column`` on, which runs through the rows. A
+        vector has results of several rows, and between them sums that are none."""
         tile, to = self.tile, self.to
         lanes, row, columns = tile.lanes, tile.flat_rows.row, self.p.output_size[1]
         for v in range(vectors):

@@ -127,10 +127,8 @@ class Staged:
         return min(self.problem.stride[1], self.problem.mask[1])
 
     def _emit_vectors(self, to: Writer) -> None:
-        """Write the copy of a row as it is, with its ghost cells: whole vectors.
-
-        Those that hold columns of the image alone are copied by a loop.
-        """
+        """Write the copy of a row as it is, with its ghost cells: whole vectors. Those that hold
+        columns of the image alone are copied by a loop."""
         p, lanes = self.problem, self.lanes
         count = -(-self.reach // lanes)
         begin = min(count, -(-p.padding[1] // lanes))
@@ -149,11 +147,9 @@ class Staged:
                 to.line(f"store(scratch, t + {first * self.lanes} + {j} * {self.lanes}, {value})")
 
     def _emit_pairs(self, to: Writer) -> None:
-        """Write the even and the odd columns of a row and its ghost cells, in whole vectors.
-
-        A loop writes the pairs of vectors that hold columns of the image alone, and another each
-        run of pairs that hold ghost cells alone.
-        """
+        """Write the even and the odd columns of a row and its ghost cells, in whole vectors. A loop
+        writes the pairs of vectors that hold columns of the image alone, and another each run of
+        pairs that hold ghost cells alone."""
         p, lanes = self.problem, self.lanes
         count = -(-self.reach // lanes)
         begin = min(count, -(-p.padding[1] // (2 * lanes)))

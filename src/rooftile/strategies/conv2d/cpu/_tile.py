@@ -107,10 +107,8 @@ class Tile:
 
     @property
     def chunk(self) -> int:
-        """Channels that are summed in one go; 0 stands for all of them.
-
-        Rounding errors grow with the length of a sum, so a long sum is made of short ones.
-        """
+        """Channels that are summed in one go; 0 stands for all of them. Rounding errors grow with
+        the length of a sum, so a long sum is made of short ones."""
         area = self.problem.mask[0] * self.problem.mask[1]
         channels = max(1, SUMMED // area)
         return channels if channels < self.problem.channels else 0
@@ -118,8 +116,7 @@ class Tile:
     @property
     def ahead(self) -> int:
         """Cache lines of the next image that each register block brings near, so that it has come
-        when it is staged.  Where an image has several bands, nobody knows whose the next one is.
-        """
+        when it is staged. Where an image has several bands, nobody knows whose the next one is."""
         if not self.staged.needed or self.bands > 1:
             return 0
         p, block, rows = self.problem, self.block, 1 if self.flat else self.conv_rows

@@ -85,10 +85,8 @@ class SquareTile:
 
     @property
     def position(self) -> int:
-        """Distance between transformed positions of the input.
-
-        It is a cache line longer than needed, so that positions fall into different cache sets.
-        """
+        """Distance between transformed positions of the input. It is a cache line longer than
+        needed, so that positions fall into different cache sets."""
         return self.groups * self.problem.channels * self.lanes + 16
 
     @property

@@ -53,10 +53,8 @@ class Fft(HostStrategy):
     takes = features("activation:* padding pool.activation:* pool:average,l2,max stride")
 
     def limits(self, problem: Conv2d) -> str | None:
-        """It refuses strides and pools that waste work, and weights that would fill the memory.
-
-        An input that no output meets would still leave its rounding errors in a block.
-        """
+        """It refuses strides and pools that waste work, and weights that would fill the memory. An
+        input that no output meets would still leave its rounding errors in a block."""
         kept = problem.stride[0] * problem.stride[1]
         if kept > _WASTE:
             return f"with stride {problem.stride} it would compute {kept} outputs for one kept"

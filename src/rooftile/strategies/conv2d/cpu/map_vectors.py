@@ -93,11 +93,9 @@ def _chunk(p: Conv2d) -> int:
 
 
 def _blocks(p: Conv2d) -> Iterator[MapBlock]:
-    """The register blocks that fit, with more than one row only where these are whole.
-
-    With few registers, whose blocks are narrow, columns may run on over the ends of rows, unless a
-    mask has a single tap, whose time the addresses would take; without a pool they always do.
-    """
+    """The register blocks that fit, with more than one row only where these are whole. With few
+    registers, whose blocks are narrow, columns may run on over the ends of rows, unless a mask has
+    a single tap, whose time the addresses would take; without a pool they always do."""
     rows, columns = p.output_size
     high, wide = p.pool.window if p.pool else (1, 1)
     single = p.mask == (1, 1)

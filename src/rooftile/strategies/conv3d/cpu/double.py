@@ -17,7 +17,6 @@ class Double(double.Double):
     summary = "float64: the textbook's loops, over the cores"
 
     def kernel(self, problem: Conv3d) -> ArrayKernel:
-        """See `ArrayStrategy.kernel`."""
         p, (front, top, left) = problem, lead(problem)
         planes, rows, _ = p.output_size
         sizes = (

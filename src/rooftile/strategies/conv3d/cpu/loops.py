@@ -56,7 +56,6 @@ class Textbook(ArrayStrategy):
     takes = features("boundary:valid form:batch")
 
     def kernel(self, problem: Conv3d) -> ArrayKernel:
-        """See `ArrayStrategy.kernel`."""
         planes, rows, _ = problem.output_size
         sizes = (
             problem.channels,

@@ -29,13 +29,11 @@ class Vectors(HostStrategy):
         return problem.batch * _of_image(problem)
 
     def native(self, problem: Conv3d) -> tuple[Native, tuple[str, ...], bool]:
-        """See `HostStrategy.native`."""
         return kernel(Pattern(problem.mask)), ("float32",) * 4, True
 
     def prepare(
         self, problem: Conv3d, parameters: tuple[AnyArray, ...], threads: int
     ) -> VolumeKernel:
-        """See `HostStrategy.prepare`."""
         pattern = Pattern(problem.mask)
         one = _of_image(problem)
         made = CpuKernel(

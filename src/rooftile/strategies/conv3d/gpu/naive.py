@@ -30,7 +30,6 @@ class Naive(PlainStrategy):
     )
 
     def limits(self, problem: Conv3d) -> str | None:
-        """More tiles than a grid has blocks."""
         return self.invalid(problem, self.defaults(problem))
 
     def constants(self, problem: Conv3d, config: Config) -> dict[str, Fill]:
@@ -44,7 +43,6 @@ class Naive(PlainStrategy):
         return dict(parameters)
 
     def steps(self, problem: Conv3d, config: Config) -> tuple[Step, ...]:
-        """One kernel."""
         block = (config["BLOCK_X"], config["BLOCK_Y"], config["BLOCK_Z"])
         launch = Launch(self.kernel(), (self.grid(problem, config), 1, 1), block)
         return (Step(launch, ("x", "weights", "out", 1)),)

@@ -63,7 +63,6 @@ class Loops(ArrayStrategy):
     takes = features("dtype:*")
 
     def kernel(self, problem: Elementwise) -> ArrayKernel:
-        """See `ArrayStrategy.kernel`."""
         function = add_bool if problem.dtype == "bool" else FUNCTIONS[problem.function]
         if problem.function == "axpy" and values_of(problem.dtype) != problem.dtype:
             function = axpy_narrow

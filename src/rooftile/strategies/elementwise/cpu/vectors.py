@@ -75,7 +75,6 @@ class Vectors(HostStrategy):
     summary = "vectors on every core, stored past the cache where the arrays outgrow it"
 
     def limits(self, problem: Elementwise) -> str | None:
-        """Vectors are of float32."""
         return None if problem.dtype == "float32" else f"{problem.dtype}: its vectors are float32"
 
     def units(self, problem: Elementwise) -> int:
@@ -83,13 +82,11 @@ class Vectors(HostStrategy):
         return -(-problem.count // _CHUNK)
 
     def native(self, problem: Elementwise) -> tuple[Native, tuple[str, ...], bool]:
-        """See `HostStrategy.native`."""
         return self._run(problem).native
 
     def prepare(
         self, problem: Elementwise, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         streams, run = pays(problem.bytes), self._run(problem)
 
         def call(*arrays: AnyArray) -> None:

@@ -44,12 +44,10 @@ class GpuElementwise(GpuStrategy):
         raise NotImplementedError
 
     def limits(self, problem: Elementwise) -> str | None:
-        """More blocks than a grid has."""
         wanted = self.blocks(problem, self.defaults(problem))
         return f"{wanted} blocks, at most {_MOST_BLOCKS}" if wanted > _MOST_BLOCKS else None
 
     def macros(self, problem: Elementwise, config: Config) -> dict[str, int | str]:
-        """The function, the type of an element and the tunables."""
         functions = {name.upper(): int(name == problem.function) for name in FUNCTIONS}
         narrow = _CORES.get(problem.dtype)
         return {

@@ -29,7 +29,6 @@ class Vectors(GpuElementwise):
     )
 
     def macros(self, problem: Elementwise, config: Config) -> dict[str, int | str]:
-        """Also the type of a vector, and its elements."""
         macros = super().macros(problem, config)
         size = problem.arrays[0].numpy.itemsize
         tops = "0" if macros["NARROW_NUMBERS"] else _TOPS.get(size, "0")

@@ -34,7 +34,6 @@ class Loops(HostStrategy):
     def prepare(
         self, problem: Equalize, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         return equalizing(problem, count_levels, 1, 1, 1)
 
     def accesses(self, problem: Equalize) -> Counted:

@@ -67,7 +67,6 @@ class Tables(HostStrategy):
     def prepare(
         self, problem: Equalize, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         return equalizing(problem, count_levels, _COPIES, self.units(problem), threads)
 
     def accesses(self, problem: Equalize) -> Counted:

@@ -28,13 +28,11 @@ class GpuEqualize(GpuStrategy):
     tunables: ClassVar[tuple[Tunable, ...]] = (BLOCK,)
 
     def limits(self, problem: Equalize) -> str | None:
-        """More threads than a grid has."""
         if self.grids(problem, self.defaults(problem))[1] > _MOST_BLOCKS:
             return f"{problem.pixels} pixels are more than a grid covers"
         return None
 
     def macros(self, problem: Equalize, config: Config) -> dict[str, int | str]:
-        """The channels, and how large a block is."""
         return {"CHANNELS": problem.channels, "BLOCK": config["BLOCK"]}
 
     def grids(self, problem: Equalize, config: Config) -> tuple[int, int]:

@@ -60,10 +60,8 @@ def _emit_rows(
 
 
 def _emit_end(to: Writer, height: int, width: int, lanes: int) -> None:
-    """Write how a block's sums join the bias or the sums before, activation and stores.
-
-    Sums of a block that is not whole go through scratch, row by row.
-    """
+    """Write how a block's sums join the bias or the sums before, activation and stores. Sums of a
+    block that is not whole go through scratch, row by row."""
     block = [(i, v) for i in range(height) for v in range(width)]
     # The compiler takes it for an array of its own, where it may lie in the results.
     to.line("before, further = anchored(out[o:]), outputs")

@@ -141,10 +141,8 @@ def _emit_call(
 
 def _ahead(kind: Shapes, height: int, width: int, lanes: int, lie: Lie | None) -> str:
     """Where in the weights what a register block brings near begins, and how far rows are apart.
-
     Blocks with one stream of inputs bring a line near for some inputs, so that the first ones of a
-    panel share what is wanted next: the panels behind these, or a tile's.
-    """
+    panel share what is wanted next: the panels behind these, or a tile's."""
     turn = f"(row - i) // {height}"
     if lie is None:
         behind = f"w + {width * lanes} * length + {turn} * length * {16 // STEPS}"

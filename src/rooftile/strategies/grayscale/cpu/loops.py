@@ -28,7 +28,6 @@ class Loops(ArrayStrategy):
     summary = "one pixel after the other, on one thread"
 
     def kernel(self, problem: Grayscale) -> ArrayKernel:
-        """See `ArrayStrategy.kernel`."""
         return ArrayKernel(weigh, problem.count, problem.weights)
 
 

@@ -27,12 +27,10 @@ class Naive(GpuGrayscale):
     tunables = (Tunable("ACROSS", (8, 16, 32, 64), 32), Tunable("DOWN", (4, 8, 16), 8))
 
     def limits(self, problem: Grayscale) -> str | None:
-        """More columns than a grid covers."""
         wide = blocks(problem.width, self.defaults(problem)["ACROSS"]) > MOST_BLOCKS_ACROSS
         return f"{problem.width} columns are more than a grid covers" if wide else None
 
     def steps(self, problem: Grayscale, config: Config) -> tuple[Step, ...]:
-        """One kernel."""
         across, down = config["ACROSS"], config["DOWN"]
         rows = min(blocks(problem.height, down), MOST_BLOCKS)
         launch = Launch(self.kernel(), (blocks(problem.width, across), rows, 1), (across, down, 1))

@@ -25,12 +25,10 @@ class Vectors(GpuGrayscale):
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 128),)
 
     def limits(self, problem: Grayscale) -> str | None:
-        """More pixels than a grid covers."""
         large = self._blocks(problem, self.defaults(problem)) > MOST_BLOCKS_ACROSS
         return f"{problem.count} pixels are more than a grid covers" if large else None
 
     def steps(self, problem: Grayscale, config: Config) -> tuple[Step, ...]:
-        """One kernel."""
         grid = (self._blocks(problem, config), 1, 1)
         launch = Launch(self.kernel(), grid, (config["BLOCK"], 1, 1))
         return (Step(launch, ("image", "gray", np.int64(problem.count), *problem.weights)),)

@@ -26,7 +26,6 @@ class Loops(HostStrategy):
     def prepare(
         self, problem: Histogram, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         count, turn = counting(problem, 1, 1, 1), lock()
 
         def call(*arrays: AnyArray) -> None:

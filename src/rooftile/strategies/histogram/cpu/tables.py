@@ -53,7 +53,6 @@ class Tables(HostStrategy):
     def prepare(
         self, problem: Histogram, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         parts, turn = self.units(problem), lock()
         if problem.dtype == "uint8" and not problem.weighted:
             count = _of_bytes(problem, parts, threads)

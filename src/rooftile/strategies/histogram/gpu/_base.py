@@ -39,13 +39,11 @@ class GpuHistogram(GpuStrategy):
     """Whether a bin may grow by all of its elements one after the other."""
 
     def limits(self, problem: Histogram) -> str | None:
-        """More weights than may be added one by one."""
         if problem.weighted and self.adds_alone and problem.count > _MOST_WEIGHTED:
             return f"{problem.count} weights, at most {_MOST_WEIGHTED} are added one by one"
         return None
 
     def macros(self, problem: Histogram, config: Config) -> dict[str, int | str]:
-        """The dtypes, the rule, and the tunables."""
         narrow = _CORES.get(problem.dtype)
         return {
             "KIND": _kind(problem),
@@ -103,7 +101,6 @@ class GpuHistogram(GpuStrategy):
         )
 
     def plain(self, problem: Histogram, launch: Launch) -> tuple[Step, ...]:
-        """Zeros, then one kernel."""
         return self.clearing(problem), self.counting(problem, launch)
 
 

@@ -28,7 +28,6 @@ class SharedHistogram(GpuHistogram):
         return {}
 
     def limits(self, problem: Histogram) -> str | None:
-        """More bins than a block has room for."""
         need = self.shared_bytes(problem, self.least_config())
         room = self.machine.block_shared_bytes
         if need > room:
@@ -36,7 +35,6 @@ class SharedHistogram(GpuHistogram):
         return super().limits(problem)
 
     def invalid(self, problem: Histogram, config: Config) -> str | None:
-        """More shared memory than a block has."""
         need, room = self.shared_bytes(problem, config), self.machine.block_shared_bytes
         return f"{need} bytes of shared memory, at most {room}" if need > room else None
 

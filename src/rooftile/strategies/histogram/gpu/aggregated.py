@@ -27,11 +27,9 @@ class Aggregated(GpuHistogram):
     )
 
     def invalid(self, problem: Histogram, config: Config) -> str | None:
-        """Too much shared memory."""
         return beyond_block(config["BLOCK"], 4 * config["BLOCK"] * (config["RUN"] + 1))
 
     def steps(self, problem: Histogram, config: Config) -> tuple[Step, ...]:
-        """Zeros, then one kernel."""
         grid = (self.persistent(problem, config, config["RUN"]), 1, 1)
         return self.plain(problem, Launch(self.kernel(), grid, (config["BLOCK"], 1, 1)))
 

@@ -22,7 +22,6 @@ class Contiguous(GpuHistogram):
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 256), Tunable("BLOCKS", (2, 4, 8), 8))
 
     def steps(self, problem: Histogram, config: Config) -> tuple[Step, ...]:
-        """Zeros, then one kernel."""
         grid = self.persistent(problem, config)
         run = blocks(problem.count, grid * config["BLOCK"])
         launch = Launch(self.kernel(), (grid, 1, 1), (config["BLOCK"], 1, 1))

@@ -37,7 +37,6 @@ class Hot(GpuHistogram):
         return f"{problem.count} elements" if problem.count < _ENOUGH else None
 
     def macros(self, problem: Histogram, config: Config) -> dict[str, int | str]:
-        """Also the size of the sample."""
         return {**super().macros(problem, config), "SAMPLE": _SAMPLE}
 
     def workspace(self, problem: Histogram, config: Config) -> dict[str, int]:

@@ -29,13 +29,11 @@ class Lanes(SharedHistogram):
     )
 
     def limits(self, problem: Histogram) -> str | None:
-        """A vector has a multiple of four elements."""
         if problem.input_arrays[0].numpy.itemsize > _VECTOR_BYTES // 4:
             return f"{problem.dtype}: its threads take four elements of a vector at once"
         return super().limits(problem)
 
     def copies(self, config: Config) -> int:
-        """See `SharedHistogram.copies`."""
         return config["COPIES"]
 
     def shared_bytes(self, problem: Histogram, config: Config) -> int:
@@ -57,7 +55,6 @@ class Lanes(SharedHistogram):
         return {"BLOCK": 1024, "COPIES": copies, "LOADS": 1, "BLOCKS": blocks}
 
     def steps(self, problem: Histogram, config: Config) -> tuple[Step, ...]:
-        """Zeros, then one kernel."""
         each = _VECTOR_BYTES // problem.input_arrays[0].numpy.itemsize
         return self.in_shared(problem, config, each)
 

@@ -26,11 +26,9 @@ class Matched(SharedHistogram):
     tunables = (Tunable("BLOCK", (128, 256, 512, 1024), 512), Tunable("BLOCKS", (1, 2, 4), 2))
 
     def limits(self, problem: Histogram) -> str | None:
-        """Weights; more bins than a block has room for."""
         return "weights" if problem.weighted else super().limits(problem)
 
     def steps(self, problem: Histogram, config: Config) -> tuple[Step, ...]:
-        """Zeros, then one kernel."""
         return self.in_shared(problem, config)
 
     def within(self, problem: Histogram, groups: int) -> Accesses:

@@ -26,7 +26,6 @@ class Partial(GpuHistogram):
     )
 
     def steps(self, problem: Histogram, config: Config) -> tuple[Step, ...]:
-        """Zeros, then one kernel."""
         grid = (self.persistent(problem, config), 1, 1)
         return self.plain(problem, Launch(self.kernel(), grid, (config["BLOCK"], 1, 1)))
 

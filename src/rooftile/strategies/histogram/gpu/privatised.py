@@ -18,7 +18,6 @@ class Privatised(SharedHistogram):
     tunables = (Tunable("BLOCK", (128, 256, 512, 1024), 512), Tunable("BLOCKS", (1, 2, 4), 2))
 
     def steps(self, problem: Histogram, config: Config) -> tuple[Step, ...]:
-        """Zeros, then one kernel."""
         return self.in_shared(problem, config)
 
 

@@ -29,7 +29,6 @@ class Replicated(GpuHistogram):
     )
 
     def invalid(self, problem: Histogram, config: Config) -> str | None:
-        """More bins in all copies than an index reaches."""
         bins = config["COPIES"] * problem.bins
         return f"{bins} bins in all copies" if bins > _MOST_IN_COPIES else None
 

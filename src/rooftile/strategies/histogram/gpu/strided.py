@@ -23,7 +23,6 @@ class Strided(GpuHistogram):
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 256), Tunable("BLOCKS", (2, 4, 8), 8))
 
     def steps(self, problem: Histogram, config: Config) -> tuple[Step, ...]:
-        """Zeros, then one kernel."""
         grid = (self.persistent(problem, config), 1, 1)
         return self.plain(problem, Launch(self.kernel(), grid, (config["BLOCK"], 1, 1)))
 

@@ -101,7 +101,6 @@ class Loops(ArrayStrategy):
     )
 
     def kernel(self, problem: LossGradient) -> ArrayKernel:
-        """See `ArrayStrategy.kernel`."""
         functions = {
             "missed": missed,
             "squared_distance": squared_distance,

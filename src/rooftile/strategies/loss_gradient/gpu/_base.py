@@ -26,7 +26,6 @@ class GpuLossGradient(GpuStrategy):
     )
 
     def macros(self, problem: LossGradient, config: Config) -> dict[str, int | str]:
-        """The loss, a row's length and the tunables."""
         return {
             "KIND": _KINDS[problem.loss],
             "FACTOR": f"{problem.factor!r}f",

@@ -30,7 +30,6 @@ class Naive(GpuLossGradient):
         return None
 
     def steps(self, problem: LossGradient, config: Config) -> tuple[Step, ...]:
-        """One kernel, a thread a row."""
         grid = (blocks(problem.rows, config["BLOCK"]), 1, 1)
         launch = Launch(self.kernel(), grid, (config["BLOCK"], 1, 1))
         return (Step(launch, (*ARGUMENTS, problem.rows)),)

@@ -16,7 +16,6 @@ class Double(double.Double):
     summary = "float64: one dot product a row, over the cores"
 
     def kernel(self, problem: Matvec) -> ArrayKernel:
-        """See `ArrayStrategy.kernel`."""
         apart = (1, problem.rows) if problem.transpose else (problem.columns, 1)
         return ArrayKernel(double.products, problem.rows, (problem.columns, 1, *apart, 1, 1))
 

@@ -28,7 +28,6 @@ class Loops(ArrayStrategy):
     takes = features("transpose")
 
     def kernel(self, problem: Matvec) -> ArrayKernel:
-        """See `ArrayStrategy.kernel`."""
         apart = (1, problem.rows) if problem.transpose else (problem.columns, 1)
         return ArrayKernel(dot_products, problem.rows, (problem.columns, *apart))
 

@@ -31,13 +31,11 @@ class Vectors(HostStrategy):
         return PRODUCT.units(as_product(problem))
 
     def native(self, problem: Matvec) -> tuple[Native, tuple[str, ...], bool]:
-        """See `HostStrategy.native`."""
         return PRODUCT.native(as_product(problem))
 
     def prepare(
         self, problem: Matvec, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         product = PRODUCT.prepare(as_product(problem), (), threads)
         return lambda a, x, y: product(x, a, y)
 

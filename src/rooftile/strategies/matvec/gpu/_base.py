@@ -30,12 +30,10 @@ class GpuMatvec(GpuStrategy):
     wide_indices = True
 
     def limits(self, problem: Matvec) -> str | None:
-        """Sizes that an index does not reach."""
         largest = max(problem.rows, problem.columns)
         return f"a size of {largest}: indices are 32-bit" if largest > _MOST else None
 
     def macros(self, problem: Matvec, config: Config) -> dict[str, int | str]:
-        """How the matrix lies, and the tunables."""
         return {"TRANSPOSE": int(problem.transpose), "CLEAR_THREADS": _CLEAR_THREADS, **config}
 
     def product(self, problem: Matvec, launch: Launch) -> Step:
@@ -68,11 +66,9 @@ class FewRowsMatvec(GpuStrategy):
         return self.rung.on(self.machine).defaults(as_product(problem))
 
     def invalid(self, problem: Matvec, config: Config) -> str | None:
-        """See matmul's."""
         return self.rung.invalid(as_product(problem), config)
 
     def macros(self, problem: Matvec, config: Config) -> dict[str, int | str]:
-        """Those of matmul's."""
         return self.rung.macros(as_product(problem), config)
 
     def workspace(self, problem: Matvec, config: Config) -> dict[str, int]:

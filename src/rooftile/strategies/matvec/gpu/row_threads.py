@@ -23,12 +23,10 @@ class RowThreads(GpuMatvec):
     tunables = (Tunable("BLOCK", (32, 64, 128, 256), 64),)
 
     def steps(self, problem: Matvec, config: Config) -> tuple[Step, ...]:
-        """One kernel, a thread a row."""
         grid = (blocks(problem.rows, config["BLOCK"]), 1, 1)
         return (self.product(problem, Launch(self.kernel(), grid, (config["BLOCK"], 1, 1))),)
 
     def accesses(self, problem: Matvec, config: Config) -> dict[str, Accesses]:
-        """See `GpuStrategy.accesses`."""
         return {self.kernel(): along_rows(problem, config["BLOCK"]) + of_x_by_all(problem)}
 
 

@@ -23,7 +23,6 @@ class SharedX(GpuMatvec):
     tunables = (Tunable("BLOCK", (32, 64, 128, 256), 64),)
 
     def steps(self, problem: Matvec, config: Config) -> tuple[Step, ...]:
-        """One kernel, a thread a row."""
         grid = (blocks(problem.rows, config["BLOCK"]), 1, 1)
         return (self.product(problem, Launch(self.kernel(), grid, (config["BLOCK"], 1, 1))),)
 

@@ -17,7 +17,6 @@ class Strips(FewRowsMatvec):
     summary = "of a transposed matrix, strips of rows and parts of columns"
 
     def limits(self, problem: Matvec) -> str | None:
-        """A matrix that lies the other way."""
         if not problem.transpose:
             return "a lies as it is: that is warp_rows"
         return self.rung.why_not(as_product(problem))

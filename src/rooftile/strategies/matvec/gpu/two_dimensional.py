@@ -28,7 +28,6 @@ class TwoDimensional(GpuMatvec):
     )
 
     def invalid(self, problem: Matvec, config: Config) -> str | None:
-        """Too many threads."""
         return beyond_block(config["LANES"] * config["ROWS"])
 
     def steps(self, problem: Matvec, config: Config) -> tuple[Step, ...]:

@@ -20,7 +20,6 @@ class WarpRows(FewRowsMatvec):
     takes = frozenset()
 
     def limits(self, problem: Matvec) -> str | None:
-        """It refuses what the rung of `matmul` refuses."""
         return self.rung.why_not(as_product(problem))
 
     def picture(self, problem: Matvec, config: Config) -> Panels:

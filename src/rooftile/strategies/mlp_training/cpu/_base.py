@@ -52,7 +52,6 @@ class OneThread(ArrayStrategy):
         return None
 
     def kernel(self, problem: MlpTraining) -> ArrayKernel:
-        """See `ArrayStrategy.kernel`."""
         real = "float32" if problem.dtype == "float32" else "np.float64"
         text = self.text(problem).replace("REAL", real)
         function = compiled(self.name, text, self.flags, self.lanes(problem))

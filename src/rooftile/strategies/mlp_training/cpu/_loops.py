@@ -21,16 +21,12 @@ class UnrolledLoops(OneThread):
     rounds: int
 
     def text(self, problem: MlpTraining) -> str:
-        """See `OneThread.text`."""
         return _Loops(problem, self.rounds).text()
 
 
 class _Loops:
-    """Writes the kernel.
-
-    ``a`` has the row and every layer's values, ``z`` what is before each activation, ``d`` the
-    gradients there.
-    """
+    """Writes the kernel. ``a`` has the row and every layer's values, ``z`` what is before each
+    activation, ``d`` the gradients there."""
 
     def __init__(self, problem: MlpTraining, rounds: int) -> None:
         self._p, self._rounds, self._to = problem, rounds, Writer()

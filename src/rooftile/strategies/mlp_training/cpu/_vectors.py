@@ -38,7 +38,6 @@ class LaneANeuron(OneThread):
     """Whether the first layer's sums are made for the next row before the weights are known."""
 
     def limits(self, problem: MlpTraining) -> str | None:
-        """A layer fits a vector, and vectors are float32."""
         if problem.dtype != "float32":
             return f"{problem.dtype}: vectors are of float32"
         for name in problem.layers.activations:
@@ -55,16 +54,12 @@ class LaneANeuron(OneThread):
         return _NARROW if max(problem.layers.counts) <= _NARROW else widest()
 
     def text(self, problem: MlpTraining) -> str:
-        """See `OneThread.text`."""
         return _Vectors(problem, self.lanes(problem), self.ahead).text()
 
 
 class _Vectors:
-    """Writes the kernel.
-
-    ``c{k}_{i}`` are columns of a layer, the last one its bias, ``r{k}_{j}`` rows, ``s{k}_{i}`` an
-    input in every lane, ``a{k}`` the inputs as a vector.
-    """
+    """Writes the kernel. ``c{k}_{i}`` are columns of a layer, the last one its bias, ``r{k}_{j}``
+    rows, ``s{k}_{i}`` an input in every lane, ``a{k}`` the inputs as a vector."""
 
     def __init__(self, problem: MlpTraining, lanes: int, ahead: bool) -> None:
         self._p, self._lanes, self._ahead, self._to = problem, lanes, ahead, Writer()

@@ -28,12 +28,10 @@ class Registers(OneThread):
     flags = "contract"
 
     def limits(self, problem: MlpTraining) -> str | None:
-        """A text grows with the weights."""
         count = problem.starts[-1]
         return f"{count} weights, at most {_MOST}" if count > _MOST else None
 
     def text(self, problem: MlpTraining) -> str:
-        """See `OneThread.text`."""
         to, p = Writer(), problem
         places = [(f"w{k}_{j}_{i}", place) for k, j, i, place in _weights(p)]
         with to.block(HEAD):

@@ -23,7 +23,6 @@ class OneBlock(GpuStrategy):
     tunables = (Tunable("BLOCK", (32, 64, 128), 32),)
 
     def limits(self, problem: MlpTraining) -> str | None:
-        """Shared memory holds weights, and three numbers of each neuron and feature."""
         if problem.dtype != "float32":
             return f"{problem.dtype}: the text is float32's"
         needed = 4 * (problem.starts[-1] + 3 * sum(problem.sizes_in_a_row))
@@ -32,7 +31,6 @@ class OneBlock(GpuStrategy):
         return None
 
     def macros(self, problem: MlpTraining, config: Config) -> dict[str, int | str]:
-        """The layers."""
         names = (str(CODES.get(name, "SOFTMAX")) for name in problem.layers.activations)
         return {
             "LAYERS": len(problem.layers.counts),

@@ -39,7 +39,6 @@ class TwoPass(HostStrategy):
     def prepare(
         self, problem: Partition, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         return in_parts(problem, self.units(problem), threads)
 
     def accesses(self, problem: Partition) -> Counted:

@@ -29,7 +29,6 @@ class ThreeLaunches(InSections):
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 256), RUN)
 
     def macros(self, problem: Partition, config: Config) -> dict[str, int | str]:
-        """Keys in the order of the elements, and the tunables."""
         return {**key_macros(Sort((1,), dtype=problem.dtype, gives="places")), **config}
 
     def steps(self, problem: Partition, config: Config) -> tuple[Step, ...]:

@@ -28,7 +28,6 @@ class Loops(ArrayStrategy):
     takes = features("dtype:*")
 
     def kernel(self, problem: PermuteColumns) -> ArrayKernel:
-        """See `ArrayStrategy.kernel`."""
         return ArrayKernel(select, problem.rows, (problem.columns, problem.width))
 
 

@@ -22,7 +22,6 @@ class GpuPermuteColumns(GpuStrategy):
     wide_indices = True
 
     def macros(self, problem: PermuteColumns, config: Config) -> dict[str, int | str]:
-        """Bytes of an element and the tunables."""
         return {"BYTES": problem.itemsize, **config}
 
     def one(self, problem: PermuteColumns, launch: Launch) -> tuple[Step, ...]:
@@ -40,6 +39,5 @@ class GpuPermuteColumns(GpuStrategy):
         return row_stores(problem.width, problem.rows, lanes=lanes, elem_bytes=size)
 
     def limits(self, problem: PermuteColumns) -> str | None:
-        """Indices of columns are 32-bit."""
         most = max(problem.columns, problem.width)
         return f"{most} columns: their indices are 32-bit" if most > 2**30 else None

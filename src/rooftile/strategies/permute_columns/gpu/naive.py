@@ -18,7 +18,6 @@ class Naive(GpuPermuteColumns):
     tunables = (Tunable("ACROSS", (32, 64, 128), 32), Tunable("DOWN", (1, 4, 8), 8))
 
     def steps(self, problem: PermuteColumns, config: Config) -> tuple[Step, ...]:
-        """One kernel."""
         across, down = config["ACROSS"], config["DOWN"]
         grid = (blocks(problem.width, across), min(blocks(problem.rows, down), MOST_BLOCKS), 1)
         return self.one(problem, Launch(self.kernel(), grid, (across, down, 1)))

@@ -28,7 +28,6 @@ class RowsInSharedMemory(GpuPermuteColumns):
     )
 
     def limits(self, problem: PermuteColumns) -> str | None:
-        """Longer rows."""
         return super().limits(problem) or beyond_block(1, problem.columns * problem.itemsize)
 
     def defaults(self, problem: PermuteColumns) -> dict[str, int]:
@@ -37,11 +36,9 @@ class RowsInSharedMemory(GpuPermuteColumns):
         return {"BLOCK": threads, "BLOCKS": 16 if threads <= 128 else 8}
 
     def macros(self, problem: PermuteColumns, config: Config) -> dict[str, int | str]:
-        """Also the elements of a row."""
         return {**super().macros(problem, config), "COLUMNS": problem.columns}
 
     def steps(self, problem: PermuteColumns, config: Config) -> tuple[Step, ...]:
-        """One kernel."""
         held = config["BLOCKS"] * self.machine.multiprocessors
         launch = Launch(self.kernel(), (min(problem.rows, held), 1, 1), (config["BLOCK"], 1, 1))
         return self.one(problem, launch)

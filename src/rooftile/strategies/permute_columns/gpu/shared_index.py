@@ -22,7 +22,6 @@ class SharedIndex(GpuPermuteColumns):
     )
 
     def steps(self, problem: PermuteColumns, config: Config) -> tuple[Step, ...]:
-        """One kernel."""
         bands = min(blocks(problem.rows, config["ROWS"]), MOST_BLOCKS)
         grid = (blocks(problem.width, config["ACROSS"]), bands, 1)
         return self.one(problem, Launch(self.kernel(), grid, (config["ACROSS"], config["DOWN"], 1)))

@@ -62,7 +62,6 @@ class Textbook(CpuStrategy):
     takes = features("bias pool.activation:*")
 
     def kernel(self, problem: Pool2d) -> CpuKernel:
-        """See `CpuStrategy.kernel`."""
         units = problem.channels * problem.output_shape[2]
         return CpuKernel(kernel, units=lambda images: images * units, sizes=sizes_of(problem))
 

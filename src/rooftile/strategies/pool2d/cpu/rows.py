@@ -33,7 +33,6 @@ class PooledRows(CpuStrategy):
     takes = features("bias pool.activation:*")
 
     def kernel(self, problem: Pool2d) -> CpuKernel:
-        """See `CpuStrategy.kernel`."""
         pool = problem.pool
         units = problem.channels * problem.output_shape[2]
         return CpuKernel(

@@ -16,7 +16,6 @@ class GpuPool2d(GpuStrategy):
     takes = features("bias pool.activation:*")
 
     def macros(self, problem: Pool2d, config: Config) -> dict[str, int | str]:
-        """The problem's sizes and the tunables."""
         pool, (rows, columns) = problem.pool, problem.output_shape[2:]
         return {
             "CHANNELS": problem.channels,

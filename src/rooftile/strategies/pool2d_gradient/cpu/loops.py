@@ -44,7 +44,6 @@ class Loops(ArrayStrategy):
     summary = "one window after the other, on one thread"
 
     def kernel(self, problem: Pool2dGradient) -> ArrayKernel:
-        """See `ArrayStrategy.kernel`."""
         p = problem
         sizes = (
             p.height,

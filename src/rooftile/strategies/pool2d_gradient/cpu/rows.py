@@ -29,7 +29,6 @@ class GradientRows(ArrayStrategy):
     summary = "the winners of a row of windows at once, compared and selected in vectors"
 
     def limits(self, problem: Pool2dGradient) -> str | None:
-        """It refuses averages, where nothing is compared, and large windows."""
         pool = problem.pool
         if pool.kind != "max":
             return f"no element wins where the pool is an {pool.kind}"
@@ -38,7 +37,6 @@ class GradientRows(ArrayStrategy):
         return None
 
     def kernel(self, problem: Pool2dGradient) -> ArrayKernel:
-        """See `ArrayStrategy.kernel`."""
         p = problem
         sizes = (p.height, p.width, *p.output_size, p.pool.stride[0])
         return ArrayKernel(_kernel(p.pool.window, p.pool.stride[1]), p.batch * p.channels, sizes)

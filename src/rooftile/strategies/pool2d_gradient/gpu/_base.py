@@ -15,7 +15,6 @@ class GpuPool2dGradient(GpuStrategy):
     operation = "pool2d_gradient"
 
     def macros(self, problem: Pool2dGradient, config: Config) -> dict[str, int | str]:
-        """The sizes of image and pool, its kind, and the tunables."""
         return {**window_macros(problem), "AVERAGE": int(problem.pool.kind == "average"), **config}
 
     def over(self, problem: Pool2dGradient, threads: int, config: Config) -> tuple[Step, ...]:

@@ -20,7 +20,6 @@ class Cells(GpuPool2dGradient):
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 128),)
 
     def limits(self, problem: Pool2dGradient) -> str | None:
-        """Windows that overlap."""
         (tall, wide), (down, right) = problem.pool.window, problem.pool.stride
         if tall > down or wide > right:
             return f"windows of {tall} x {wide} overlap at strides of {down} and {right}"

@@ -35,7 +35,6 @@ class Loops(ArrayStrategy):
     summary = "one window after the other, on one thread"
 
     def kernel(self, problem: Pool2dWinners) -> ArrayKernel:
-        """See `ArrayStrategy.kernel`."""
         p = problem
         sizes = (p.height, p.width, *p.pool.window, *p.pool.stride, *p.output_size)
         return ArrayKernel(each_window, p.batch * p.channels, sizes)

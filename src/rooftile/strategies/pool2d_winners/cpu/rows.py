@@ -27,14 +27,12 @@ class WinnerRows(ArrayStrategy):
     summary = "a row of windows at once, compared and selected in vectors"
 
     def limits(self, problem: Pool2dWinners) -> str | None:
-        """It refuses large windows."""
         window = problem.pool.window
         if math.prod(window) > _MOST:
             return f"a window of {window} has more than {_MOST} elements"
         return None
 
     def kernel(self, problem: Pool2dWinners) -> ArrayKernel:
-        """See `ArrayStrategy.kernel`."""
         p = problem
         sizes = (p.height, p.width, *p.output_size, p.pool.stride[0])
         return ArrayKernel(_kernel(p.pool.window, p.pool.stride[1]), p.batch * p.channels, sizes)

@@ -15,7 +15,6 @@ class GpuPool2dWinners(GpuStrategy):
     operation = "pool2d_winners"
 
     def macros(self, problem: Pool2dWinners, config: Config) -> dict[str, int | str]:
-        """The sizes of image and pool, and the tunables."""
         return {**window_macros(problem), **config}
 
     def over(self, problem: Pool2dWinners, threads: int, config: Config) -> tuple[Step, ...]:

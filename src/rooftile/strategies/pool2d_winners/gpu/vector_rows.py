@@ -23,7 +23,6 @@ class VectorRows(GpuPool2dWinners):
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 128),)
 
     def limits(self, problem: Pool2dWinners) -> str | None:
-        """Rows off the grid of vectors; windows wider than the registers."""
         if problem.width % 4:
             return f"rows of {problem.width} do not begin on 16 bytes"
         columns = 3 * problem.pool.stride[1] + problem.pool.window[1]

@@ -39,7 +39,6 @@ class Accumulators(HostStrategy):
     def prepare(
         self, problem: Reduce, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         walk, operator = Walk.of(problem), problem.operator
         carried, made = problem.carried, problem.output_arrays[0].dtype
         count = threads if self.parallel else 1

@@ -67,7 +67,6 @@ class Loops(HostStrategy):
     def prepare(
         self, problem: Reduce, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         carried, made = problem.carried, problem.output_arrays[0].dtype
         text = _SUM if problem.operator == SUM and carried.startswith("float") else _TEXT
         run = combining("reduce_loops", text, problem.operator, (problem.dtype, made), carried)

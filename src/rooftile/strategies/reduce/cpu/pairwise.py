@@ -67,7 +67,6 @@ class Pairwise(HostStrategy):
     def prepare(
         self, problem: Reduce, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         run = pairs(problem.operator, problem.dtype, problem.output_arrays[0].dtype)
         sizes = sizes_of(problem.columns, problem.inner)
 

@@ -31,13 +31,11 @@ class GpuReduce(GpuStrategy):
     wide_indices = True
 
     def limits(self, problem: Reduce) -> str | None:
-        """It refuses more rows than a grid has blocks."""
         if problem.rows > MOST_ROWS:
             return f"{problem.rows} results, at most {MOST_ROWS}"
         return None
 
     def macros(self, problem: Reduce, config: Config) -> dict[str, int | str]:
-        """The operator and its types, where elements lie, and the tunables."""
         real = problem.carried.startswith("float")
         return {
             **operator_macros(problem.operator, problem.dtype),
@@ -100,7 +98,6 @@ class TiledReduce(GpuReduce):
         return 2 * config["THREADS"]
 
     def limits(self, problem: Reduce) -> str | None:
-        """Also more segments than a grid has blocks."""
         if self.segments(problem, self.defaults(problem)) > MOST_ROWS:
             return f"{problem.columns} elements of a result"
         return super().limits(problem)

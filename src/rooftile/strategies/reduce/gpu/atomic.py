@@ -25,7 +25,6 @@ class Atomic(PersistentReduce):
     takes = features("axis dtype:int32 operator:*")
 
     def limits(self, problem: Reduce) -> str | None:
-        """Results of other than 4 bytes, which every device's atomics take."""
         made = problem.output_arrays[0]
         if made.dtype != problem.carried or made.numpy.itemsize != 4:
             return f"its atomics are of 4 bytes, not of {made.dtype}"

@@ -37,7 +37,6 @@ class Columns(GpuReduce):
     )
 
     def limits(self, problem: Reduce) -> str | None:
-        """Elements that lie beside each other."""
         if problem.inner == 1:
             return "the elements of a result lie beside each other"
         return super().limits(problem)
@@ -47,13 +46,11 @@ class Columns(GpuReduce):
         return {**super().defaults(problem), "LOADS": 8 if _vector(problem) <= 4 else 4}
 
     def invalid(self, problem: Reduce, config: Config) -> str | None:
-        """More columns than threads, more runs of them than a grid has blocks."""
         if config["ACROSS"] > config["THREADS"]:
             return f"{config['ACROSS']} threads of {config['THREADS']} beside each other"
         return beyond_block(config["THREADS"], 8 * config["THREADS"])
 
     def macros(self, problem: Reduce, config: Config) -> dict[str, int | str]:
-        """Also the elements of a vector."""
         return {**super().macros(problem, config), "VECTOR": _vector(problem)}
 
     def segments(self, problem: Reduce, config: Config) -> int:

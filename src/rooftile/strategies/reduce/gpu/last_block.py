@@ -29,7 +29,6 @@ class LastBlock(PersistentReduce):
     tunables = (*PersistentReduce.tunables, Tunable("LOADS", (1, 2, 4, 8), 4))
 
     def limits(self, problem: Reduce) -> str | None:
-        """Elements that lie apart; more rows than a grid has blocks in y."""
         if problem.inner > 1:
             return f"the elements of a result lie {problem.inner} apart"
         if problem.rows > MOST_BLOCKS:
@@ -41,7 +40,6 @@ class LastBlock(PersistentReduce):
         return config["LOADS"]
 
     def macros(self, problem: Reduce, config: Config) -> dict[str, int | str]:
-        """Also the elements of a vector, and what is read past the L1 cache."""
         loaded = _LOADED.get(problem.carried, "int")
         macros = super().macros(problem, config)
         return {**macros, "VECTOR": row_vector(problem), "LOADED": loaded, "FINAL": 0}

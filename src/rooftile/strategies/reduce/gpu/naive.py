@@ -26,11 +26,9 @@ class Naive(GpuReduce):
     tunables = (Tunable("BLOCK", (32, 64, 128, 256), 64),)
 
     def limits(self, problem: Reduce) -> str | None:
-        """More rows than an index has."""
         return f"{problem.rows} results" if problem.rows > MOST_ROWS else None
 
     def steps(self, problem: Reduce, config: Config) -> tuple[Step, ...]:
-        """One kernel."""
         grid = (blocks(problem.rows, config["BLOCK"]), 1, 1)
         launch = Launch(self.kernel(), grid, (config["BLOCK"], 1, 1))
         return (Step(launch, ("x", "results", *numbers_of(problem))),)

@@ -26,7 +26,6 @@ class Vectors(InRows, GpuReduce):
     thread_bytes = 8
 
     def limits(self, problem: Reduce) -> str | None:
-        """What does not lie in rows."""
         return self.not_in_rows(problem) or super().limits(problem)
 
     def segments(self, problem: Reduce, config: Config) -> int:

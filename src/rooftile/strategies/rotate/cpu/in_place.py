@@ -51,13 +51,11 @@ class InPlace(HostStrategy):
         return problem.rows
 
     def native(self, problem: Rotate) -> tuple[Native, tuple[str, ...], bool]:
-        """See `HostStrategy.native`."""
         return turn, (problem.dtype,), False
 
     def prepare(
         self, problem: Rotate, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         sizes = np.array((problem.columns, problem.places), np.int64)
         run = cpu.Spread(turn, (problem.dtype,))
 

@@ -35,7 +35,6 @@ class Loops(ArrayStrategy):
     takes = features("dtype:*")
 
     def kernel(self, problem: Rotate) -> ArrayKernel:
-        """See `ArrayStrategy.kernel`."""
         segments = -(-problem.columns // _SEGMENT)
         sizes = problem.columns, problem.places, segments, _SEGMENT
         return ArrayKernel(move, problem.rows * segments, sizes)

@@ -20,7 +20,6 @@ class GpuRotate(GpuStrategy):
     wide_indices = True
 
     def macros(self, problem: Rotate, config: Config) -> dict[str, int | str]:
-        """Bytes of an element and the tunables."""
         return {"BYTES": problem.itemsize, **config}
 
     def rows(self, problem: Rotate) -> tuple[Accesses, Accesses]:

@@ -26,7 +26,6 @@ class InPlace(GpuRotate):
     tunables = (Tunable("BLOCK", (32, 64, 128, 256, 512), 256),)
 
     def limits(self, problem: Rotate) -> str | None:
-        """Longer rows."""
         return self.invalid(problem, self.defaults(problem))
 
     def defaults(self, problem: Rotate) -> dict[str, int]:
@@ -34,17 +33,14 @@ class InPlace(GpuRotate):
         return {"BLOCK": tile_of(blocks(problem.columns, 4), 32, _BLOCK)}
 
     def invalid(self, problem: Rotate, config: Config) -> str | None:
-        """See `why_not`, for so many threads."""
         most = config["BLOCK"] * _HELD
         return f"rows of {problem.columns}, at most {most}" if problem.columns > most else None
 
     def macros(self, problem: Rotate, config: Config) -> dict[str, int | str]:
-        """Also the elements of a thread."""
         held = blocks(problem.columns, config["BLOCK"])
         return {**super().macros(problem, config), "HELD": held}
 
     def steps(self, problem: Rotate, config: Config) -> tuple[Step, ...]:
-        """One kernel."""
         launch = Launch(
             self.kernel(), (min(problem.rows, _MOST_ROWS), 1, 1), (config["BLOCK"], 1, 1)
         )

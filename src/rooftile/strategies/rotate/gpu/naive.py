@@ -20,12 +20,10 @@ class Naive(GpuRotate):
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 256),)
 
     def limits(self, problem: Rotate) -> str | None:
-        """More columns than a grid covers."""
         wanted = blocks(problem.columns, self.defaults(problem)["BLOCK"])
         return f"{wanted} blocks, at most {2**31 - 1}" if wanted >= 2**31 else None
 
     def steps(self, problem: Rotate, config: Config) -> tuple[Step, ...]:
-        """One kernel."""
         grid = (blocks(problem.columns, config["BLOCK"]), min(problem.rows, MOST_BLOCKS), 1)
         numbers = map(np.int64, (problem.rows, problem.columns, problem.places))
         return (Step(Launch(self.kernel(), grid, (config["BLOCK"], 1, 1)), ("x", "y", *numbers)),)

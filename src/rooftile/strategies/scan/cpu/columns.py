@@ -58,7 +58,6 @@ class Columns(HostStrategy):
     )
 
     def limits(self, problem: Scan) -> str | None:
-        """Lines must lie beside each other."""
         return "lines do not lie beside each other" if problem.inner == 1 else None
 
     def units(self, problem: Scan) -> int:
@@ -68,7 +67,6 @@ class Columns(HostStrategy):
     def prepare(
         self, problem: Scan, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         way = problem.operator, problem.carried, problem.exclusive
         dtypes = problem.dtype, problem.output_arrays[0].dtype
         run = scanning("scan_columns", _TEXT, *way, dtypes, problem.reverse)

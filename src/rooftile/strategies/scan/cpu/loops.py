@@ -57,7 +57,6 @@ class Loops(HostStrategy):
     def prepare(
         self, problem: Scan, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         way = problem.operator, problem.carried, problem.exclusive
         dtypes = problem.dtype, problem.output_arrays[0].dtype
         run = scanning("scan_loops", _TEXT, *way, dtypes, problem.reverse)

@@ -83,7 +83,6 @@ class TwoPass(HostStrategy):
     def prepare(
         self, problem: Scan, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         carried, made = problem.carried, problem.output_arrays[0].dtype
         way, given = (problem.operator, carried, problem.exclusive), (problem.dtype, carried)
         combine = scanning("scan_sums", _SUMS, *way, given, problem.reverse)

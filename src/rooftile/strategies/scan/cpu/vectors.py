@@ -224,7 +224,6 @@ class Vectors(HostStrategy):
     takes = features("axis exclusive operator:max,min,product reverse")
 
     def limits(self, problem: Scan) -> str | None:
-        """Its vectors are float32; so many lines must lie beside each other."""
         if problem.operator not in _WORDS:
             return f"its vectors have no {problem.operator!r}"
         if problem.dtype != "float32":
@@ -258,7 +257,6 @@ class Vectors(HostStrategy):
     def prepare(
         self, problem: Scan, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         if problem.inner > 1 or problem.lines > _FEW:
             return self._at_once(problem, threads)
         return _Rounds(problem, threads)

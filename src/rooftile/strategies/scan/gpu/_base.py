@@ -39,11 +39,9 @@ class GpuScan(GpuStrategy):
     wide_indices = True
 
     def limits(self, problem: Scan) -> str | None:
-        """It refuses more blocks than a grid has."""
         return self._too_many(problem, self.defaults(problem))
 
     def invalid(self, problem: Scan, config: Config) -> str | None:
-        """Too much shared memory, or too many blocks."""
         shared = self.shared_bytes(problem, config)
         return beyond_block(config["BLOCK"], shared) or self._too_many(problem, config)
 
@@ -56,7 +54,6 @@ class GpuScan(GpuStrategy):
         return problem.lines
 
     def macros(self, problem: Scan, config: Config) -> dict[str, int | str]:
-        """The operator, the direction and the tunables."""
         macros = operator_macros(problem.operator, problem.dtype)
         compensated = problem.operator == SUM and macros["REAL"]
         flags = {"EXCLUSIVE": problem.exclusive, "REVERSE": problem.reverse}

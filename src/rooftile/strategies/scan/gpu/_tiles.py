@@ -15,13 +15,11 @@ class TileScan(GpuScan):
     devices = ("cuda",)
 
     def limits(self, problem: Scan) -> str | None:
-        """A line's elements must lie beside each other."""
         if problem.inner > 1:
             return "neighbours in memory are of different lines"
         return super().limits(problem)
 
     def macros(self, problem: Scan, config: Config) -> dict[str, int | str]:
-        """Also the elements of a vector, and whether every line begins at one."""
         width = vector(problem)
         aligned = problem.lines == 1 or problem.count % width == 0
         return {**super().macros(problem, config), "WIDTH": width, "ALIGNED": int(aligned)}

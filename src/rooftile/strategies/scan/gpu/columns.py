@@ -39,7 +39,6 @@ class Columns(GpuScan):
         return {"LANES": 16, "TEAMS": teams, "RUN": run}
 
     def limits(self, problem: Scan) -> str | None:
-        """Lines must lie beside each other."""
         if problem.inner == 1:
             return "lines do not lie beside each other"
         return super().limits(problem)
@@ -52,7 +51,6 @@ class Columns(GpuScan):
         return None
 
     def invalid(self, problem: Scan, config: Config) -> str | None:
-        """Too many threads, or too much shared memory."""
         threads = config["LANES"] * config["TEAMS"]
         shared = threads * vector(problem) * itemsize(problem)
         return beyond_block(threads, shared) or self._too_many(problem, config)
@@ -66,13 +64,11 @@ class Columns(GpuScan):
         return problem.outer * self.bands(problem, config)
 
     def macros(self, problem: Scan, config: Config) -> dict[str, int | str]:
-        """Also the lines of a vector, and whether every row begins at one."""
         width = vector(problem)
         aligned = int(problem.inner % width == 0)
         return {**super().macros(problem, config), "WIDTH": width, "ALIGNED": aligned}
 
     def steps(self, problem: Scan, config: Config) -> tuple[Step, ...]:
-        """One kernel."""
         grid = (self.blocks(problem, config), 1, 1)
         launch = Launch(self.kernel(), grid, (config["LANES"], config["TEAMS"], 1))
         numbers = wide(self.bands(problem, config), problem.count, problem.inner)

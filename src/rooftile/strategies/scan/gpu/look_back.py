@@ -38,7 +38,6 @@ class LookBack(TileScan):
         return {**super().defaults(problem), "ROWS": rows(problem, 32)}
 
     def invalid(self, problem: Scan, config: Config) -> str | None:
-        """Too many blocks."""
         return beyond_block(config["THREADS"]) or self._too_many(problem, config)
 
     def tiles(self, problem: Scan, config: Config) -> int:

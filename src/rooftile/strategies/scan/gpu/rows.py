@@ -49,7 +49,6 @@ class ScannedRows(TileScan):
         return None
 
     def invalid(self, problem: Scan, config: Config) -> str | None:
-        """Too many threads."""
         return beyond_block(config["TEAM"] * config["LINES"])
 
     def blocks(self, problem: Scan, config: Config) -> int:
@@ -57,7 +56,6 @@ class ScannedRows(TileScan):
         return blocks(problem.lines, config["LINES"])
 
     def steps(self, problem: Scan, config: Config) -> tuple[Step, ...]:
-        """One kernel."""
         grid = (self.blocks(problem, config), 1, 1)
         launch = Launch(self.kernel(), grid, (config["TEAM"], config["LINES"], 1))
         return (Step(launch, ("x", "y", *wide(problem.lines, problem.count))),)

@@ -31,11 +31,9 @@ class Sequential(GpuScan):
         return blocks(problem.lines, config["BLOCK"])
 
     def limits(self, problem: Scan) -> str | None:
-        """None: a grid has a thread for each line."""
         return None
 
     def steps(self, problem: Scan, config: Config) -> tuple[Step, ...]:
-        """One kernel."""
         grid = (self.blocks(problem, config), 1, 1)
         launch = Launch(self.kernel(), grid, (config["BLOCK"], 1, 1))
         numbers = wide(problem.lines, problem.count, problem.inner)

@@ -41,7 +41,6 @@ class SumsFirst(SectionScan):
         return problem.lines * self.stretches(problem, config)
 
     def macros(self, problem: Scan, config: Config) -> dict[str, int | str]:
-        """Not how many stretches there are: kernels are told."""
         macros = super().macros(problem, config)
         del macros["STRETCHES"]
         return macros

@@ -40,7 +40,6 @@ class ScanWaves(TileScan):
     )
 
     def limits(self, problem: Scan) -> str | None:
-        """Several lines, other sizes, an operator of an order."""
         if reason := super().limits(problem):
             return reason
         if problem.lines > 1:
@@ -62,7 +61,6 @@ class ScanWaves(TileScan):
         return {**found, "ROWS": next(fitting, 1)}
 
     def invalid(self, problem: Scan, config: Config) -> str | None:
-        """Too much shared memory."""
         return self.waves(problem, config).invalid()
 
     def waves(self, problem: Scan, config: Config) -> Waves:
@@ -72,7 +70,6 @@ class ScanWaves(TileScan):
         return Waves(self.machine, config, blocks(problem.count, tile), 4 * tile, kept)
 
     def macros(self, problem: Scan, config: Config) -> dict[str, int | str]:
-        """Lines of one vector's multiples, whatever their length; and all blocks."""
         every = self.waves(problem, config).all
         return {**super().macros(problem, config), "WIDTH": _WIDTH, "ALIGNED": 1, "ALL": every}
 

@@ -49,7 +49,6 @@ class Loops(HostStrategy):
     def prepare(
         self, problem: Scatter, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         one = f"np.{problem.dtype}(1.0)" if problem.dtype.startswith("float") else "1"
         text = _TEXT.replace("UPDATE", _UPDATES[problem.function]).replace("ONE", one)
         text = text.replace("VALUES", "values," if problem.has_values else "")

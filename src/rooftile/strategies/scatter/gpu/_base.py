@@ -28,13 +28,11 @@ class GpuScatter(GpuStrategy):
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 256),)
 
     def limits(self, problem: Scatter) -> str | None:
-        """More values or places than a grid covers."""
         if max(problem.count, problem.places) > _MOST_BLOCKS * self.tunables[0].default:
             return f"{problem.count} values, more than a grid covers"
         return None
 
     def macros(self, problem: Scatter, config: Config) -> dict[str, int | str]:
-        """The function and the dtypes, by their places in lists."""
         return {
             "FUNCTION": FUNCTIONS.index(problem.function),
             "KIND": DTYPES.index(problem.dtype),

@@ -15,7 +15,6 @@ class Hardware(GpuScatter):
     takes = features("dtype:* function:decrement,exchange,increment,max,min,subtract index:int64")
 
     def limits(self, problem: Scatter) -> str | None:
-        """Functions without an atomic."""
         extreme = problem.function in ("min", "max") and problem.dtype.startswith("float")
         if problem.function == "multiply" or extreme:
             return f"there is no atomic {problem.function} of {problem.dtype}"

@@ -16,7 +16,6 @@ class Sequential(GpuScatter):
     summary = "one thread, one value after the other"
 
     def threads(self, problem: Scatter) -> int:
-        """See `GpuScatter.threads`."""
         return 1
 
     def updates(self, problem: Scatter) -> Accesses:

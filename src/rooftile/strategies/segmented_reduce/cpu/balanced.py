@@ -105,7 +105,6 @@ class Balanced(CpuSegmented):
     def prepare(
         self, problem: SegmentedReduce, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         operator, carried, units = problem.operator, problem.carried, self.units(problem)
         text, made = _TEXT, problem.output_arrays[0].dtype
         for word, value in _WORDS.items():

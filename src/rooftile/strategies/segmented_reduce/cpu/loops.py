@@ -52,7 +52,6 @@ class Loops(CpuSegmented):
     def prepare(
         self, problem: SegmentedReduce, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         real = problem.carried.startswith("float")
         text = _SUM if problem.operator == SUM and real else _TEXT
         dtypes = (problem.dtype, problem.offsets, problem.output_arrays[0].dtype)

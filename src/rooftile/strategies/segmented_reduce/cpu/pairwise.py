@@ -56,7 +56,6 @@ class Pairwise(CpuSegmented):
     def prepare(
         self, problem: SegmentedReduce, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         dtypes = (problem.dtype, problem.offsets, problem.output_arrays[0].dtype)
         run = combining("segmented_pairs", _TEXT, problem.operator, dtypes, problem.carried)
         nothing = np.zeros(1, np.int64)

@@ -26,13 +26,11 @@ class GpuSegmented(GpuStrategy):
     wide_indices = True
 
     def limits(self, problem: SegmentedReduce) -> str | None:
-        """It refuses more segments than a grid has blocks."""
         if problem.segments > MOST_BLOCKS:
             return f"{problem.segments} segments, at most {MOST_BLOCKS}"
         return None
 
     def macros(self, problem: SegmentedReduce, config: Config) -> dict[str, int | str]:
-        """The operator and its types, and the tunables."""
         real = problem.carried.startswith("float")
         return {
             **operator_macros(problem.operator, problem.dtype),

@@ -40,7 +40,6 @@ class Balanced(GpuSegmented):
     )
 
     def limits(self, problem: SegmentedReduce) -> str | None:
-        """More tiles than a grid has blocks."""
         if _tiles(problem, self.defaults(problem)) > MOST_BLOCKS:
             return f"{problem.count} elements"
         return super().limits(problem)
@@ -52,7 +51,6 @@ class Balanced(GpuSegmented):
         return {"THREADS": 128, "PER": 19}
 
     def invalid(self, problem: SegmentedReduce, config: Config) -> str | None:
-        """More shared memory than a block has."""
         threads, bytes_ = config["THREADS"], CARRIED_BYTES[problem.carried]
         return beyond_block(threads, threads * (config["PER"] * bytes_ + 2 * bytes_ + 4) + 4)
 

@@ -45,7 +45,6 @@ class ByTiles(GpuSegmented):
     )
 
     def limits(self, problem: SegmentedReduce) -> str | None:
-        """More tiles than a grid has blocks."""
         if _tiles(problem, self.defaults(problem)) > MOST_BLOCKS:
             return f"{problem.count} elements"
         return super().limits(problem)
@@ -65,7 +64,6 @@ class ByTiles(GpuSegmented):
         return {"THREADS": threads, "PER": per, "RESIDENT": max(1, min(wanted, resident))}
 
     def invalid(self, problem: SegmentedReduce, config: Config) -> str | None:
-        """More shared memory than as many blocks have."""
         needed = _shared_bytes(problem, config["THREADS"] * config["PER"])
         room = self.machine.shared_room(config["RESIDENT"])
         if needed > room:
@@ -73,7 +71,6 @@ class ByTiles(GpuSegmented):
         return beyond_block(config["THREADS"], needed)
 
     def macros(self, problem: SegmentedReduce, config: Config) -> dict[str, int | str]:
-        """Also what one thread takes."""
         return {**super().macros(problem, config), "SHORT": _SHORT}
 
     def workspace(self, problem: SegmentedReduce, config: Config) -> dict[str, int]:

@@ -26,11 +26,9 @@ class Naive(GpuSegmented):
     tunables = (Tunable("BLOCK", (32, 64, 128, 256), 64),)
 
     def limits(self, problem: SegmentedReduce) -> str | None:
-        """None: a grid has a thread for each segment."""
         return None
 
     def steps(self, problem: SegmentedReduce, config: Config) -> tuple[Step, ...]:
-        """One kernel."""
         grid = (blocks(problem.segments, config["BLOCK"]), 1, 1)
         launch = Launch(self.kernel(), grid, (config["BLOCK"], 1, 1))
         sizes = np.int64(problem.segments), np.int64(problem.count)

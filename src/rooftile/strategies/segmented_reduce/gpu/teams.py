@@ -32,11 +32,9 @@ class Teams(GpuSegmented):
         return {"TEAM": tile_of(blocks(problem.count, 4 * problem.segments), 4, _THREADS)}
 
     def macros(self, problem: SegmentedReduce, config: Config) -> dict[str, int | str]:
-        """Also the teams of a block."""
         return {**super().macros(problem, config), "ROWS": _THREADS // config["TEAM"]}
 
     def steps(self, problem: SegmentedReduce, config: Config) -> tuple[Step, ...]:
-        """One kernel."""
         rows = _THREADS // config["TEAM"]
         launch = Launch(
             self.kernel(), (blocks(problem.segments, rows), 1, 1), (config["TEAM"], rows, 1)

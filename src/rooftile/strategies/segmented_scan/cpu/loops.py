@@ -49,7 +49,6 @@ class Loops(HostStrategy):
     def prepare(
         self, problem: SegmentedScan, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         dtypes = tuple(array.dtype for array in problem.arrays)
         way = problem.operator, problem.carried, problem.exclusive
         run = scanning("segmented_loops", _TEXT, *way, dtypes)

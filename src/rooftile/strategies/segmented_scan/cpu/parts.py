@@ -115,7 +115,6 @@ class Parts(HostStrategy):
     def prepare(
         self, problem: SegmentedScan, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         x, offsets, y = (array.dtype for array in problem.arrays)
         way = problem.operator, problem.carried, problem.exclusive
         dtypes = x, offsets, problem.carried, "uint8"

@@ -17,7 +17,6 @@ class GpuSegmentedScan(GpuStrategy):
     wide_indices = True
 
     def macros(self, problem: SegmentedScan, config: Config) -> dict[str, int | str]:
-        """The operator, the offsets' type and the tunables."""
         macros = operator_macros(problem.operator, problem.dtype)
         compensated = problem.operator == SUM and macros["REAL"]
         return {

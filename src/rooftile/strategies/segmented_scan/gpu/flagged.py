@@ -31,12 +31,10 @@ class Flagged(GpuSegmentedScan):
     )
 
     def invalid(self, problem: SegmentedScan, config: Config) -> str | None:
-        """Too much shared memory."""
         slots = config["BLOCK"] * (config["RUN"] + 2)
         return beyond_block(config["BLOCK"], slots * (CARRIED_BYTES[problem.carried] + 1))
 
     def macros(self, problem: SegmentedScan, config: Config) -> dict[str, int | str]:
-        """Not how many stretches there are: kernels are told."""
         macros = super().macros(problem, config)
         del macros["STRETCHES"]
         return macros

@@ -52,11 +52,9 @@ class LookBack(GpuSegmentedScan):
         return _VECTOR_BYTES // max(x.numpy.itemsize, y.numpy.itemsize)
 
     def macros(self, problem: SegmentedScan, config: Config) -> dict[str, int | str]:
-        """Also the elements of a vector."""
         return {**super().macros(problem, config), "WIDTH": self.width(problem), "ALIGNED": 1}
 
     def invalid(self, problem: SegmentedScan, config: Config) -> str | None:
-        """Too many threads."""
         return beyond_block(config["THREADS"])
 
     def tiles(self, problem: SegmentedScan, config: Config) -> int:

@@ -28,7 +28,6 @@ class Sequential(GpuSegmentedScan):
     tunables = (Tunable("BLOCK", (32, 64, 128, 256), 64),)
 
     def steps(self, problem: SegmentedScan, config: Config) -> tuple[Step, ...]:
-        """One kernel."""
         grid = (blocks(problem.segments, config["BLOCK"]), 1, 1)
         launch = Launch(self.kernel(), grid, (config["BLOCK"], 1, 1))
         sizes = np.int64(problem.segments), np.int64(problem.count)

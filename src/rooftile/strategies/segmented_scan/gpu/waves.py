@@ -42,7 +42,6 @@ class SegmentedWaves(GpuSegmentedScan):
     )
 
     def limits(self, problem: SegmentedScan) -> str | None:
-        """Other sizes, an operator of an order, little shared memory."""
         if reason := super().limits(problem):
             return reason
         x, _, y = problem.arrays
@@ -64,7 +63,6 @@ class SegmentedWaves(GpuSegmentedScan):
         return {**made, "ROWS": next(fitting, 1)}
 
     def invalid(self, problem: SegmentedScan, config: Config) -> str | None:
-        """Too much shared memory."""
         return self.waves(problem, config).invalid()
 
     def waves(self, problem: SegmentedScan, config: Config) -> Waves:
@@ -75,7 +73,6 @@ class SegmentedWaves(GpuSegmentedScan):
         return Waves(self.machine, config, tiles, 4 * tile, kept, _OTHERS)
 
     def macros(self, problem: SegmentedScan, config: Config) -> dict[str, int | str]:
-        """Also the elements of a vector, and all blocks."""
         every = self.waves(problem, config).all
         return {**super().macros(problem, config), "WIDTH": _WIDTH, "ALIGNED": 1, "ALL": every}
 

@@ -65,19 +65,16 @@ class FilterStrategy(HostStrategy):
         return problem.batch * -(-problem.output_size[0] // BAND)
 
     def native(self, problem: Separable) -> tuple[Native, tuple[str, ...], bool]:
-        """See `HostStrategy.native`."""
         return self.function(problem), _DTYPES, False
 
     def prepare(
         self, problem: Separable, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         return _Call(self, problem, parameters, threads if self.parallel else 1)
 
 
 class _Call:
-    """A strategy's function with column and row, whose calls from several threads take
-    turns."""
+    """A strategy's function with column and row, whose calls from several threads take turns."""
 
     def __init__(
         self,

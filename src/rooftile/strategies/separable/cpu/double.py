@@ -16,7 +16,6 @@ class Double(double.Double):
     summary = "float64: both sums of one output after the other, over the cores"
 
     def kernel(self, problem: Separable) -> ArrayKernel:
-        """See `ArrayStrategy.kernel`."""
         p = problem
         replicate = int(p.boundary == "replicate")
         sizes = (p.height, p.width, *p.output_size, *p.mask, *p.before, replicate)

@@ -44,7 +44,6 @@ class Loops(FilterStrategy):
     parallel = False
 
     def function(self, problem: Separable) -> Native:
-        """See `FilterStrategy.function`."""
         return kernel
 
     def units(self, problem: Separable) -> int:
@@ -52,7 +51,6 @@ class Loops(FilterStrategy):
         return problem.batch
 
     def round_trips(self, problem: Separable) -> dict[str, int]:
-        """See `HostStrategy.round_trips`."""
         return {"the columns' sums": 4 * problem.batch * self.between(problem)}
 
     def between(self, problem: Separable) -> int:

@@ -36,12 +36,10 @@ class Vectors(FilterStrategy):
     summary = "both passes in cache, vectors of outputs, bands of rows over the cores"
 
     def limits(self, problem: Separable) -> str | None:
-        """A strip whose ghost cells do not fit."""
         taps = problem.mask[1]
         return f"{taps} taps of the row, at most {_MOST_TAPS}" if taps > _MOST_TAPS else None
 
     def function(self, problem: Separable) -> Native:
-        """See `FilterStrategy.function`."""
         return _kernel(problem.mask, streams(problem.output_arrays[0].nbytes))
 
 

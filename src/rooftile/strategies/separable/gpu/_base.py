@@ -22,14 +22,12 @@ class GpuSeparable(GpuStrategy):
     wide_indices = True
 
     def limits(self, problem: Separable) -> str | None:
-        """Images or masks beyond the indices of rows and columns."""
         longest = max(problem.height, problem.width, *problem.mask)
         if longest > _MOST_SIDE:
             return f"a side of {longest}, at most {_MOST_SIDE}"
         return None
 
     def macros(self, problem: Separable, config: Config) -> dict[str, int | str]:
-        """The masks, what lies around the image, and the tunables; its sizes are arguments."""
         return {
             "HIGH": problem.mask[0],
             "WIDE": problem.mask[1],
@@ -52,8 +50,6 @@ class TiledSeparable(GpuSeparable):
         raise NotImplementedError
 
     def limits(self, problem: Separable) -> str | None:
-        """Also masks that constant memory or no tile can hold, and rows of more tiles than a grid
-        has."""
         if 4 * sum(problem.mask) > CONSTANT_BYTES:
             return f"{sum(problem.mask)} taps, constant memory has {CONSTANT_BYTES:,} bytes"
         return super().limits(problem) or self.invalid(problem, self.defaults(problem))
@@ -69,7 +65,6 @@ class TiledSeparable(GpuSeparable):
         return blocks(columns, wide), blocks(rows, high), min(problem.batch, MOST_BLOCKS)
 
     def steps(self, problem: Separable, config: Config) -> tuple[Step, ...]:
-        """One kernel."""
         teams, threads = self.block(config)
         launch = Launch(
             self.kernel(),

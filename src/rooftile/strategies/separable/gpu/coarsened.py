@@ -41,7 +41,6 @@ class Coarsened(TiledSeparable):
         return config["TEAMS"], config["LANES"]
 
     def invalid(self, problem: Separable, config: Config) -> str | None:
-        """Masks beyond registers; too many tiles."""
         longest = max(problem.mask)
         if longest > _MOST_TAPS:
             return f"{longest} taps, registers hold a window of {_MOST_TAPS}"
@@ -52,7 +51,6 @@ class Coarsened(TiledSeparable):
         return beyond_block(threads, 16 * threads * config["ROWS"])
 
     def macros(self, problem: Separable, config: Config) -> dict[str, int | str]:
-        """Also whether every row begins on 16 bytes."""
         return {
             **super().macros(problem, config),
             "VECTOR_IN": int(problem.width % _QUAD == 0),

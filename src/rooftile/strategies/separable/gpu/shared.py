@@ -44,7 +44,6 @@ class Shared(TiledSeparable):
         return found
 
     def invalid(self, problem: Separable, config: Config) -> str | None:
-        """Too much shared memory, or too many tiles."""
         high, wide = self.tile(problem, config)
         tiles = self.grid(problem, config)[1]
         if tiles > MOST_BLOCKS:

@@ -45,7 +45,6 @@ class Textbook(CpuStrategy):
     operation = "softmax"
 
     def kernel(self, problem: Softmax) -> CpuKernel:
-        """See `CpuStrategy.kernel`."""
         return CpuKernel(kernel, units=lambda images: images, sizes=(problem.classes,))
 
 

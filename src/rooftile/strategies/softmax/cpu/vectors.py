@@ -42,7 +42,6 @@ class Vectors(CpuStrategy):
     summary = "explicit vectors, with an exponential of our own"
 
     def kernel(self, problem: Softmax) -> CpuKernel:
-        """See `CpuStrategy.kernel`."""
         classes, lanes = problem.classes, vector.lanes()
         together = max(1, _UNIT // classes)
         held = -(-classes // lanes)

@@ -12,5 +12,4 @@ class GpuSoftmax(GpuStrategy):
     operation = "softmax"
 
     def macros(self, problem: Softmax, config: Config) -> dict[str, int | str]:
-        """The row's length and the tunables."""
         return {"CLASSES": problem.classes, **config}

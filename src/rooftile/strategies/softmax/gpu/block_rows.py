@@ -43,11 +43,9 @@ class BlockRows(GpuSoftmax):
         return {"GROUP": team, "ROWS": min(64, max(1, _BLOCK // team))}
 
     def invalid(self, problem: Softmax, config: Config) -> str | None:
-        """Too many threads."""
         return beyond_block(config["GROUP"] * config["ROWS"])
 
     def macros(self, problem: Softmax, config: Config) -> dict[str, int | str]:
-        """The problem's sizes and the tunables; the text calls GROUP threads a team."""
         return {**super().macros(problem, config), "TEAM": config["GROUP"]}
 
     def steps(self, problem: Softmax, config: Config) -> tuple[Step, ...]:

@@ -28,7 +28,6 @@ class Naive(GpuSoftmax):
     tunables = (Tunable("BLOCK", (32, 64, 128, 256), 64),)
 
     def steps(self, problem: Softmax, config: Config) -> tuple[Step, ...]:
-        """One kernel, a thread a row."""
         grid = (blocks(problem.batch, config["BLOCK"]), 1, 1)
         return (
             Step(Launch(self.kernel(), grid, (config["BLOCK"], 1, 1)), ("x", "out", problem.batch)),

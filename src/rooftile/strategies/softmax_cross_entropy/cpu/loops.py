@@ -74,7 +74,6 @@ class Loops(ArrayStrategy):
     summary = "one row after the other, on one thread"
 
     def kernel(self, problem: SoftmaxCrossEntropy) -> ArrayKernel:
-        """See `ArrayStrategy.kernel`."""
         function = each_weighted_row if problem.weighted else each_row
         sizes = (problem.classes, problem.divisor, problem.ignored)
         return ArrayKernel(function, problem.batch, sizes)

@@ -20,7 +20,6 @@ class GpuSoftmaxCrossEntropy(GpuStrategy):
     takes = features("weighted ignored")
 
     def macros(self, problem: SoftmaxCrossEntropy, config: Config) -> dict[str, int | str]:
-        """The row's length, the divisor, what the labels mean, and the tunables."""
         return {
             "CLASSES": problem.classes,
             "DIVISOR": f"{problem.divisor}.0f",

@@ -31,7 +31,6 @@ class BlockRows(GpuSoftmaxCrossEntropy):
         return {"TEAM": team, "TEAMS": min(64, max(1, _BLOCK // team))}
 
     def invalid(self, problem: SoftmaxCrossEntropy, config: Config) -> str | None:
-        """Too many threads."""
         return beyond_block(config["TEAM"] * config["TEAMS"])
 
     def steps(self, problem: SoftmaxCrossEntropy, config: Config) -> tuple[Step, ...]:

@@ -21,7 +21,6 @@ class Naive(GpuSoftmaxCrossEntropy):
     tunables = (Tunable("BLOCK", (32, 64, 128, 256), 64),)
 
     def steps(self, problem: SoftmaxCrossEntropy, config: Config) -> tuple[Step, ...]:
-        """One kernel, a thread a row."""
         grid = (blocks(problem.batch, config["BLOCK"]), 1, 1)
         launch = Launch(self.kernel(), grid, (config["BLOCK"], 1, 1))
         return (Step(launch, arguments(problem)),)

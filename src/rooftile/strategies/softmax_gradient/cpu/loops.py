@@ -33,7 +33,6 @@ class Loops(ArrayStrategy):
     summary = "one row after the other, on one thread"
 
     def kernel(self, problem: SoftmaxGradient) -> ArrayKernel:
-        """See `ArrayStrategy.kernel`."""
         return ArrayKernel(each_row, problem.batch, (problem.classes,))
 
 

@@ -15,5 +15,4 @@ class GpuSoftmaxGradient(GpuStrategy):
     operation = "softmax_gradient"
 
     def macros(self, problem: SoftmaxGradient, config: Config) -> dict[str, int | str]:
-        """The row's length and the tunables."""
         return {"CLASSES": problem.classes, **config}

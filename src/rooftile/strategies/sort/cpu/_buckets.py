@@ -222,10 +222,8 @@ class Split:
 
 
 def _planned(tables: AnyArray, count: int, shift: int) -> tuple[Found, AnyArray, AnyArray]:
-    """The buckets, that of each value of the prefix, and where each part's words go.
-
-    ``tables`` [parts, values of the prefix] counts the words.
-    """
+    """The buckets, that of each value of the prefix, and where each part's words go. ``tables``
+    [parts, values of the prefix] counts the words."""
     cells = np.flatnonzero(tables.any(axis=0))
     counts = tables[:, cells]
     sums = counts.sum(axis=0, dtype=np.int64)

@@ -42,7 +42,6 @@ class Buckets(HostStrategy):
     )
 
     def limits(self, problem: Sort) -> str | None:
-        """Buckets are told apart by the first half of a key."""
         if problem.key_bytes > 4:
             return f"{problem.dtype}: keys have up to 32 bits"
         return problem_takes(problem)
@@ -72,7 +71,6 @@ class Buckets(HostStrategy):
     def prepare(
         self, problem: Sort, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         return rows_of(problem, _Sorting(problem, threads))
 
 

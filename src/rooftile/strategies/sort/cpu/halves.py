@@ -57,7 +57,6 @@ class Halves(HostStrategy):
     takes = features("axis descending dtype:float64,int64,uint64 gives:pairs,places moves:float32")
 
     def limits(self, problem: Sort) -> str | None:
-        """Shorter keys, and keys alone, fit into a word."""
         if problem.key_bytes < 8 or problem.gives == "values":
             return f"{problem.dtype}, {problem.gives}: it is for 64 bits and what moves along"
         return None
@@ -79,7 +78,6 @@ class Halves(HostStrategy):
     def prepare(
         self, problem: Sort, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         words, order, inputs = Words(problem), _Order(problem, threads), len(problem.input_arrays)
 
         def call(*arrays: AnyArray) -> None:

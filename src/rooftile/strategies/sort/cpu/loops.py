@@ -71,7 +71,6 @@ class Loops(HostStrategy):
     def prepare(
         self, problem: Sort, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         return rows_of(problem, _Merging(problem))
 
 

@@ -44,7 +44,6 @@ class Radix(HostStrategy):
     takes = features("axis descending dtype:* gives:pairs,places moves:float32")
 
     def limits(self, problem: Sort) -> str | None:
-        """See `problem_takes`."""
         return problem_takes(problem)
 
     def units(self, problem: Sort) -> int:
@@ -75,7 +74,6 @@ class Radix(HostStrategy):
     def prepare(
         self, problem: Sort, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         return rows_of(problem, _Sorting(problem, threads))
 
 

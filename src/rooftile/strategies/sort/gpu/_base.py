@@ -50,13 +50,11 @@ class GpuSort(GpuStrategy):
     wide_indices = True
 
     def limits(self, problem: Sort) -> str | None:
-        """Places have 32 bits; a grid has so many blocks."""
         if problem.count >= MOST_IN_LINE:
             return f"{problem.count} elements in a line, less than {MOST_IN_LINE}"
         return self._too_many(problem, self.defaults(problem))
 
     def invalid(self, problem: Sort, config: Config) -> str | None:
-        """Too much shared memory, or too many blocks."""
         shared = self.shared_bytes(problem, config)
         return beyond_block(self.threads(config), shared) or self._too_many(problem, config)
 
@@ -73,7 +71,6 @@ class GpuSort(GpuStrategy):
         return problem.lines * blocks(problem.count, config["BLOCK"])
 
     def macros(self, problem: Sort, config: Config) -> dict[str, int | str]:
-        """The keys, what moves along, and the tunables."""
         return {**key_macros(problem), **config}
 
     def workspace(self, problem: Sort, config: Config) -> dict[str, int]:

@@ -26,13 +26,11 @@ class OddEven(GpuSort):
     tunables = (BLOCKS,)
 
     def limits(self, problem: Sort) -> str | None:
-        """Shared memory holds so much."""
         if problem.count > _SECTION:
             return f"{problem.count} elements in a line, at most {_SECTION}"
         return super().limits(problem)
 
     def macros(self, problem: Sort, config: Config) -> dict[str, int | str]:
-        """Also the elements of a block."""
         return {**super().macros(problem, config), "SECTION": _SECTION}
 
     def workspace(self, problem: Sort, config: Config) -> dict[str, int]:
@@ -40,7 +38,6 @@ class OddEven(GpuSort):
         return {}
 
     def steps(self, problem: Sort, config: Config) -> tuple[Step, ...]:
-        """One kernel."""
         results = {
             "values": ("x", "y", "y"),
             "places": ("x", "places", "places"),

@@ -44,7 +44,6 @@ class Onesweep(GpuSort):
         return {**super().defaults(problem), "ITEMS": items}
 
     def threads(self, config: Config) -> int:
-        """See `GpuSort.threads`."""
         return config["THREADS"]
 
     def shared_bytes(self, problem: Sort, config: Config) -> int:

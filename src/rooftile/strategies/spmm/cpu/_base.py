@@ -29,7 +29,6 @@ class CpuSpmm(HostStrategy):
     def prepare(
         self, problem: Spmm, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         dtypes = tuple(values_of(array.dtype) for array in problem.arrays)
         run = _spread(self.text.replace("ZERO", f"np.{problem.summed}(0.0)"), dtypes, self.flags)
         sizes = cpu.sizes_of(problem.width)

@@ -64,7 +64,6 @@ class Vectors(CpuSpmm):
     text = _text()
 
     def limits(self, problem: Spmm) -> str | None:
-        """Doubles."""
         return "its vectors are of float32" if problem.dtype == "float64" else None
 
 

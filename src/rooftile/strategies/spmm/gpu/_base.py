@@ -27,7 +27,6 @@ class GpuSpmm(GpuStrategy):
     tunables: ClassVar[tuple[Tunable, ...]] = (Tunable("ACROSS", (2, 4, 8, 16, 32), 32),)
 
     def limits(self, problem: Spmm) -> str | None:
-        """More columns of b than a grid has blocks."""
         most = MOST_BLOCKS * 2
         return None if problem.width <= most else f"{problem.width} columns, at most {most}"
 
@@ -36,7 +35,6 @@ class GpuSpmm(GpuStrategy):
         return {**super().defaults(problem), "ACROSS": tile_of(problem.width, 2, 32)}
 
     def macros(self, problem: Spmm, config: Config) -> dict[str, int | str]:
-        """Types, the tunables, and the rows of a block."""
         return {
             **operator_macros(SUM, problem.dtype),
             "INDEX": _TYPES[problem.index],

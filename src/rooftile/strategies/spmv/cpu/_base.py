@@ -21,7 +21,6 @@ class CpuSpmv(HostStrategy):
     forms: ClassVar[tuple[Form, ...]]
 
     def limits(self, problem: Spmv) -> str | None:
-        """Another format; a matrix that comes with tiles, which are a GPU's."""
         if problem.form in self.forms:
             return "tiles are for GPUs" if problem.tiled else None
         return f"it is for {', '.join(self.forms)}, not for {problem.form}"
@@ -40,7 +39,6 @@ class RowSpmv(CpuSpmv):
     def prepare(
         self, problem: Spmv, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         run, sizes = rows_kernel(problem, self.flags), sizes_of(problem)
         count = threads if self.parallel else 1
 

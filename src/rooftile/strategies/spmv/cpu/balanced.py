@@ -84,7 +84,6 @@ class Balanced(CpuSpmv):
     def prepare(
         self, problem: Spmv, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         ends, units = ("heads", "tails"), self.units(problem)
         run = spread(problem, ENDS_AMONG + self.piece, _SHARES, ends, self.flags)
         join = spread(problem, ENDS_AMONG, _JOIN, ends, self.flags)

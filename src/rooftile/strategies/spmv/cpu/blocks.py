@@ -63,7 +63,6 @@ class Blocks(CpuSpmv):
     forms = ("bsr",)
 
     def limits(self, problem: Spmv) -> str | None:
-        """Another format; blocks whose sums registers do not hold."""
         reason = super().limits(problem)
         if reason is None and problem.block > _MOST:
             return f"it is for blocks of up to {_MOST} rows, not of {problem.block}"
@@ -76,7 +75,6 @@ class Blocks(CpuSpmv):
     def prepare(
         self, problem: Spmv, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         run, units = (
             spread(problem, "", _text(problem.block), flags="contract"),
             self.units(problem),

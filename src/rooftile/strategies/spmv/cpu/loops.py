@@ -39,7 +39,6 @@ class Loops(RowSpmv):
     def prepare(
         self, problem: Spmv, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         if problem.form != "csc":
             return super().prepare(problem, parameters, threads)
         run, sizes = spread(problem, "", _COLUMNS), sizes_of(problem)

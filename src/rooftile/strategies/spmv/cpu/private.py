@@ -56,7 +56,6 @@ class Private(CpuSpmv):
     def prepare(
         self, problem: Spmv, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         scatter = spread(problem, "", _SCATTER, ("copies",))
         join = spread(problem, "", _JOIN, ("copies",))
         sizes = sizes_of(problem, _SHARES)

@@ -79,7 +79,6 @@ class Tiles(CpuSpmv):
     def prepare(
         self, problem: Spmv, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         row = "permutation[place]" if problem.form == "jds_t" else "place"
         body = _TILE.format(added=_ADDED[problem.form]).replace("ROW", row)
         run, units = spread(problem, FIRST, body, flags="contract"), self.units(problem)

@@ -66,7 +66,6 @@ class Vectors(Balanced):
     flags = "contract"
 
     def limits(self, problem: Spmv) -> str | None:
-        """Other numbers."""
         if problem.dtype != "float32" or problem.index != "int32":
             return f"its vectors are of float32 and int32, not {problem.dtype} and {problem.index}"
         return super().limits(problem)

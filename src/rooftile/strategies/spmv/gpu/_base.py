@@ -34,14 +34,12 @@ class GpuSpmv(GpuStrategy):
     form: ClassVar[Form]
 
     def limits(self, problem: Spmv) -> str | None:
-        """Another format; more rows or entries than a grid has blocks of the smallest size."""
         if problem.form != self.form:
             return f"it is for {self.form}, not for {problem.form}"
         most = max(problem.rows, problem.columns, problem.entries)
         return None if most <= MOST_BLOCKS * 32 else f"{most} rows, columns or entries"
 
     def macros(self, problem: Spmv, config: Config) -> dict[str, int | str]:
-        """Types, whether y is updated, and the tunables."""
         index = _TYPES[problem.index]
         return {
             **operator_macros(SUM, problem.dtype),
@@ -116,19 +114,16 @@ class MergedSpmv(GpuSpmv):
     """Whether y has sums already, which the kernels add to."""
 
     def limits(self, problem: Spmv) -> str | None:
-        """More tiles than a grid has blocks."""
         reason = super().limits(problem)
         if reason is None and self.tiles(problem) > MOST_BLOCKS:
             return f"{problem.entries} entries"
         return reason
 
     def macros(self, problem: Spmv, config: Config) -> dict[str, int | str]:
-        """Also items of a thread, tiles of a span, and whether sums are added to y."""
         more = {"PER": TILE // _TEAM, "SPAN": SPAN, "ADDS": self.adds}
         return {**super().macros(problem, config), **more}
 
     def invalid(self, problem: Spmv, config: Config) -> str | None:
-        """More shared memory than a block has."""
         teams, wide = config["TEAMS"], CARRIED_BYTES[problem.summed]
         return beyond_block(teams * _TEAM, teams * wide * (TILE + 1 + 2 * _TEAM))
 

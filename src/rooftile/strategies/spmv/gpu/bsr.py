@@ -23,7 +23,6 @@ class Bsr(RowSpmv):
     form = "bsr"
 
     def macros(self, problem: Spmv, config: Config) -> dict[str, int | str]:
-        """Also the rows of a block, and whether no block ends beyond the columns."""
         whole = int(problem.columns % problem.block == 0)
         return {**super().macros(problem, config), "SIDE": problem.block, "WHOLE": whole}
 

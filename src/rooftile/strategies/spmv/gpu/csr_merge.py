@@ -18,7 +18,6 @@ class CsrMerge(MergedSpmv):
     form = "csr"
 
     def steps(self, problem: Spmv, config: Config) -> tuple[Step, ...]:
-        """See `MergedSpmv.merged_steps`."""
         return self.merged_steps(problem, config, "values", "column_index", "row_offsets")
 
 

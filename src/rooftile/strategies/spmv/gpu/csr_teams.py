@@ -36,11 +36,9 @@ class CsrTeams(GpuSpmv):
         return {"TEAM": tile_of(blocks(problem.entries, 2 * problem.rows), 2, 32)}
 
     def macros(self, problem: Spmv, config: Config) -> dict[str, int | str]:
-        """Also the teams of a block."""
         return {**super().macros(problem, config), "ROWS": _THREADS // config["TEAM"]}
 
     def steps(self, problem: Spmv, config: Config) -> tuple[Step, ...]:
-        """One kernel."""
         team, rows = config["TEAM"], _THREADS // config["TEAM"]
         launch = Launch(self.kernel(), (blocks(problem.rows, rows), 1, 1), (team, rows, 1))
         arrays = (*matrix_of(problem), *update_of(problem))

@@ -31,7 +31,6 @@ class CsrThreads(RowSpmv):
         return "rows are long, or of different lengths: neighbours read entries that lie apart"
 
     def accesses(self, problem: Spmv, config: Config) -> Mapping[str, Accesses]:
-        """See `rooftile.strategies.spmv.gpu._accesses`."""
         return only(self.kernel(), problem, row_apart(problem))
 
 

@@ -43,7 +43,6 @@ class Dia(GpuSpmv):
         return {**super().defaults(problem), "AT_ONCE": least[2]}
 
     def steps(self, problem: Spmv, config: Config) -> tuple[Step, ...]:
-        """One kernel."""
         threads = config["BLOCK"]
         tiles = blocks(problem.rows, threads * config["ROWS"])
         launch = Launch(self.kernel(), (tiles, 1, 1), (threads, 1, 1))
@@ -52,7 +51,6 @@ class Dia(GpuSpmv):
         return (Step(launch, (*arrays, *sizes, problem.width)),)
 
     def accesses(self, problem: Spmv, config: Config) -> Mapping[str, Accesses]:
-        """See `rooftile.strategies.spmv.gpu._accesses`."""
         most = config["AT_ONCE"]
         steps, threads = most * blocks(problem.width, most), blocks(problem.rows, config["ROWS"])
         return only(self.kernel(), problem, along_diagonals(problem, steps, threads))

@@ -35,7 +35,6 @@ class Ell(RowSpmv):
         return (*super().numbers(problem), problem.width)
 
     def accesses(self, problem: Spmv, config: Config) -> Mapping[str, Accesses]:
-        """See `rooftile.strategies.spmv.gpu._accesses`."""
         # Behind the last place of a row it is looked at again.
         places = problem.rows * AT_ONCE * blocks(problem.width, AT_ONCE)
         return only(self.kernel(), problem, side_by_side(problem, places))

@@ -24,7 +24,6 @@ class Jds(RowSpmv):
     form = "jds"
 
     def accesses(self, problem: Spmv, config: Config) -> Mapping[str, Accesses]:
-        """See `rooftile.strategies.spmv.gpu._accesses`."""
         return only(self.kernel(), problem, row_apart(problem) + per_row(problem))
 
 

@@ -30,7 +30,6 @@ class JdsT(RowSpmv):
         return (*super().numbers(problem), problem.width)
 
     def accesses(self, problem: Spmv, config: Config) -> Mapping[str, Accesses]:
-        """See `rooftile.strategies.spmv.gpu._accesses`."""
         found = side_by_side(problem, problem.entries) + per_row(problem)
         return only(self.kernel(), problem, found + per_warp(problem, problem.width + 1))
 

@@ -49,15 +49,12 @@ class Textbook(HostStrategy):
         return planes * rows
 
     def native(self, problem: Stencil) -> tuple[Native, tuple[str, ...], bool]:
-        """See `HostStrategy.native`."""
         return kernel, _DTYPES, False
 
     def round_trips(self, problem: Stencil) -> dict[str, int]:
-        """See `HostStrategy.round_trips`."""
         return between_steps(problem)
 
     def prepare(self, problem: Stencil, parameters: tuple[AnyArray, ...], threads: int) -> Steps:
-        """See `HostStrategy.prepare`."""
         run = cpu.Spread(kernel, _DTYPES)
         count = threads if self.parallel else 1
 

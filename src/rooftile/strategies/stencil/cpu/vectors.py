@@ -30,15 +30,12 @@ class Vectors(HostStrategy):
         return units(planes, rows)
 
     def native(self, problem: Stencil) -> tuple[Native, tuple[str, ...], bool]:
-        """See `HostStrategy.native`."""
         return kernel(_pattern(problem)), ("float32",) * 4, True
 
     def round_trips(self, problem: Stencil) -> dict[str, int]:
-        """See `HostStrategy.round_trips`."""
         return between_steps(problem)
 
     def prepare(self, problem: Stencil, parameters: tuple[AnyArray, ...], threads: int) -> Steps:
-        """See `HostStrategy.prepare`."""
         pattern = _pattern(problem)
         function = kernel(pattern)
 

@@ -30,7 +30,6 @@ class Naive(PlainStrategy):
     )
 
     def macros(self, problem: Stencil, config: Config) -> dict[str, int | str]:
-        """See `VolumeStrategy.macros`; and the points."""
         points = " ".join(f"use({k}, {d}, {p}, {q})" for k, (d, p, q) in enumerate(problem.places))
         return {**super().macros(problem, config), "EACH_POINT(use)": points}
 

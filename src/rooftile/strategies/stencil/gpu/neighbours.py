@@ -28,7 +28,6 @@ class Neighbours(OneBarrier):
         return math.gcd(most, levels * problem.radius, problem.size[1])
 
     def invalid(self, problem: Stencil, config: Config) -> str | None:
-        """See `OneBarrier.invalid`; and threads with places inside the grid and beside it."""
         if problem.output_size != problem.size:
             return "it makes all cells of a grid"
         rim = config["LEVELS"] * problem.radius

@@ -22,13 +22,11 @@ class OneBarrier(SeveralSteps):
     summary = "several time steps a launch, all of which share one barrier a plane"
 
     def limits(self, problem: Stencil) -> str | None:
-        """Stencils without planes of a single point, and what `SeveralSteps` does not take."""
         if not problem.star or problem.rank < 3:
             return "not a star of three axes: the last plane's points are not the cell's alone"
         return super().limits(problem)
 
     def invalid(self, problem: Stencil, config: Config) -> str | None:
-        """See `SeveralSteps.invalid`; and planes of all steps that shared memory cannot hold."""
         needed = self.dynamic_bytes(problem, config)
         room = self.machine.shared_room(config["BLOCKS"])
         if needed > room:
@@ -44,7 +42,6 @@ class OneBarrier(SeveralSteps):
         return replace(super().tile(problem, config), shared_floats=0)
 
     def macros(self, problem: Stencil, config: Config) -> dict[str, int | str]:
-        """See `SeveralSteps.macros`; and whether every launch makes as many steps."""
         alike = problem.steps % config["LEVELS"] == 0
         return {**super().macros(problem, config), "ALIKE": int(alike)}
 

@@ -83,7 +83,6 @@ class SeveralSteps(MarchingStrategy):
         return waves * planes * config["BLOCKS"] * (tile.thread_count + _BARRIER)
 
     def invalid(self, problem: Stencil, config: Config) -> str | None:
-        """The tile's limits, and open sums that registers cannot hold."""
         places = config["THREAD_ROWS"] * config["THREAD_COLUMNS"]
         made = config["LEVELS"] * (problem.mask[0] - 1) * places
         if made > _MOST_OPEN:
@@ -121,7 +120,6 @@ class SeveralSteps(MarchingStrategy):
         return problem.points * places * config["LEVELS"]
 
     def macros(self, problem: Stencil, config: Config) -> dict[str, int | str]:
-        """See `VolumeStrategy.macros`; and whether a thread's two columns lie on 8 bytes."""
         even = problem.size[2] % 2 == 0 and config["LEVELS"] * problem.radius % 2 == 0
         pairs = config["THREAD_COLUMNS"] == 2 and even and problem.output_size == problem.size
         pitch = _pitch(problem, config)
@@ -153,11 +151,8 @@ class SeveralSteps(MarchingStrategy):
 
 
 def _pitch(problem: Stencil, config: Config) -> int:
-    """From one row of a plane in shared memory to the next.
-
-    Where a warp's threads belong to two rows, the second row's follow the first's in the order of
-    banks, as far as that can be.
-    """
+    """From one row of a plane in shared memory to the next. Where a warp's threads belong to two
+    rows, the second row's follow the first's in the order of banks, as far as that can be."""
     across, rows = config["THREADS_X"], config["THREAD_ROWS"]
     least = across + 2 * blocks(problem.radius, config["THREAD_COLUMNS"])
     apart = (p for p in range(least, least + _BANKS) if (rows * p - across) % _BANKS == 0)

@@ -39,11 +39,9 @@ class Blocked(ArrayStrategy):
     takes = features("axes dtype:*")
 
     def limits(self, problem: Transpose) -> str | None:
-        """It transposes matrices."""
         return why_no_matrices(problem)
 
     def kernel(self, problem: Transpose) -> ArrayKernel:
-        """See `ArrayStrategy.kernel`."""
         assert problem.matrices is not None
         batch, rows, columns = problem.matrices
         size = _BLOCK_BYTES // problem.itemsize

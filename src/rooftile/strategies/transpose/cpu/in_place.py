@@ -45,7 +45,6 @@ class InPlace(HostStrategy):
     takes = features("axes dtype:*")
 
     def limits(self, problem: Transpose) -> str | None:
-        """What is exchanged are the two halves of a square."""
         return why_no_matrices(problem) or why_no_squares(problem)
 
     def units(self, problem: Transpose) -> int:
@@ -55,13 +54,11 @@ class InPlace(HostStrategy):
         return batch * -(-side // (_BLOCK_BYTES // problem.itemsize))
 
     def native(self, problem: Transpose) -> tuple[Native, tuple[str, ...], bool]:
-        """See `HostStrategy.native`."""
         return exchange, (problem.dtype,), False
 
     def prepare(
         self, problem: Transpose, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         assert problem.matrices is not None
         batch, side, _ = problem.matrices
         units = self.units(problem)

@@ -31,11 +31,9 @@ class Loops(ArrayStrategy):
     takes = features("axes dtype:*")
 
     def limits(self, problem: Transpose) -> str | None:
-        """More axes than the kernel has loops."""
         return too_many_axes(problem)
 
     def kernel(self, problem: Transpose) -> ArrayKernel:
-        """See `ArrayStrategy.kernel`."""
         shape, strides = of_results(problem)
         return ArrayKernel(move, problem.count // shape[-1], (*shape[1:], *strides))
 

@@ -41,11 +41,9 @@ _AHEAD = 64
 
 @cache
 def _kernel(store: str) -> cpu.Spread:
-    """``kernel(x, y, sizes, begin, end)``: units are bands of rows of a matrix.
-
-    ``sizes``: rows, columns, bands of a matrix, rows before the first band, and the column, zero or
-    less, where the first line of a row of x begins.
-    """
+    """``kernel(x, y, sizes, begin, end)``: units are bands of rows of a matrix. ``sizes``: rows,
+    columns, bands of a matrix, rows before the first band, and the column, zero or less, where the
+    first line of a row of x begins."""
     to = Writer()
     _emit_edge(to)
     with to.block("def kernel(x, y, sizes, begin, end):"):
@@ -78,10 +76,8 @@ def _emit_edge(to: Writer) -> None:
 
 
 def _emit_squares(to: Writer, store: str) -> None:
-    """Write how the squares of a band that begin at column j get into the result.
-
-    A line that is stored past the cache by two vectors has both at once, before it is sent away.
-    """
+    """Write how the squares of a band that begin at column j get into the result. A line that is
+    stored past the cache by two vectors has both at once, before it is sent away."""
     width = lanes()
     with to.block(f"for i in range(top, squares, {_LINE}):"):
         to.line("at = start + i * columns + j")
@@ -109,7 +105,6 @@ class Vectors(HostStrategy):
     takes = features("axes")
 
     def limits(self, problem: Transpose) -> str | None:
-        """Vectors are of float32; it transposes matrices."""
         if problem.dtype != "float32":
             return f"{problem.dtype}: its vectors are float32"
         return why_no_matrices(problem)
@@ -121,13 +116,11 @@ class Vectors(HostStrategy):
         return batch * -(-rows // _BAND)
 
     def native(self, problem: Transpose) -> tuple[Native, tuple[str, ...], bool]:
-        """See `HostStrategy.native`."""
         return _kernel("stream" if _streams(problem) else "store").native
 
     def prepare(
         self, problem: Transpose, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         assert problem.matrices is not None
         batch, rows, columns = problem.matrices
         streams = _streams(problem)

@@ -27,7 +27,6 @@ class GpuTranspose(GpuStrategy):
     wide_indices = True
 
     def macros(self, problem: Transpose, config: Config) -> dict[str, int | str]:
-        """Bytes of an element and the tunables."""
         return {"BYTES": problem.itemsize, **config}
 
 
@@ -43,14 +42,12 @@ class MatrixTranspose(GpuTranspose):
         raise NotImplementedError
 
     def limits(self, problem: Transpose) -> str | None:
-        """It transposes matrices; a grid has so many tiles."""
         if problem.matrices is None:
             return f"axes {problem.axes} of {problem.shape} transpose no matrices"
         tiles = self.tiles(problem, self.defaults(problem))
         return f"{tiles} tiles, at most {_MOST_TILES}" if tiles > _MOST_TILES else None
 
     def steps(self, problem: Transpose, config: Config) -> tuple[Step, ...]:
-        """One kernel."""
         assert problem.matrices is not None
         grid = (self.tiles(problem, config), min(problem.matrices[0], MOST_BLOCKS), 1)
         launch = Launch(self.kernel(), grid, self.block(problem, config))

@@ -22,7 +22,6 @@ class InPlace(MatrixTranspose):
         return TILE, config["DOWN"], 1
 
     def limits(self, problem: Transpose) -> str | None:
-        """What is exchanged are the two halves of a square."""
         reason = super().limits(problem)
         if reason is not None or problem.matrices is None:
             return reason
@@ -30,7 +29,6 @@ class InPlace(MatrixTranspose):
         return None if rows == columns else f"{rows} rows and {columns} columns are no square"
 
     def macros(self, problem: Transpose, config: Config) -> dict[str, int | str]:
-        """Also the tile's size."""
         return {**super().macros(problem, config), "TILE": TILE}
 
     def sizes(self, problem: Transpose) -> tuple[int, ...]:
@@ -39,7 +37,6 @@ class InPlace(MatrixTranspose):
         return problem.matrices[:2]
 
     def accesses(self, problem: Transpose, config: Config) -> Mapping[str, Accesses]:
-        """See `GpuStrategy.accesses`."""
         return {self.kernel(): in_rows(problem) + column_reads(problem, TILE + 1)}
 
 

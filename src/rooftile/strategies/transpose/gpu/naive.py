@@ -32,7 +32,6 @@ class Naive(GpuTranspose):
     """Whether neighbouring threads have neighbours of x, and not of the result."""
 
     def limits(self, problem: Transpose) -> str | None:
-        """More axes, or tiles, than the kernel has numbers for."""
         reason = too_many_axes(problem)
         if reason is not None:
             return reason
@@ -40,11 +39,9 @@ class Naive(GpuTranspose):
         return f"{tiles} tiles, at most {_MOST_TILES}" if tiles > _MOST_TILES else None
 
     def macros(self, problem: Transpose, config: Config) -> dict[str, int | str]:
-        """Also whose neighbours neighbouring threads have."""
         return {**super().macros(problem, config), "READS": self.reads}
 
     def steps(self, problem: Transpose, config: Config) -> tuple[Step, ...]:
-        """One kernel."""
         shape, strides = self._moves(problem)
         grid = (self._tiles(problem, config), min(shape[0] * shape[1], MOST_BLOCKS), 1)
         launch = Launch(self.kernel(), grid, (config["ACROSS"], config["DOWN"], 1))

@@ -29,11 +29,9 @@ class Tiled(MatrixTranspose):
         return TILE, config["DOWN"], 1
 
     def macros(self, problem: Transpose, config: Config) -> dict[str, int | str]:
-        """Also the tile's size, and what lies between its rows."""
         return {**super().macros(problem, config), "TILE": TILE, "PADDING": self.padding}
 
     def accesses(self, problem: Transpose, config: Config) -> Mapping[str, Accesses]:
-        """See `GpuStrategy.accesses`."""
         return {self.kernel(): in_rows(problem) + column_reads(problem, TILE + self.padding)}
 
     def picture(self, problem: Transpose, config: Config) -> Panels:

@@ -63,7 +63,6 @@ class Vectors(MatrixTranspose):
         return larger if enough and long >= _LEAST_LONG else config
 
     def invalid(self, problem: Transpose, config: Config) -> str | None:
-        """A tile that shared memory, or a block's threads, do not hold."""
         height, width = self.tile(problem, config)
         needed = height * width * problem.itemsize
         if needed > _STATIC_BYTES:
@@ -73,7 +72,6 @@ class Vectors(MatrixTranspose):
         return f"{threads} threads a block, at most {most}" if threads > most else None
 
     def tile(self, problem: Transpose, config: Config) -> tuple[int, int]:
-        """See `MatrixTranspose.tile`."""
         side = _side(problem)
         return config["SQUARES_DOWN"] * side, config["SQUARES_ACROSS"] * side
 
@@ -82,7 +80,6 @@ class Vectors(MatrixTranspose):
         return config["SQUARES_ACROSS"], config["SQUARES_DOWN"], 1
 
     def limits(self, problem: Transpose) -> str | None:
-        """Vectors need aligned rows in both arrays."""
         reason = super().limits(problem)
         if reason is not None or problem.matrices is None:
             return reason
@@ -93,7 +90,6 @@ class Vectors(MatrixTranspose):
         return None
 
     def macros(self, problem: Transpose, config: Config) -> dict[str, int | str]:
-        """Also the size of a square."""
         return {**super().macros(problem, config), "SIDE": _side(problem)}
 
     def accesses(self, problem: Transpose, config: Config) -> Mapping[str, Accesses]:

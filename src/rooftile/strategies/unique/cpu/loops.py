@@ -25,7 +25,6 @@ class Loops(HostStrategy):
     def prepare(
         self, problem: Unique, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         return in_parts(problem, 1, 1)
 
     def accesses(self, problem: Unique) -> Counted:

@@ -30,7 +30,6 @@ class LookBack(TilesInOrder):
     tunables = LOOKING
 
     def itemsize(self, problem: Unique) -> int:
-        """See `TilesInOrder.itemsize`."""
         return numpy_dtype(problem.dtype).itemsize
 
     def defaults(self, problem: Unique) -> dict[str, int]:
@@ -39,7 +38,6 @@ class LookBack(TilesInOrder):
         return {**found, "ROWS": min(6, found["ROWS"])}
 
     def macros(self, problem: Unique, config: Config) -> dict[str, int | str]:
-        """Keys of which equal elements have equal ones, and what `TilesInOrder` has."""
         keys = key_macros(Sort((1,), dtype=problem.dtype, gives="places"))
         return {**keys, **super().macros(problem, config)}
 

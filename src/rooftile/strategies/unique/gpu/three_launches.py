@@ -31,7 +31,6 @@ class ThreeLaunches(InSections):
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 256), RUN)
 
     def macros(self, problem: Unique, config: Config) -> dict[str, int | str]:
-        """Keys of which equal elements have equal ones, and the tunables."""
         keys = key_macros(Sort((1,), dtype=problem.dtype, gives="places"))
         return {**keys, "RUNS": int(problem.runs), **config}
 

@@ -41,9 +41,7 @@ class ImplicitGemmIeee(ImplicitGemm):
 
     def workspace(self, problem: Conv2d, config: Config) -> dict[str, int]:
         """Also a range for each map's weights, and a range for each image and each of its shares.
-
-        Each of these takes two numbers; one says whether a result is in doubt.
-        """
+        Each of these takes two numbers; one says whether a result is in doubt."""
         spaces = {"weight_ranges": problem.maps, "ranges": problem.batch}
         spaces["partials"] = _shares(problem) * problem.batch
         more = {name: 2 * n for name, n in spaces.items()} | {"doubts": 1}

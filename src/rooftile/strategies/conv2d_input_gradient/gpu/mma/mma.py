@@ -121,10 +121,8 @@ def _tiles(problem: Conv2dInputGradient, band: int) -> int:
 
 
 def _plane(problem: Conv2dInputGradient, band: int) -> tuple[int, int]:
-    """Rows, and units in a row of a column's parity, of eight maps' gradients.
-
-    Pairs of neighbouring bands lie half of the banks apart where they can.
-    """
+    """Rows, and units in a row of a column's parity, of eight maps' gradients. Pairs of
+    neighbouring bands lie half of the banks apart where they can."""
     (above, left), (high, wide) = problem.padding, problem.mask
     down, across = _BANDS * band, 2 * _PAIRS
     rows = blocks(problem.height, down) * down + above + high - 1

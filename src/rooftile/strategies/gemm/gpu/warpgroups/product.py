@@ -105,10 +105,8 @@ class WarpgroupsProduct(GpuStrategy):
         return found
 
     def invalid(self, problem: Any, config: Config) -> str | None:
-        """Clusters of whole rows, shared memory, registers; sums too long for the cores.
-
-        What can run with rows of float32 can with narrow ones, which take more of both.
-        """
+        """Clusters of whole rows, shared memory, registers; sums too long for the cores. What can
+        run with rows of float32 can with narrow ones, which take more of both."""
         shares = self.shares(problem, config, 2 if self._takes_16_bits else 4)
         tile = shares.tile
         if shares.across % tile.cluster:

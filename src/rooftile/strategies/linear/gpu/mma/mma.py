@@ -177,7 +177,6 @@ class Mma(GpuLinear):
 
     def accesses(self, problem: Linear, config: Config) -> dict[str, Accesses]:
         """Slices of images and padded weights once a tile; a warp reads its own of each input.
-
         Biases are not counted."""
         (b, o), (outputs, inputs) = _tile(config), _padded(problem, config)
         down, across, size = blocks(problem.batch, b), outputs // o, item_bytes(problem, "x")

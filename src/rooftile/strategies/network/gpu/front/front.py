@@ -66,7 +66,6 @@ class Front(GpuStrategy):
     takes = features("activation:* pool:max")
 
     def limits(self, problem: Chain) -> str | None:
-        """Other layers than two convolutions; blocks that do not fold, or do not fit."""
         first, second = _pair(problem)
         if first is None or second is None:
             return "it takes two convolutions"
@@ -90,7 +89,6 @@ class Front(GpuStrategy):
         return None
 
     def invalid(self, problem: Chain, config: Config) -> str | None:
-        """Rings, shared memory, and registers for what a role holds."""
         # A warpgroup must meet the same buffers again: barriers tell only one round from the next.
         for ring, groups in (
             ("TILES", "GROUPS_1"),
@@ -111,7 +109,6 @@ class Front(GpuStrategy):
         return None
 
     def macros(self, problem: Chain, config: Config) -> dict[str, int | str]:
-        """Both blocks' sizes, the tunables, tiles, and the cores' instructions."""
         first, second = _layers(problem)
         macros: dict[str, int | str] = {
             **config,

@@ -170,7 +170,7 @@ def test_what_they_do_not_take(opencl_device):
 def changed(name, *changes):
     """A rung with something changed in its text."""
     rung = copy(strategy("matmul", name, "opencl"))
-    text = rung.text
+    text = rung.whole_text
     for before, after in changes:
         assert before in text
         text = text.replace(before, after)
@@ -186,7 +186,7 @@ SINGLE_GUARD = (
 WRONG = {
     "one guard for both loads": ("tiled_any", *SINGLE_GUARD),
     "the first tile of b again": ("tiled_any", ("place_in_b(start + ty", "place_in_b(ty")),
-    "the last term forgotten": ("naive", ("k < inner", "k < inner - 1")),
+    "the last term forgotten": ("naive", ("RUN : inner;", "RUN : inner - 1;")),
     "tile not turned": ("corner_turned", ("left[row][term_a]", "left[ty][tx]")),
     "one strip too few": ("coarsened", ("if (i < rows && j", "if (s < STRIP / 2 && i < rows && j")),
     "the strips of the wrong row": ("strips", ("loaded_row < rows", "loaded_row < rows - 1")),

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from rooftile.ops import Linear
 from rooftile.ops.features import features
+from rooftile.ops.patterns.matmul import Matmul
 from rooftile.strategies.common.fused import ACTIVATION_CODES
 from rooftile.strategies.common.weights import WeightedGpuStrategy
 from rooftile.strategies.contract.gpu import Config
+from rooftile.strategies.gemm.gpu.tiles import Product
 
 _FEW_IMAGES = 8
 """Up to so many images, a team of threads an output reads the weights once; tiles stay empty."""
@@ -45,3 +47,19 @@ class GpuLinear(WeightedGpuStrategy):
             "ACTIVATION": ACTIVATION_CODES[problem.activation],
             **config,
         }
+
+
+class LinearProduct(Product, WeightedGpuStrategy):
+    """A GPU strategy of `linear` in texts that multiply matrices; takes every problem."""
+
+    operation = "linear"
+    takes = features("activation:*")
+    operands = ("x", "weights", "bias")
+
+    def product(self, problem: Linear) -> Matmul:
+        """x by the transposed weights."""
+        return Matmul(problem.batch, problem.inputs, problem.outputs, transpose_b=True)
+
+    def epilogue(self, problem: Linear) -> dict[str, int | str]:
+        """A bias and the activation."""
+        return {"BIASED": 1, "ACTIVATION": ACTIVATION_CODES[problem.activation]}

@@ -1,51 +1,25 @@
-"""`naive`: one thread an output, everything from global memory.
-
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
-section 3.4 (matrix multiplication, a thread an element of the result).
-"""
+"""`naive`: see `NaiveProduct`; each thread walks along its own row of weights."""
 
 from __future__ import annotations
 
-from rooftile.analysis.accesses import (
-    SECTOR_FLOATS,
-    WARP,
-    Accesses,
-    broadcasts,
-    linear_stores,
-    row_loads,
-    scattered_loads,
-)
-from rooftile.analysis.divergence import guard_1d
-from rooftile.devices.gpu import Launch
 from rooftile.ops import Linear
-from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.contract.gpu import Config, Step, Tunable
-from rooftile.strategies.linear.gpu._base import GpuLinear
+from rooftile.strategies.common.grid import tile_of
+from rooftile.strategies.contract.gpu import Config, Tunable
+from rooftile.strategies.gemm.gpu.naive import NaiveProduct
+from rooftile.strategies.linear.gpu._base import LinearProduct
 
 
-class Naive(GpuLinear):
-    """Each thread walks its own row of weights; neighbours read far apart."""
+class Naive(NaiveProduct, LinearProduct):
+    """Neighbouring threads read weights that are a row apart."""
 
     name = "naive"
     summary = "one thread an output, everything from global memory"
     tunables = (Tunable("BLOCK", (32, 64, 128, 256), 128),)
 
-    def steps(self, problem: Linear, config: Config) -> tuple[Step, ...]:
-        """One kernel, a thread an output."""
-        grid = (blocks(problem.batch * problem.outputs, config["BLOCK"]), 1, 1)
-        launch = Launch(self.kernel(), grid, (config["BLOCK"], 1, 1))
-        return (Step(launch, ("x", "weights", "bias", "out", problem.batch)),)
-
-    def accesses(self, problem: Linear, config: Config) -> dict[str, Accesses]:
-        """A lane an output: inputs at one address, weights a row apart, a bias beside another."""
-        results = problem.batch * problem.outputs
-        reads, lanes = results * problem.inputs, min(WARP, problem.outputs)
-        found = broadcasts(reads / lanes, lanes)
-        apart = problem.inputs >= SECTOR_FLOATS
-        found += scattered_loads(reads) if apart else row_loads(reads, 1)
-        found += row_loads(problem.outputs, problem.batch) + linear_stores(results)
-        last = len(guard_1d(results, 1, config["BLOCK"]))
-        return {self.kernel(): found + Accesses(divergent_warps=last)}
+    def block(self, problem: Linear, config: Config) -> tuple[int, int, int]:
+        """BLOCK threads: as many along a row as its outputs occupy, the others on further rows."""
+        across = tile_of(problem.outputs, 1, config["BLOCK"])
+        return across, config["BLOCK"] // across, 1
 
 
 STRATEGY = Naive()

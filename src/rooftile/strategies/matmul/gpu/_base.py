@@ -1,41 +1,59 @@
-"""What the textbook's rungs of `matmul` on GPUs share."""
+"""What rungs of `matmul` on GPUs share."""
 
 from __future__ import annotations
 
-from rooftile.devices.gpu import Launch
+from rooftile.analysis.accesses import WARP, Accesses, row_stores
 from rooftile.ops.features import features
 from rooftile.ops.patterns.matmul import Matmul
-from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.contract.gpu import Config, GpuStrategy, Step
-
-MOST = 2**31 - 1
-"""What an index of the texts reaches, of rows, terms, columns, or blocks."""
-
+from rooftile.strategies.contract.gpu import Config
+from rooftile.strategies.gemm.gpu.tiles import Product, SquareProduct, TiledProduct
 
 _FEW_PRODUCTS, _FEW_TERMS, _VERY_FEW_TERMS = 2**24, 256, 96
 
 
-class GpuMatmul(GpuStrategy):
-    """A GPU strategy of `matmul`; takes every problem.  Sizes are no macros: all problems whose
-    matrices lie alike share a compilation."""
+class GpuMatmul(Product):
+    """A GPU strategy of `matmul`; takes every problem."""
 
     operation = "matmul"
     takes = features("transpose_a transpose_b")
     wide_indices = True
 
-    def limits(self, problem: Matmul) -> str | None:
-        """Sizes that an index does not reach."""
-        # Threads of the last tile count on, beyond the sizes.
-        largest = max(problem.rows, problem.inner, problem.columns)
-        return f"a size of {largest}: indices are 32-bit" if largest > MOST // 2 else None
+    def product(self, problem: Matmul) -> Matmul:
+        """The problem itself."""
+        return problem
 
-    def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:
-        """How the matrices lie, and the tunables."""
-        return {
-            "TRANSPOSE_A": int(problem.transpose_a),
-            "TRANSPOSE_B": int(problem.transpose_b),
-            **config,
-        }
+
+class TiledMatmul(TiledProduct, GpuMatmul):
+    """See `TiledProduct`."""
+
+
+class SquareMatmul(SquareProduct, GpuMatmul):
+    """See `SquareProduct`."""
+
+
+class WarpTiles(TiledMatmul):
+    """Small tiles, each by all warps of a block, which share its terms."""
+
+    overlaps = True
+    tile_rows, tile_columns = 32, 16
+
+    def tile(self, problem: Matmul, config: Config) -> tuple[int, int]:
+        """See `TiledProduct.tile`."""
+        return self.tile_rows, self.tile_columns
+
+    def block(self, problem: Matmul, config: Config) -> tuple[int, int, int]:
+        """Warps."""
+        return 32 * config["WARPS"], 1, 1
+
+    def tiles_a_multiprocessor(self, problem: Matmul) -> float:
+        """Tiles of a problem for each multiprocessor."""
+        return self.tiles(problem, {}) / self.machine.multiprocessors
+
+    def joined(self, problem: Matmul, config: Config) -> Accesses:
+        """What it does to memory at the end: every warp's sums are read, and results stored."""
+        added = self.tile_rows * self.tile_columns // WARP * config["WARPS"]
+        reads = Accesses(shared_reads=self.tiles(problem, {}) * added)
+        return reads + row_stores(problem.columns, problem.rows)
 
 
 def few_terms(problem: Matmul) -> str | None:
@@ -44,41 +62,3 @@ def few_terms(problem: Matmul) -> str | None:
         return f"it pays from {_VERY_FEW_TERMS} terms on"
     few = problem.flops <= 2 * _FEW_PRODUCTS and problem.inner <= _FEW_TERMS
     return f"up to {_FEW_TERMS} terms and {_FEW_PRODUCTS} products are few" if few else None
-
-
-class TiledMatmul(GpuMatmul):
-    """One kernel, whose blocks make a tile of results each."""
-
-    def tile(self, config: Config) -> tuple[int, int]:
-        """Rows and columns of a block's results."""
-        raise NotImplementedError
-
-    def block(self, config: Config) -> tuple[int, int, int]:
-        """Threads of a block."""
-        raise NotImplementedError
-
-    def limits(self, problem: Matmul) -> str | None:
-        """Sizes that an index does not reach, and more tiles than a grid has blocks."""
-        few = min(tile for tile in self.tile(self.defaults(problem)))
-        tiles = blocks(problem.rows, few) * blocks(problem.columns, few)
-        return super().limits(problem) or (f"{tiles} tiles" if tiles > MOST else None)
-
-    def steps(self, problem: Matmul, config: Config) -> tuple[Step, ...]:
-        """One kernel over tiles."""
-        rows, columns = self.tile(config)
-        tiles = blocks(problem.rows, rows) * blocks(problem.columns, columns)
-        launch = Launch(self.kernel(), (tiles, 1, 1), self.block(config))
-        sizes = problem.rows, problem.inner, problem.columns
-        return (Step(launch, ("a", "b", "out", *sizes)),)
-
-
-class SquareMatmul(TiledMatmul):
-    """Square tiles, a thread an element."""
-
-    def tile(self, config: Config) -> tuple[int, int]:
-        """See `TiledMatmul.tile`."""
-        return config["TILE"], config["TILE"]
-
-    def block(self, config: Config) -> tuple[int, int, int]:
-        """See `TiledMatmul.block`."""
-        return config["TILE"], config["TILE"], 1

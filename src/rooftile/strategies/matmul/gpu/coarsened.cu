@@ -5,10 +5,10 @@
 // value of it is read from shared memory once for STRIP multiply-adds.
 // What it removes: STRIP - 1 of STRIP loads of a, and nearly half of the reads of shared memory.
 //
-// a, b, out: see matmul.h.
+// a, b, out: see operands.h.
 // Grid: x over runs of STRIP tiles of results, along a row first.  Block: TILE x TILE.
 
-#include "matmul/gpu/matmul.h"
+#include "gemm/gpu/operands.h"
 
 #define WIDTH (TILE * STRIP)
 

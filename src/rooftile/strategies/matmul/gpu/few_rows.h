@@ -7,14 +7,14 @@
 // their way at once, and each thread keeps a sum for every row.
 // What it removes: idle threads and empty tiles.
 //
-// a, b, out: see matmul.h; rows <= ROWS.  VECTOR: elements of 16 bytes where lines of b begin on such,
+// a, b, out: see operands.h; rows <= ROWS.  VECTOR: elements of 16 bytes where lines of b begin on such,
 // else 1.  TERMS of a lie in shared memory at a time.  WHOLE: whether loads of AHEAD terms, where there
 // are as many, stand without guards between them, for which compilers may wait; what is left is loaded
 // one by one.  With several PARTS, sums[PARTS][rows][columns] between the kernels.
 
 #pragma once
 
-#include "matmul/gpu/matmul.h"
+#include "gemm/gpu/operands.h"
 
 #define BLOCK_COLUMNS (LANES * VECTOR)
 

@@ -15,7 +15,8 @@ from rooftile.ops.patterns.matmul import Matmul
 from rooftile.strategies.common.cores import CORES
 from rooftile.strategies.common.grid import beyond_block, blocks, tile_of
 from rooftile.strategies.contract.gpu import Config, Step, Tunable
-from rooftile.strategies.matmul.gpu._base import MOST, GpuMatmul
+from rooftile.strategies.gemm.gpu.tiles import MOST
+from rooftile.strategies.matmul.gpu._base import GpuMatmul
 from rooftile.strategies.matmul.gpu._few_rows_accesses import of_finish, of_strips, of_teams
 
 _MOST_ROWS = 8

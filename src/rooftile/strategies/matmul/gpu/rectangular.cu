@@ -5,10 +5,10 @@
 // The first DEPTH threads of each row load a.
 // What it removes: most reads of a.
 //
-// a, b, out: see matmul.h.
+// a, b, out: see operands.h.
 // Grid: x over tiles of results, along a row of tiles first.  Block: TILE_COLUMNS x TILE_ROWS.
 
-#include "matmul/gpu/matmul.h"
+#include "gemm/gpu/operands.h"
 
 #define DEPTH TILE_ROWS
 

@@ -10,7 +10,7 @@ from rooftile.analysis.accesses import WARP, Accesses
 from rooftile.ops.patterns.matmul import Matmul
 from rooftile.strategies.common.grid import beyond_block
 from rooftile.strategies.contract.gpu import Config, Tunable
-from rooftile.strategies.matmul.gpu._accesses import of_tiles
+from rooftile.strategies.gemm.gpu.accesses import of_tiles
 from rooftile.strategies.matmul.gpu._base import TiledMatmul
 
 
@@ -25,18 +25,18 @@ class Rectangular(TiledMatmul):
         """Too many threads."""
         return beyond_block(config["TILE_ROWS"] * config["TILE_COLUMNS"])
 
-    def tile(self, config: Config) -> tuple[int, int]:
-        """See `TiledMatmul.tile`."""
+    def tile(self, problem: Matmul, config: Config) -> tuple[int, int]:
+        """See `TiledProduct.tile`."""
         return config["TILE_ROWS"], config["TILE_COLUMNS"]
 
-    def block(self, config: Config) -> tuple[int, int, int]:
+    def block(self, problem: Matmul, config: Config) -> tuple[int, int, int]:
         """A thread an element."""
         return config["TILE_COLUMNS"], config["TILE_ROWS"], 1
 
     def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:
         """A step reads a value of b a lane, and one of a for a row of lanes, four steps at a
         time; the first TILE_ROWS lanes of a row load a."""
-        rows, columns = self.tile(config)
+        rows, columns = self.tile(problem, config)
         lanes = (rows, min(WARP, columns), min(WARP, columns))
         found = of_tiles(problem, (rows, columns), lanes, (columns, rows), 1 + 1 / 4)
         return {self.kernel(): found}

@@ -6,10 +6,10 @@
 // waits at two barriers, and most threads load nothing.
 // What it removes: nothing but shared memory; it shows what the depth of a tile is good for.
 //
-// a, b, out: see matmul.h.
+// a, b, out: see operands.h.
 // Grid: x over tiles of results, along a row of tiles first.  Block: TILE x TILE.
 
-#include "matmul/gpu/matmul.h"
+#include "gemm/gpu/operands.h"
 
 __global__ void LAUNCH_BOUNDS(TILE * TILE)
 strips(const GLOBAL given* __restrict__ a, const GLOBAL given* __restrict__ b,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from rooftile.analysis.accesses import Accesses
 from rooftile.ops.patterns.matmul import Matmul
 from rooftile.strategies.contract.gpu import Config, Tunable
-from rooftile.strategies.matmul.gpu._accesses import of_strips
+from rooftile.strategies.gemm.gpu.accesses import of_strips
 from rooftile.strategies.matmul.gpu._base import SquareMatmul
 
 

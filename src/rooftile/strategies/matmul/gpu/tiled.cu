@@ -6,10 +6,10 @@
 // There is no guard: every thread loads and stores.  A transposed matrix is loaded by the threads
 // that need its elements, which then lie a row apart.
 //
-// a, b, out: see matmul.h.
+// a, b, out: see operands.h.
 // Grid: x over tiles of results, along a row of tiles first.  Block: TILE x TILE.
 
-#include "matmul/gpu/matmul.h"
+#include "gemm/gpu/operands.h"
 
 __global__ void LAUNCH_BOUNDS(TILE * TILE)
 tiled(const GLOBAL given* __restrict__ a, const GLOBAL given* __restrict__ b,

@@ -5,10 +5,10 @@
 // of the result.  Elements outside are zeros, which add nothing.
 // What it removes: the condition that tiles divide all sizes.
 //
-// a, b, out: see matmul.h.
+// a, b, out: see operands.h.
 // Grid: x over tiles of results, along a row of tiles first.  Block: TILE x TILE.
 
-#include "matmul/gpu/matmul.h"
+#include "gemm/gpu/operands.h"
 
 __global__ void LAUNCH_BOUNDS(TILE * TILE)
 tiled_any(const GLOBAL given* __restrict__ a, const GLOBAL given* __restrict__ b,

@@ -9,7 +9,7 @@ from rooftile.analysis.accesses import Accesses
 from rooftile.analysis.pictures import Cell, Panels, Role, panel, result_tile
 from rooftile.ops.patterns.matmul import Matmul
 from rooftile.strategies.contract.gpu import Config, Tunable
-from rooftile.strategies.matmul.gpu._accesses import of_tiles
+from rooftile.strategies.gemm.gpu.accesses import of_tiles
 from rooftile.strategies.matmul.gpu._base import SquareMatmul
 
 

@@ -5,10 +5,10 @@
 // neighbours load, read and store neighbours.
 // What it removes: half of the reads of shared memory, in both directions alike.
 //
-// a, b, out: see matmul.h.
+// a, b, out: see operands.h.
 // Grid: x over tiles of 2 HALF x 2 HALF results, along a row of tiles first.  Block: HALF x HALF.
 
-#include "matmul/gpu/matmul.h"
+#include "gemm/gpu/operands.h"
 
 #define TILE (2 * HALF)
 

@@ -5,7 +5,7 @@
 // same one, each from its own terms, and all load at once.  At the end their sums are added.
 // What it removes: most of the waits of a small product.
 //
-// a, b, out: see matmul.h.  A_VECTORS and B_VECTORS: whether rows begin on 16 bytes.
+// a, b, out: see operands.h.  A_VECTORS and B_VECTORS: whether rows begin on 16 bytes.
 // Grid: x over tiles of results, along a row of tiles first.  Block: WARPS warps of 8 x 4.
 
 #define TILE_R 32
@@ -14,7 +14,7 @@
 #define THREADS (32 * WARPS)
 #define LOADERS 32
 
-#include "matmul/gpu/fours.h"
+#include "gemm/gpu/fours.h"
 
 // Terms of all warps, and floats that a warp holds of both matrices.
 #define DEEP (WARPS * TILE_K)

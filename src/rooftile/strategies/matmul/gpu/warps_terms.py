@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from rooftile.analysis.accesses import Accesses, row_stores
+from rooftile.analysis.accesses import Accesses
 from rooftile.ops.patterns.matmul import Matmul
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.contract.gpu import Config, Step, Tunable
-from rooftile.strategies.matmul.gpu._base import TiledMatmul
-from rooftile.strategies.matmul.gpu.register_tile import fours_loaded, vectors
+from rooftile.strategies.contract.gpu import Config, Tunable
+from rooftile.strategies.gemm.gpu.register_tile import fours_loaded, vectors
+from rooftile.strategies.matmul.gpu._base import WarpTiles
 
-_ROWS, _COLUMNS, _DEEP = 32, 16, 16
-"""Of a tile, and the terms of it that a warp has at a time."""
+_DEEP = 16
+"""Terms of a tile that a warp has at a time."""
 _MOST_TERMS, _MOST_TILES = 512, 2
 """With more terms, or tiles a multiprocessor, other rungs have enough to do at a time."""
 _MANY_TERMS = 256
 """From so many on, more warps share those of few tiles."""
 
 
-class WarpsTerms(TiledMatmul):
+class WarpsTerms(WarpTiles):
     """Takes every problem."""
 
     name = "warps_terms"
@@ -28,51 +26,32 @@ class WarpsTerms(TiledMatmul):
 
     def why_slow(self, problem: Matmul) -> str | None:
         """Many terms or tiles."""
+        many = self.tiles_a_multiprocessor(problem) > _MOST_TILES
+        if problem.inner <= _MOST_TERMS and not many:
+            return None
         most = _MOST_TILES * self.machine.multiprocessors
-        many = problem.inner > _MOST_TERMS or _tiles(problem) > most
-        return f"it pays up to {_MOST_TERMS} terms and {most} tiles" if many else None
+        return f"it pays up to {_MOST_TERMS} terms and {most} tiles"
 
     def defaults(self, problem: Matmul) -> dict[str, int]:
         """More warps where few tiles have many terms."""
-        few = _tiles(problem) <= self.machine.multiprocessors
+        few = self.tiles_a_multiprocessor(problem) <= 1
         return {"WARPS": 8 if few and problem.inner >= _MANY_TERMS else 4}
 
     def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:
         """And which matrices have rows of whole 16 bytes."""
         return {**super().macros(problem, config), **vectors(problem)}
 
-    def tile(self, config: Config) -> tuple[int, int]:
-        """See `TiledMatmul.tile`."""
-        return _ROWS, _COLUMNS
-
-    def block(self, config: Config) -> tuple[int, int, int]:
-        """Warps."""
-        return 32 * config["WARPS"], 1, 1
-
-    def steps(self, problem: Matmul, config: Config) -> tuple[Step, ...]:
-        """One kernel over tiles, which overlaps the launch before."""
-        (step,) = super().steps(problem, config)
-        return (replace(step, launch=replace(step.launch, overlaps=True)),)
-
     def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:
         """Tiles loaded in vectors of four; a lane reads four rows' values and four columns' of
         each term of its warp, and at the end every warp's sums."""
-        down, across = blocks(problem.rows, _ROWS), blocks(problem.columns, _COLUMNS)
-        found = fours_loaded(
-            problem.arrays[0].shape, across, _ROWS if problem.transpose_a else _DEEP
-        )
-        found += fours_loaded(
-            problem.arrays[1].shape, down, _DEEP if problem.transpose_b else _COLUMNS
-        )
+        (rows, columns), (a, b) = self.tile(problem, config), problem.arrays[:2]
+        down, across = blocks(problem.rows, rows), blocks(problem.columns, columns)
+        found = fours_loaded(a.shape, across, rows if problem.transpose_a else _DEEP)
+        found += fours_loaded(b.shape, down, _DEEP if problem.transpose_b else columns)
         share = config["WARPS"] * _DEEP
         steps = blocks(problem.inner, share) * share
-        added = _ROWS * _COLUMNS // 32 * config["WARPS"]
-        found += Accesses(shared_reads=down * across * (2 * steps + added))
-        return {self.kernel(): found + row_stores(problem.columns, problem.rows)}
+        found += Accesses(shared_reads=down * across * 2 * steps)
+        return {self.kernel(): found + self.joined(problem, config)}
 
 
 STRATEGY = WarpsTerms()
-
-
-def _tiles(problem: Matmul) -> int:
-    return blocks(problem.rows, _ROWS) * blocks(problem.columns, _COLUMNS)

@@ -13,7 +13,7 @@
 // What it removes: registers, conversions and half of the copies on the way of a.
 //
 // left[rows][inner], right[inner][columns] of the tile's matrix, that is a and b, or b and a; out: see
-// matmul.h.  Lines of a and b are whole 16 bytes.
+// operands.h.  Lines of a and b are whole 16 bytes.
 // Grid: clusters along x.  Block: the warpgroup that copies, then WARPGROUPS that multiply.
 
 #define FAMILY bulk

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "matmul/gpu/bulk/lanes.h"
-#include "matmul/gpu/matmul.h"
+#include "gemm/gpu/operands.h"
 
 // Which row of a tile, after the lane's first, a lane's sum `e` is of.
 #define DOWN(e) ((e) / 2 % 2 * NEXT_ROW)

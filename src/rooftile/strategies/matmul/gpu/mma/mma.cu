@@ -15,7 +15,7 @@
 // an instruction brings 16 x 16 of them to a warp, and turns them where that is wanted.
 // What it removes: the FMA units' limit, and every pass over b but the one that is needed.
 //
-// a, b, out: see matmul.h.  A_PIECE and B_PIECE: elements of a copy.  With several parts of `share`
+// a, b, out: see operands.h.  A_PIECE and B_PIECE: elements of a copy.  With several parts of `share`
 // terms, or several NUMBERS, sums[parts][rows][columns] between the kernels.
 // Grid: x over tiles of results, along a row of tiles first; y over parts.  Block: WARPS_R x WARPS_C
 // warps.

@@ -9,7 +9,7 @@
 #include "common/copies.h"
 #include "common/mma.h"
 #include "common/tf32.h"
-#include "matmul/gpu/matmul.h"
+#include "gemm/gpu/operands.h"
 
 #define SLICE (128 / (int)sizeof(given))
 #define DEPTH (CORES == TF32 ? 8 : 16)

@@ -8,7 +8,7 @@
 #include "common/mma.h"
 #include "common/narrow.h"
 #include "common/tf32.h"
-#include "matmul/gpu/matmul.h"
+#include "gemm/gpu/operands.h"
 
 #define THREADS (32 * WARPS)
 #define A_PLACES 4

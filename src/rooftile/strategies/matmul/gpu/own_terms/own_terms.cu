@@ -11,7 +11,7 @@
 // definition.
 // What it removes: instructions, and most waits, of a small product.
 //
-// a, b, out: see matmul.h.  A_WHOLE and B_WHOLE: whether lines begin on 16 bytes.
+// a, b, out: see operands.h.  A_WHOLE and B_WHOLE: whether lines begin on 16 bytes.
 // Grid: x over tiles of results, along a row of tiles first.  Block: WARPS warps.
 
 #include "common/pipelines/pdl.h"

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import ClassVar
 
-from rooftile.analysis.accesses import Accesses, row_stores
+from rooftile.analysis.accesses import Accesses
 from rooftile.analysis.traffic import matmul_tile
 from rooftile.ops.patterns.matmul import Matmul
 from rooftile.strategies.common.cores import CORES, MOST_SUMMED, Cores
-from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.product_accesses import brought
 from rooftile.strategies.common.warpgroups import too_short
-from rooftile.strategies.contract.gpu import Config, Step, Tunable, family
-from rooftile.strategies.matmul.gpu._base import TiledMatmul
+from rooftile.strategies.contract.gpu import Config, Tunable, family
+from rooftile.strategies.matmul.gpu._base import WarpTiles
 
-_ROWS, _COLUMNS = 32, 16
-"""Of a tile."""
 _LINE = 64
 """Bytes of a line that are a warp's terms."""
 _PIECE = 16
@@ -29,7 +25,7 @@ _MOST_TERMS = 512
 _FEW_WARPS, _WARPS = 4, 8
 
 
-class OwnTerms(TiledMatmul):
+class OwnTerms(WarpTiles):
     """Takes every problem whose sums are short enough for the cores."""
 
     name = "own_terms_{precision}"
@@ -57,14 +53,16 @@ class OwnTerms(TiledMatmul):
         """Few rows, many terms or tiles."""
         if problem.rows <= _FEW_ROWS:
             return f"most of a tile is empty with {_FEW_ROWS} rows"
+        many = self.tiles_a_multiprocessor(problem) > self.most_tiles
+        if problem.inner <= _MOST_TERMS and not many:
+            return None
         most = self.most_tiles * self.machine.multiprocessors
-        many = problem.inner > _MOST_TERMS or _tiles(problem) > most
-        return f"it pays up to {_MOST_TERMS} terms and {most} tiles" if many else None
+        return f"it pays up to {_MOST_TERMS} terms and {most} tiles"
 
     def defaults(self, problem: Matmul) -> dict[str, int]:
         """Few warps where blocks share multiprocessors, or more would have no terms."""
         terms = _FEW_WARPS * _LINE // (2 if self.narrow else 4)
-        few = _tiles(problem) > self.machine.multiprocessors or problem.inner <= terms
+        few = self.tiles_a_multiprocessor(problem) > 1 or problem.inner <= terms
         return {"WARPS": _FEW_WARPS if few else _WARPS}
 
     def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:
@@ -80,35 +78,17 @@ class OwnTerms(TiledMatmul):
             "PAIRED": int(problem.columns % 2 == 0),
         }
 
-    def tile(self, config: Config) -> tuple[int, int]:
-        """See `TiledMatmul.tile`."""
-        return _ROWS, _COLUMNS
-
-    def block(self, config: Config) -> tuple[int, int, int]:
-        """Warps."""
-        return 32 * config["WARPS"], 1, 1
-
-    def steps(self, problem: Matmul, config: Config) -> tuple[Step, ...]:
-        """One kernel over tiles, which overlaps the launch before."""
-        (step,) = super().steps(problem, config)
-        return (replace(step, launch=replace(step.launch, overlaps=True)),)
-
     def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:
         """Lines of terms of both matrices once a tile, and at the end every warp's sums."""
-        counted = matmul_tile(problem.rows, problem.inner, problem.columns, _ROWS, _COLUMNS)
+        tile = self.tile(problem, config)
+        counted = matmul_tile(problem.rows, problem.inner, problem.columns, *tile)
         found = brought(counted.m_loads + counted.n_loads, problem.arrays[0].itemsize)
-        added = _ROWS * _COLUMNS // 32 * config["WARPS"]
-        found += Accesses(shared_reads=_tiles(problem) * added)
-        return {self.kernel(): found + row_stores(problem.columns, problem.rows)}
+        return {self.kernel(): found + self.joined(problem, config)}
 
     @property
     def cores(self) -> Cores:
         """What the cores multiply."""
         return CORES[self.precision]
-
-
-def _tiles(problem: Matmul) -> int:
-    return blocks(problem.rows, _ROWS) * blocks(problem.columns, _COLUMNS)
 
 
 class OwnTermsIeee(OwnTerms):

@@ -1,4 +1,4 @@
-"""What the tiled rungs of `matmul` do to memory."""
+"""What the tiled rungs of `linear` and `matmul` do to memory."""
 
 from __future__ import annotations
 
@@ -90,6 +90,13 @@ def of_strips(problem: Matmul, tile: int) -> Accesses:
         shared_reads=2 * inner * warps, divergent_warps=guard_2d(columns, rows, tile, tile)
     )
     return found + row_stores(columns, rows, lanes=tile) + reads
+
+
+def of_bias(operands: tuple[str, ...], problem: Matmul, lanes: int) -> Accesses:
+    """A bias that a row's lanes read beside each other; nothing where no operand is one."""
+    if "bias" not in operands:
+        return Accesses()
+    return row_loads(problem.columns, problem.rows, lanes=min(WARP, lanes))
 
 
 def _sizes(problem: Matmul) -> tuple[int, int, int]:

@@ -3,7 +3,7 @@
 
 #pragma once
 
-#include "matmul/gpu/matmul.h"
+#include "gemm/gpu/operands.h"
 
 #define LOADS(tile) (((tile) * (TILE_K / 4) + LOADERS - 1) / LOADERS)
 // Four floats more than are used, so that columns begin in different banks.

@@ -1,4 +1,4 @@
-"""What accesses to memory touch: sectors and bursts of global memory, banks of shared memory.
+"""Sectors and bursts that accesses to global memory touch, and banks of shared memory.
 
 Source: PMPP, section 6.1 (coalescing, bursts), 6.2 (channels and banks of DRAM) and 5.4;
 NVIDIA, "CUDA C++ Best Practices Guide" (sectors of 32 bytes, 32 banks of shared memory).
@@ -82,11 +82,10 @@ def run_sectors(
 
 
 def coalesced(strides: Sequence[int]) -> bool:
-    """Whether neighbouring threads read neighbouring elements.
+    """True if neighbouring threads read neighbouring elements.
 
-    ``strides`` are how far the index moves for one step of threadIdx.x, then y, then z.  A
-    dimension on which it does not depend is a broadcast; the first one on which it does must
-    have the stride 1.
+    ``strides`` are the index's increments for one step of threadIdx.x, then y, then z. A dimension
+    with increment 0 is a broadcast; the first other one must have the stride 1.
     """
     if not strides:
         raise InputError("strides", list(strides), "one for each dimension of the block")

@@ -1,8 +1,8 @@
-"""What one kernel does to memory, on paper: the counts that a GPU's counters count too.
+"""A kernel's memory accesses on paper: the counts that a GPU's counters count too.
 
-An access is counted as the text of the kernel writes it; a compiler that keeps a value in a
-register lowers it, which a comparison with the counters shows.  Sectors are those of the L1
-cache: what a warp's request touches, hits included.
+An access is counted as the kernel's text writes it; a compiler that keeps a value in a register
+lowers the count, which a comparison with the counters shows. Sectors are L1 sectors: a warp's
+request touches them, hits included.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SECTOR_FLOATS = 8
 
 @dataclass(frozen=True)
 class Accesses:
-    """The accesses of one kernel over all its launches; those of several kernels add up."""
+    """The accesses of one kernel over all its launches; the accesses of several kernels add up."""
 
     loads: float = 0
     """Elements that threads read from global memory."""
@@ -40,8 +40,8 @@ class Accesses:
     operations: float = 0
     """Combinations, comparisons or increments of elements that threads compute."""
     steps: float = 0
-    """How many of these follow each other, each waiting for the one before: of a thread and of the
-    passes of its block, over all launches."""
+    """Dependent steps: one waits for the other. They are counted for a thread and for the passes of
+    its block, over all launches."""
     turns: float = 0
     """Atomics that one address takes one after the other, if elements fall evenly."""
     turns_if_equal: float = 0
@@ -61,7 +61,7 @@ class Accesses:
 
 
 Counted = Mapping[str, Accesses]
-"""What each kernel of a strategy does, by its name, over all its launches."""
+"""The accesses of each kernel of a strategy, by its name, over all launches."""
 
 
 def row_loads(
@@ -155,7 +155,7 @@ def stored_apart(elements: float) -> Accesses:
 
 
 def inside(first: int, count: int, size: int) -> int:
-    """How many of ``count`` indices from ``first`` on lie in an array of ``size``."""
+    """Number of ``count`` indices from ``first`` on that are inside an array of ``size``."""
     return max(0, min(first + count, size) - max(first, 0))
 
 

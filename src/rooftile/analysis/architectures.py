@@ -14,9 +14,9 @@ from rooftile.errors import unknown
 
 @dataclass(frozen=True)
 class Multiprocessor:
-    """What one multiprocessor holds; None where no limit is stated.
+    """Limits of one multiprocessor; None where no limit is stated.
 
-    The allocation units are 1 where only the plain limits count, as in a textbook's exercises.
+    The allocation units are 1 where the plain limits alone count, as in a textbook's exercises.
     """
 
     threads: int

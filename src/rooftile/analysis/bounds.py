@@ -1,4 +1,4 @@
-"""What rates of arithmetic and of memory allow.
+"""Bounds of a computation's time from the rates of arithmetic and memory.
 
 Rates are in 1e9 a second (GFLOP/s, GB/s) throughout, times in seconds; a fused multiply-add
 is two FLOP.  Source: PMPP, section 5.1 (arithmetic intensity, roofline); Williams, Waterman,
@@ -132,7 +132,7 @@ def working_share(
 ) -> float:
     """The share of a GPU that a launch of ``blocks`` blocks of ``threads`` threads can use.
 
-    Of its multiprocessors min(blocks, all) have a block.  Where ``lanes`` are given, those of one
+    Of its multiprocessors min(blocks, all) have a block.  With ``lanes``, the number of lanes of a
     multiprocessor, it is the share of all lanes: a thread uses one at a time, and blocks are dealt
     out evenly.
     """

@@ -1,7 +1,8 @@
-"""What threads do that combine their values: trees and scans of blocks, chains, atomics.
+"""Accesses and steps of threads that combine their values: trees and scans of blocks, chains,
+atomics.
 
-Counts are of work (operations), steps (those that follow each other), divergence, and passes of
-shared memory with their bank conflicts; ``blocks`` work at once, so that steps are those of one.
+Counted are work (operations), steps (dependent operations), divergence, and passes of shared memory
+with their bank conflicts; ``blocks`` run at the same time, so that the steps are one block's.
 
 Source: PMPP, chapters 9 (atomics), 10 (reductions) and 11 (scans).
 """
@@ -32,23 +33,23 @@ def through(read: float, written: float, operations: float, steps: float) -> Acc
 
 
 def in_turn(made: Accesses, turns: int) -> Accesses:
-    """What blocks do in ``turns`` that follow each other, from the counts of all turns together.
+    """The accesses of blocks in ``turns`` consecutive turns, from the counts of all turns together.
 
-    Their steps add up, and the warps that diverge are the same in each turn.
+    Their steps add up; the same warps diverge in each turn.
     """
     diverging = ceil_div(made.divergent_warps, turns)
     return replace(made, steps=turns * made.steps, divergent_warps=diverging)
 
 
 def tree_depth(count: int) -> int:
-    """Passes of a tree over so many values: ceil(log2(count))."""
+    """Passes of a tree over ``count`` values: ceil(log2(count))."""
     return max(0, count - 1).bit_length()
 
 
 def shared_tree(
     pairs: int, mapping: Mapping, blocks: float, words: int = 1, in_warp: int = 1
 ) -> Accesses:
-    """A block's tree over 2 x pairs values of so many words in shared memory.
+    """A block's tree over 2 x pairs values of ``words`` words in shared memory.
 
     ``in_warp`` such blocks, or teams narrower than a warp, share each warp and its requests.
 
@@ -87,9 +88,10 @@ def warp_tree(threads: int, blocks: float) -> Accesses:
 
 
 def block_scan(algorithm: ScanAlgorithm, n: int, blocks: float, words: int = 1) -> Accesses:
-    """A block's scan of n values of so many words in shared memory; see `work.scan`.
+    """A block's scan of n values of ``words`` words in shared memory; see `work.scan`.
 
-    An addition reads two values.  Kogge-Stone's are neighbours; Brent-Kung's lie 2 x stride apart.
+    An addition reads two values.  Kogge-Stone's are neighbours; Brent-Kung's are 2 x stride words
+    apart.
     """
     counted = scan(algorithm, n)
     found, divergent = chain(counted.adds * blocks, counted.passes), set[int]()
@@ -131,9 +133,10 @@ def vector_scan(elements: float, width: int, rows: int, warps: int) -> Accesses:
 
 
 def looking_back(tiles: int, value_words: int, resident: int) -> Accesses:
-    """What tiles of a single pass say to each other in groups of 32, if none asks twice.
+    """Accesses by which the tiles of a single pass exchange sums in groups of 32, if none polls
+    twice.
 
-    A tile draws its number from one counter, publishes its value, and reads the states of those
+    A tile draws its number from one counter, publishes its value, and reads the states of the tiles
     before it in its group and of 32 groups, a lane each; a group's last tile publishes twice more.
     The tiles that are ``resident`` at a time wait for each other; the next ones come after them.
     """
@@ -157,7 +160,7 @@ def increments(
     count: float, bins: int, addresses: float, *, shared: bool = False, blocks: float = 1
 ) -> Accesses:
     """One atomic an element on ``bins`` addresses, of which there are copies for all ``addresses``
-    groups of threads; those of shared memory are no traffic of the L2 cache.
+    groups of threads; atomics on shared memory are no traffic of the L2 cache.
 
     The busiest address takes count / (bins x addresses) of them in turn if elements fall evenly,
     and count / addresses if all are equal.

@@ -27,7 +27,7 @@ ActiveBefore = Callable[[int], int]
 Place = tuple[int, int, int]
 """Block, warp in the block, and pass of the loop from 1."""
 Mapping = Literal["interleaved", "sequential", "compacted"]
-"""Which threads of a reduction's pass add; see `reduction_step`."""
+"""The threads that add in a pass of a reduction; see `reduction_step`."""
 ScanAlgorithm = Literal["kogge_stone", "brent_kung"]
 
 
@@ -43,7 +43,7 @@ class Activity:
 
     @property
     def divergent_warps(self) -> int:
-        """How many warps diverge."""
+        """Number of warps that diverge."""
         return len(self.divergent)
 
 
@@ -91,7 +91,7 @@ def rectangle(columns: int, rows: int, width: int) -> ActiveBefore:
 def block_values(
     width: int, height: int, block_x: int, block_y: int, warp: int = 32
 ) -> dict[int, int]:
-    """How many blocks have how many warps that diverge on ``col < width && row < height``.
+    """Number of blocks by their number of warps that diverge on ``col < width && row < height``.
 
     Blocks are of four kinds (inside, right edge, bottom edge, corner), with as many valid
     columns and rows as are left.
@@ -229,7 +229,7 @@ def matmul_load_2x2(
 def matmul_strip(width: int, tile: int, warp: int = 32) -> int:
     """Warps of the grid that diverge anywhere in the strip version of a square matmul.
 
-    tile x tile threads; those of row 0 load a strip of ``tile`` elements of M (down its rows)
+    tile x tile threads; the threads of row 0 load a strip of ``tile`` elements of M (down its rows)
     and of N (along its columns) a step, each if within the width; all store theirs if within.
     Branches: ty = 0; in it tx < rows left and tx < columns left; then both at the store.
     """
@@ -272,7 +272,8 @@ def conv_linear_load(in_tile: int, mask: int, warp: int = 32) -> int:
 
 
 def _edges(size: int, tile: int) -> Iterator[tuple[int, int]]:
-    """Valid elements of the tiles that cover ``size``, and how many tiles have so many."""
+    """Pairs of a number of valid elements and the number of tiles that have it, for tiles that
+    cover ``size``."""
     whole, rest = divmod(size, tile)
     if whole:
         yield tile, whole

@@ -22,7 +22,7 @@ _MEMORIES = {
     "grid": ("global", "device", "constant", "managed", "grid"),
 }
 _SCOPES = {memory: scope for scope, memories in _MEMORIES.items() for memory in memories}
-"""Whose a variable is, by its qualifier or by that scope's own name."""
+"""The scope of a variable, by its qualifier or by the scope's own name."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def warp_and_lane(thread: Sequence[int], block: Sequence[int], warp: int = 32) -
 
 
 def variable_copies(grid: Grid, scope: str) -> int:
-    """How many instances of a kernel's variable a launch has.
+    """Number of instances of a kernel's variable in a launch.
 
     ``register``, ``local``: one a thread; ``shared``: one a block; ``global``, ``constant``:
     one.  PMPP, table 5.1.

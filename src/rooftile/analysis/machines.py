@@ -1,8 +1,7 @@
-"""The machines of the published tables, by name: those that existed, and those of exercises.
+"""The machines of the published tables, by name: real machines and exercises'.
 
-Rates are as the documents print them, so that a table can be asked for the machine it was made for;
-what they do not print is the maker's own number, and `Machine.source` says which it is.  A board's
-rates are those of one of its GPUs.
+Rates are as the documents print them, so that a table's machine can be reproduced; other numbers
+are the maker's, and `Machine.source` says which.  A board's rates are those of one of its GPUs.
 """
 
 from __future__ import annotations
@@ -15,13 +14,13 @@ from rooftile.errors import unknown
 
 @dataclass(frozen=True)
 class Machine:
-    """What a roofline needs of a machine, and its multiprocessors where it has such."""
+    """A machine's rates for a roofline, and its multiprocessors where it has them."""
 
     name: str
     peak_gflops: float
     bandwidth_gb_s: float
     source: str
-    """Who states the rates."""
+    """Source of the rates."""
     multiprocessor: Multiprocessor | None = None
     note: str = ""
     base_mhz: int | None = None
@@ -83,7 +82,7 @@ MACHINES = {
         _LECTURE,
         ARCHITECTURES["3.5"],
         "the printed rate is the Tesla K20X's in double precision, 3.95 TFLOP/s are its in single; "
-        "the processor beside it reaches 156.5 GFLOP/s",
+        "the processor in the same machine reaches 156.5 GFLOP/s",
     ),
     "h200": Machine(
         "H200 SXM",

@@ -1,7 +1,6 @@
-"""How many blocks a multiprocessor holds at a time, and which limit binds.
+"""Resident blocks of a multiprocessor, and the limit that binds.
 
-Source: PMPP, section 4.7; the allocation units are those of the CUDA Toolkit's
-``cuda_occupancy.h``.
+Source: PMPP, section 4.7; the allocation units are the CUDA Toolkit's ``cuda_occupancy.h``.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from rooftile.ops.problem import check_positive
 
 @dataclass(frozen=True)
 class Occupancy:
-    """What one multiprocessor holds of a kernel at a time."""
+    """The resident blocks of one kernel on a multiprocessor."""
 
     blocks: int
     """Resident blocks; 0 where a block's registers do not fit, so that a launch fails."""
@@ -42,14 +41,14 @@ def occupancy(
     shared_bytes: int = 0,
     block_registers: int | None = None,
 ) -> Occupancy:
-    """Resident blocks = the least of what each resource allows.
+    """Resident blocks: the least number that a resource allows.
 
-    With w = ceil(threads / 32) warps a block: by blocks, the limit itself; by threads,
-    floor(limit / threads); by warps, floor(limit / w); by registers, floor(limit / the
-    block's registers); by shared memory, floor(limit / (its bytes + reserved ones)).
-    Where registers come by warp, a warp takes 32 x ``registers`` (of a thread) rounded up to the
-    unit, and lies in one partition of the register file.  ``block_registers`` gives a
-    block's registers as a whole instead.  occupancy = resident warps / warp limit.
+    With w = ceil(threads / 32) warps a block: by blocks, the limit itself; by threads, floor(limit
+    / threads); by warps, floor(limit / w); by registers, floor(limit / the block's registers); by
+    shared memory, floor(limit / (its bytes + reserved ones)). Where registers come by warp, a warp
+    takes 32 x ``registers`` (of a thread) rounded up to the unit, in one partition of the register
+    file.  ``block_registers`` gives a block's registers as a whole instead.  occupancy = resident
+    warps / warp limit.
 
     Raises `InputError` for a block that no multiprocessor of the kind can hold: more threads,
     registers a thread or shared memory than exist.

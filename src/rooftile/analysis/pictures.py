@@ -1,7 +1,8 @@
-"""Pictures of what a block works on: arrays, or parts of them, cell by cell.
+"""Pictures of a block's arrays, or parts of them, cell by cell.
 
 A panel has a cell for each element, with its role and a label, mostly the number of the thread that
-loads or makes it.  Whoever draws them (`rooftile.lab.show.explain.drawing`) knows no strategy.
+loads or makes it. The module that draws panels (`rooftile.lab.show.explain.drawing`) knows no
+strategy.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ Role = Literal["core", "halo", "later", "ghost", "made", "used", "warp", "idle",
 
 LEGEND: dict[Role, str] = {
     "core": "loaded by the block",
-    "halo": "loaded, though it lies under other blocks' results",
+    "halo": "loaded, though it is under other blocks' results",
     "later": "loaded in later steps",
     "ghost": "outside of the array: a zero",
     "made": "made by the block",
@@ -24,7 +25,7 @@ LEGEND: dict[Role, str] = {
     "padding": "padding",
     "other": "other blocks'",
 }
-"""What each role means."""
+"""The meaning of each role."""
 
 Size2 = tuple[int, int]
 """Rows and columns."""
@@ -73,11 +74,11 @@ def filter_tile(
     """The input tile of a filter's block in its array, with the elements around it.
 
     ``first`` is the element that the tile begins at, below zero where ghost cells are; its
-    ``core``, of so many elements, lies under the block's results and begins at element (0, 0).
-    ``loads`` says which thread brings an element of the tile, and ``used`` are the elements of
+    ``core``, a number of rows and columns, is under the block's results and begins at element (0,
+    0). ``loads`` says which thread brings an element of the tile, and ``used`` are the elements of
     the tile that one thread reads.
     """
-    margin = [min(1, size - 1) for size in array]  # An array of one row has nothing beside it.
+    margin = [min(1, size - 1) for size in array]  # An array of one row has no neighbours.
 
     def cell(i: int, j: int) -> Cell | None:
         i, j = i - margin[0], j - margin[1]
@@ -105,10 +106,10 @@ def result_tile(
     one: Size2 | None = None,
     threads: Size2 = (0, 0),
 ) -> Panel:
-    """The results that a block makes at the beginning of an array, and what lies beside them.
+    """The results that a block makes at the beginning of an array, and the elements next to them.
 
-    ``one`` is the result of the thread whose reads are shown; ``threads`` are those of a block
-    that has more of them than results.
+    ``one`` is the result of the thread whose reads are shown; ``threads`` is the block's shape
+    where it has more threads than results.
     """
     shown = tuple(
         min(size, max(count, own) + 1)

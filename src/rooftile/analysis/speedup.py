@@ -38,7 +38,7 @@ def amdahl(parallel: float, processors: float) -> float:
 
 
 def amdahl_limit(parallel: float) -> float:
-    """What `amdahl` tends to: 1 / (1 - p); infinite where everything is parallel."""
+    """The limit of `amdahl`: 1 / (1 - p); infinite where everything is parallel."""
     check_share(parallel=parallel)
     return math.inf if parallel == 1 else 1 / (1 - parallel)
 

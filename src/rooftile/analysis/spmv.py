@@ -1,8 +1,8 @@
-"""Which format a sparse matrix's product with a vector is the fastest in.
+"""The format in which a sparse matrix's product with a vector is fastest.
 
 The product reads each stored number once, each element of x once (it stays in a cache), and writes
 y.  A format is as fast as its padding is little, its indices are few, and its neighbours in a warp
-read neighbours.  What a machine adds to that, how far its kernels come, is measured once for all
+read neighbours.  The share of its bandwidth that a machine's kernels reach is measured once for all
 matrices: a format is chosen by arithmetic, and not by trying.
 
 Sources: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 14; Bell
@@ -22,14 +22,14 @@ from rooftile.errors import InputError
 from rooftile.ops.sparse.rows import FORMS, Form
 
 SECTOR_BYTES = 32
-"""What a GPU's memory moves at least."""
+"""The smallest transfer of a GPU's memory."""
 BLOCK = 4
 """Rows and columns of BSR's blocks here."""
 
 
 @dataclass(frozen=True)
 class Structure:
-    """Where a matrix's entries lie, as far as a format's size depends on it."""
+    """The positions of a matrix's entries, as far as a format's size depends on them."""
 
     rows: int
     columns: int
@@ -47,13 +47,13 @@ class Structure:
     blocks: int
     """Squares of `BLOCK` rows and columns with an entry."""
     triangular: bool
-    """Whether nothing lies above the main diagonal, or nothing below."""
+    """True if all entries above, or all below, the main diagonal are zero."""
     value_bytes: int = 4
     index_bytes: int = 4
 
     @property
     def uneven(self) -> bool:
-        """Whether the longest row has over twice an average row's entries."""
+        """True if the longest row has over twice an average row's entries."""
         return self.longest * self.rows > 2 * self.entries
 
     @property
@@ -64,7 +64,7 @@ class Structure:
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a product in a format moves."""
+    """Traffic and time of a product in a format."""
 
     form: Form
     bytes: int
@@ -121,8 +121,8 @@ def stored_numbers(of: Structure, form: Form) -> int:
 
 
 def gathered_bytes(of: Structure) -> int:
-    """What caches give of x beyond the first time: a sector for each square of `BLOCK` rows and
-    columns, or where entries lie on few diagonals for each 16 of them, since neighbours read
+    """Bytes of x that caches serve beyond the first read: a sector for each square of `BLOCK` rows
+    and columns, or, where entries are on few diagonals, for each 16 of them, since neighbours read
     neighbours."""
     on_diagonals = of.rows * of.diagonals
     if on_diagonals <= 2 * of.entries:
@@ -134,8 +134,8 @@ def predicted_us(of: Structure, form: Form, machine: Machine) -> float:
     """Microseconds of a product, of a matrix that was multiplied before.
 
     Memory gives the format's bytes, or a cache that holds them; caches give x again and again; and
-    a kernel has no more than so many entries a second.  The longest of these counts, and what rows
-    take, and a thread that has the longest row alone.
+    a kernel has a largest rate of entries. The longest of these counts, plus the time of rows, and
+    of a thread that has the longest row alone.
     """
     pace, moved = machine.paces[pace_of(of, form, machine)], moved_bytes(of, form)
     cached = (moved + gathered_bytes(of)) / machine.cached_gbps / pace.of_cache
@@ -161,7 +161,7 @@ def fastest(of: Structure, machine: Machine) -> Form:
 def estimates(
     of: Structure, gbps: float | None = None, machine: Machine | None = None
 ) -> list[Estimate]:
-    """What a product moves and takes in each format, the fastest first.
+    """Traffic and time of a product in each format, the fastest first.
 
     ``machine`` is by default `H200`; ``gbps`` is another bandwidth than the machine's, to which all
     of its rates are scaled.  Raises `InputError` for a bandwidth that is not above 0.

@@ -1,9 +1,9 @@
-"""How fast machines multiply sparse matrices with vectors, by format.
+"""Rates at which machines multiply sparse matrices with vectors, by format.
 
-A machine has bandwidths, and each format's kernels a pace: what share of a bandwidth they reach,
-and how many stored numbers they multiply in a second.  Paces were measured once, on a GPU and on
-two cores of a processor; another machine of the kind is taken to have all rates in the proportion
-of its bandwidth.
+A machine has bandwidths, and each format's kernels a pace: the share of a bandwidth that they
+reach, and the stored numbers that they multiply in a second. Paces were measured once, on a GPU and
+on two cores of a processor; another machine of the kind is taken to have all rates in the
+proportion of its bandwidth.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Pace:
-    """How a format's product goes on a machine, beside what memory and caches give."""
+    """The pace of a format's product on a machine, besides the bandwidths of memory and caches."""
 
     start_us: float
-    """What launches take whatever the matrix is."""
+    """Time of the launches, for any matrix."""
     of_memory: float
     """The share of the memory's bandwidth that it reaches."""
     of_cache: float
@@ -25,17 +25,17 @@ class Pace:
     entries: float
     """Billions of stored numbers that it multiplies in a second, if nothing waits for memory."""
     entry_us: float = 0.0
-    """What an entry of the longest row takes, where one thread alone is left with that row."""
+    """Time of an entry of the longest row, where one thread alone is left with that row."""
     row_ns: float = 0.0
-    """What a row takes beside its entries."""
+    """Time of a row besides its entries."""
 
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine's bandwidths in GB/s, of memory and of the cache before it, which has so many
-    bytes; and the pace of each format, as it was measured there.
+    """A machine's bandwidths in GB/s, of memory and of the cache before it with its bytes; and the
+    measured pace of each format.
 
-    A format whose name has ``, uneven`` behind it is of matrices with a long row.
+    A format's name with ``, uneven`` at its end stands for matrices with a long row.
     """
 
     gbps: float

@@ -1,10 +1,10 @@
-"""What the warps of a product of a sparse matrix with a vector do, by format: how many of their
-threads work, and how many sectors their loads touch.
+"""Warps of a product of a sparse matrix with a vector, by format: the threads of a warp that work,
+and the sectors that its loads touch.
 
-A thread has a row.  In CSR and JDS a warp's threads read entries that lie a row apart, in ELL and
-transposed JDS entries that lie side by side; in CSR and JDS threads wait for the longest row of
-their warp, in ELL none waits, since padding is read too, and in the order of the rows' lengths
-hardly any does.
+A thread has a row. In CSR and JDS a warp's threads read entries a row apart, in ELL and transposed
+JDS adjacent entries; in CSR and JDS threads wait for the longest row of their warp, in ELL none
+waits, since padding is read too, and in JDS hardly any does, since rows are in the order of their
+lengths.
 
 Sources: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 14;
 course notes on sparse matrices (32 rows of up to 10 entries).
@@ -36,7 +36,7 @@ class WarpLoads:
     working: int
     """Threads that have an entry, or read padding, in each of these steps."""
     matrix_sectors: int
-    """Sectors that the loads of values touch, and as many those of columns."""
+    """Sectors that the loads of values touch; the loads of columns touch the same number."""
     x_sectors: int
 
     @property
@@ -78,7 +78,7 @@ def walk(rows: Sequence[Sequence[int]], form: Walked) -> WarpLoads:
 
 
 def _places(lengths: Sequence[int], form: Walked) -> Callable[[int, int], int]:
-    """Where the k-th entry of a row lies, ``place(row, k)``, of rows of these lengths."""
+    """``place(row, k)``: the index of the k-th entry of a row, for rows of these lengths."""
     if form == "ell":
         return lambda row, k: k * len(lengths) + row
     if form == "jds_t":

@@ -52,7 +52,7 @@ def conv_reuse_input_block(in_tile: Sequence[int], mask: Sequence[int]) -> float
 
 
 def conv_reuse_limit(mask: Sequence[int]) -> int:
-    """What `conv_reuse` tends to as tiles grow: the mask's elements."""
+    """The limit of `conv_reuse` as tiles grow: the mask's elements."""
     return math.prod(check_sizes("mask", mask))
 
 
@@ -82,9 +82,9 @@ class EdgeTile:
 def conv_first_tile(out_tile: Sequence[int], mask: Sequence[int], size: Sequence[int]) -> EdgeTile:
     """The tile of the array's first elements: an end in one dimension, a corner in more.
 
-    In each dimension, outputs 0 to o - 1 and r = (mask - 1) div 2 elements before the centre:
-    loads o + mask - 1 - r, accesses o mask - r (r + 1) / 2, less what lies beyond a short
-    array; dimensions multiply.  PMPP, section 7.4.
+    In each dimension, outputs 0 to o - 1 and r = (mask - 1) div 2 elements before the centre: loads
+    o + mask - 1 - r, accesses o mask - r (r + 1) / 2, less the elements beyond a short array;
+    dimensions multiply.  PMPP, section 7.4.
     """
     outs = check_sizes("out_tile", out_tile)
     widths = check_sizes("mask", mask, len(outs))

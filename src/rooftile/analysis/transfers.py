@@ -87,7 +87,7 @@ class Pipeline:
         )
 
     def seconds(self, segments: int, engines: Engines = 2) -> float:
-        """Time with so many equal segments, whose stages take a, b and c. 2 engines: a + b + c + (n
+        """Time of n equal segments, whose stages take a, b and c. 2 engines: a + b + c + (n
         - 1) max(a, b, c). 0: n (a + b + c). 1: copies take turns in the order in 1, in 2, out 1, in
         3, out 2, ..., which is followed step by step."""
         check_positive(segments=segments)
@@ -104,11 +104,10 @@ class Pipeline:
     def best_segments(self) -> tuple[int, ...]:
         """The numbers of segments of least time with two engines; several where they tie.
 
-        While a copy is the longest stage, T(n) falls with n; once compute is,
-        T(n) = compute + n overhead + (in + out) / n, least near sqrt((in + out) / overhead).
-        So the best n is beside that root or beside where compute takes over,
-        n = (longest copy - compute) / overhead.  Raises `InputError` without an overhead:
-        then more segments are always better.
+        While a copy is the longest stage, T(n) falls with n; once compute is, T(n) = compute + n
+        overhead + (in + out) / n, least near sqrt((in + out) / overhead). So the best n is next to
+        that root or next to the n from which compute is longest, n = (longest copy - compute) /
+        overhead.  Raises `InputError` without an overhead: then more segments are always better.
         """
         check_above_zero(overhead_s=self.overhead_s)
         root = math.sqrt((self.in_s + self.out_s) / self.overhead_s)

@@ -131,7 +131,7 @@ def atomic_latency_for(
     flops: float = 0,
     flop_ns: float = 0,
 ) -> float:
-    """The latency of an atomic in ns, from a rate of atomics or from one of the FLOPs beside them.
+    """The latency of an atomic in ns, from a rate of atomics or of the FLOPs that come with them.
 
     1 / gatomics - flops flop_ns, or flops / gflops - flops flop_ns: an atomic comes with ``flops``
     FLOPs of ``flop_ns`` each, which do not overlap it.

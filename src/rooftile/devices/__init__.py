@@ -1,1 +1,1 @@
-"""Where things run: memory, compilers, launches and properties of each kind of device."""
+"""Devices of each kind: memory, compilers, launches and properties."""

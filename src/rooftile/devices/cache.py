@@ -1,4 +1,4 @@
-"""Where rooftile keeps what it made for this machine: compiled kernels, ceilings, data, history."""
+"""The user's folders for compiled kernels, ceilings, data and history."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def cache_directory() -> Path:
 
 
 def history_file() -> Path:
-    """The database of all records; the environment's ``ROOFTILE_HISTORY`` overrides it.
+    """The database of all records; the environment's ``ROOFTILE_HISTORY`` overrides its path.
 
-    It lies with the user's data, because a cache may be emptied at any time.  Every call of an
-    operation on a GPU asks for it, so the answer is kept.
+    The file is user data and no cache, which may be emptied at any time. The path is kept, because
+    every call of an operation on a GPU asks for it.
     """
     return _history_file(*(os.environ.get(name) for name in _HISTORY_VARIABLES))
 

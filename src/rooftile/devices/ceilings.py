@@ -44,7 +44,7 @@ def _checksum(record: Mapping[str, Any]) -> str:
 
 
 def cpu_file() -> Path:
-    """Where this processor's ceilings are kept."""
+    """The file of this processor's ceilings."""
     import importlib.metadata  # A call whose rungs have no costs does without it.
 
     versions = importlib.metadata.version("llvmlite"), package_version()
@@ -52,7 +52,7 @@ def cpu_file() -> Path:
 
 
 def gpu_file(device: Description) -> Path:
-    """Where a device's ceilings are kept."""
+    """The file of a device's ceilings."""
     parts = (device.kind, device.name, device.driver, str(device.units), package_version())
     return _file("gpu-", "\0".join(parts))
 

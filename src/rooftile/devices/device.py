@@ -1,4 +1,4 @@
-"""What every kind of device offers: memory, copies, an order of work."""
+"""The interface of every kind of device: memory, copies, an order of work."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Memory = Any
-"""What a device gives for an array: NumPy's on the CPU, a buffer or an address on GPUs."""
+"""A device's handle of an array: NumPy's on the CPU, a buffer or an address on GPUs."""
 
 
 class Device(Protocol):

@@ -1,4 +1,4 @@
-"""What is made at its first use, which several threads may reach at once."""
+"""Values made at their first use, which several threads may reach at once."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What the two GPU devices, `cuda` and `opencl`, have in common.
+"""The interface that the two GPU devices, `cuda` and `opencl`, share.
 
-Kernels are CUDA C texts behind one prelude (``prelude.h``), compiled at run time
-with their tunables as macros.  Both devices offer the same few methods, so that a
-strategy does not know which of them it runs on.
+Kernels are CUDA C texts after one prelude (``prelude.h``), compiled at run time with their tunables
+as macros.  Both devices offer the same few methods, so that a strategy does not know which of them
+it runs on.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Description:
 
 
 class Described:
-    """What a device says of itself by its description."""
+    """A device's properties, by its description."""
 
     description: Description
 
@@ -78,7 +78,7 @@ class Described:
 
 @dataclass(frozen=True)
 class Resources:
-    """What a compiled kernel takes; None where the compiler does not tell."""
+    """A compiled kernel's resources; None where the compiler does not tell."""
 
     registers: int | None
     """32-bit registers of a thread."""
@@ -102,14 +102,14 @@ class Launch:
     constants: tuple[str, ...] = ()
     """Constant arrays that the kernel reads, in the order of its arguments."""
     overlaps: bool = False
-    """Whether it may begin before the launch before it is over, from compute capability 9.0 on: its
-    text then waits for that one."""
+    """True if it may begin before the previous launch has ended (programmatic dependent launch,
+    from compute capability 9.0 on): its text then waits for that launch."""
     beside: bool = False
-    """Whether it runs beside other kernels: CUDA then asks for all of a multiprocessor's shared
-    memory, since its size, which kernels beside each other share, changes only while none runs."""
+    """True if it runs concurrently with other kernels: CUDA then asks for all of a multiprocessor's
+    shared memory, whose size changes only while no kernel runs."""
     together: bool = False
-    """Whether its blocks wait for each other, so that all of them must run at once: CUDA's driver
-    promises that, or refuses to launch."""
+    """True if its blocks wait for each other, so that all of them must be resident: a cooperative
+    launch, which CUDA's driver promises or refuses."""
 
     @property
     def threads(self) -> int:
@@ -132,7 +132,7 @@ class TensorMap:
     element_bytes: int
     """2 or 4.  The engine need not know more of a number's type where it only copies."""
     rounded: bool = False
-    """Whether float32 becomes TF32 on its way."""
+    """True if float32 is rounded to TF32 by the copy."""
 
 
 class Program(Protocol):
@@ -145,14 +145,14 @@ class Program(Protocol):
         """Start a kernel on the device's present stream or queue; returns at once."""
 
     def resources(self, launch: Launch) -> Resources:
-        """What a launch of a kernel takes."""
+        """Resources of a launch of a kernel."""
 
 
 class Launches(Protocol):
     """Launches in a row that start again and again, with other buffers each time."""
 
     overlaps: bool
-    """Whether it is a single one, which may begin before the launch before is over."""
+    """True if it is a single launch that may begin before the previous one has ended."""
 
     def start(self, buffers: Sequence[Any]) -> None:
         """Start everything on the present stream, with buffers in the order of their names."""
@@ -162,21 +162,21 @@ class Branch(Protocol):
     """A second line of work, which forks from the present stream and joins it again."""
 
     beside: bool
-    """Whether the device does both at a time."""
+    """True if the device runs both concurrently."""
 
     def aside(self) -> contextlib.AbstractContextManager[None]:
-        """What is started inside waits for all that the present stream and the branch were given
-        before, and the present stream does not wait for it."""
+        """Work started inside waits for the earlier work of the present stream and the branch; the
+        present stream does not wait for it."""
 
     def join(self) -> None:
-        """What the present stream is given from now on waits for the branch."""
+        """Let the present stream's later work wait for the branch."""
 
     def mark(self, number: int) -> None:
         """Name the point behind all that the branch was given."""
 
     def wait(self, number: int) -> None:
-        """What the present stream is given from now on waits for the point of this name, and the
-        branch must still be joined."""
+        """Let the present stream's later work wait for the point of this name; the branch must
+        still be joined."""
 
 
 class GpuDevice(Device, Protocol):
@@ -199,7 +199,7 @@ class GpuDevice(Device, Protocol):
         tensor map where there is no bulk copy engine."""
 
     def address(self, memory: Any) -> Any:
-        """What launches soonest take for memory: its address, where it has one."""
+        """The form of memory that launches take fastest: its address, where it has one."""
 
     def copy(self, to: Any, source: Any, nbytes: int) -> None:
         """Start to copy device memory, given by what `address` says, on the present stream."""
@@ -213,7 +213,7 @@ class GpuDevice(Device, Protocol):
         started inside before, on whatever stream."""
 
     def branch(self) -> Branch:
-        """A line of work beside the present stream's, where the device has such."""
+        """A second line of work concurrent with the present stream's, where the device has one."""
 
     def timer(self) -> contextlib.AbstractContextManager[Elapsed]:
         """A block whose launches the device's own clock measures."""

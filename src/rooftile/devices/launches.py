@@ -1,4 +1,4 @@
-"""What launches in a row are made of, and how they start where nothing does it faster."""
+"""Consecutive launches as data, and the plain way to start them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a device's name says; this imports nothing, so that a command line knows it at once."""
+"""The grammar of devices' names; this imports nothing, so that the command line starts at once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _Cuda = Literal[
 ]
 _OpenCl = Literal["opencl", "opencl:0", "opencl:1", "opencl:2", "opencl:3"]
 DeviceName = Literal["cpu"] | _Cuda | _OpenCl
-"""What a type checker lets a caller write; `parse_device` takes any number."""
+"""Names that a type checker accepts; `parse_device` takes any number."""
 
 
 def parse_device(device: Any) -> tuple[str, int]:

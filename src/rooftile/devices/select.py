@@ -1,4 +1,4 @@
-"""Which device a name such as ``opencl:1`` means, and what there is of each kind."""
+"""Devices by names such as ``opencl:1``, and the devices that exist of each kind."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def open_device(device: str) -> Device:
 
 
 def count_gpus(kind: str) -> int:
-    """How many devices of the kind ``cuda`` or ``opencl`` there are.  Raises `DeviceMissing`."""
+    """Number of devices of the kind ``cuda`` or ``opencl``. Raises `DeviceMissing`."""
     return len(_GPU_KINDS[kind].find())
 
 

@@ -21,7 +21,7 @@ _Build = ParamSpec("_Build")
 
 
 def remembered(build: Callable[_Build, _Made]) -> Callable[_Build, _Made]:
-    """What builds a problem, which gives the same one again for the same shapes and options."""
+    """``build``, which gives the same problem again for the same shapes and options."""
     # 1, 1.0 and True are equal, and not equally good.
     kept = lru_cache(maxsize=4096, typed=True)(build)
 
@@ -79,7 +79,7 @@ def run_several(
 ) -> tuple[Array, ...]:
     """Compute a problem that may have several outputs.
 
-    An output that is None is made; ``shapes`` are those of the results, where they are not the
+    An output that is None is made; ``shapes`` are the results' where they differ from the
     problem's.
     """
     shapes = shapes or (None,) * len(outs)

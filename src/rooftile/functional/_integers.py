@@ -63,7 +63,7 @@ def taken_labels(
 
 
 def on_the_host(given: Arguments[Any], array: Taken) -> AnyArray:
-    """NumPy's array, for which a call waits if it lies on a GPU."""
+    """The array as NumPy's; the call waits for an array on a GPU."""
     if not isinstance(array, CudaArray):
         return array  # type: ignore[no-any-return]
     device, stream = cuda.lent_device(array.device), given.library.stream(array)

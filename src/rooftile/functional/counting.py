@@ -36,7 +36,7 @@ def histogram(
     device: DeviceName | None = None,
     out: Array | None = None,
 ) -> Array:
-    """How many elements of x lie in each bin, int64[bins]; with weights, their sums.
+    """The number of elements of x in each bin, int64[bins]; with weights, their sums.
 
     x has any shape and any dtype, and weights the same shape, float32 or float64 (a GPU adds
     float32 alone); sums have their dtype.  ``bins`` is their number, 1 to 2^22, or the edges: an
@@ -46,12 +46,12 @@ def histogram(
     that is one of floating point.  Without it they share out 0 to 256 for uint8, else x's least to
     largest number, which are looked for first and waited for; where both are one number, 0.5 below
     it to 0.5 above it.  Bin i holds edge i <= x < edge i + 1, and the last one its upper edge too;
-    what lies in none, NaN included, is left out.  Counts are NumPy's, but that edges are compared
+    elements in no bin, NaN included, are left out.  Counts are NumPy's, but that edges are compared
     exactly, and that NumPy computes edges of a range that it looks for in float32 for float32.
     Counts are the same in every run; sums of weights may differ by their order on a GPU.
 
-    Raises `InputError` for edges that do not rise where they lie in the CPU's memory; elsewhere
-    they are not looked at.
+    Raises `InputError` for edges in the CPU's memory that do not rise; edges elsewhere are not
+    checked.
 
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 9.
     """
@@ -237,9 +237,9 @@ def scatter(
     int32 or int64[count].  ``function`` is ``add``, ``subtract``, ``min``, ``max``, ``multiply``,
     ``exchange`` (of the values for one place any is left there), or ``increment`` or ``decrement``,
     which count by one and take no values.  Integers wrap around; the least and the greatest are NaN
-    where either is.  An index outside of x is an error where it lies in the CPU's memory; on a GPU
-    nobody waits to look, and its value is left out.  Sums and products of floating-point numbers
-    may differ in their last bits from run to run on a GPU.
+    where either is.  An index outside of x is an error on the CPU; on a GPU, where the call would
+    have to wait, its value is left out.  Sums and products of floating-point numbers may differ in
+    their last bits from run to run on a GPU.
 
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 9.2.
     """

@@ -59,7 +59,7 @@ def conv2d(
     chapters 7 and 16.
     """
     if is_padded(boundary, BOUNDARIES):
-        # A call of its own: what would be kept of this one reads x as it lies.
+        # A call of its own: a call that is kept reads x without a copy.
         options: Any = {"precision": precision, "strategy": strategy, "device": device, "out": out}
         extended = around_images(x, padding, boundary)
         options |= {"stride": stride, "activation": activation, "pool": pool}
@@ -290,15 +290,16 @@ def matmul(
 
 
 def _pays_at_tf32(given: Arguments[Array], problem: Matmul, device: DeviceName | None) -> bool:
-    """Whether a product for which 16 bits are enough is faster at TF32: to round float32 to 16 bits
-    takes a pass over both matrices, and of few rows longer than to multiply."""
+    """True if a product for which 16 bits are enough is faster at TF32: rounding float32 to 16 bits
+    takes a pass over both matrices, which for few rows is longer than the product."""
     if given.dtype != "float32" or not given.plain or problem.rows not in _ROWS_AT_TF32:
         return False
     place = given.device(device)
     # One of two matrices in lines of terms would be turned, which is a pass, too.
     if problem.transpose_a and not problem.transpose_b:
         return False
-    # Where another is picked at TF32, those of 16 bits round in registers, or nobody has compared.
+    # Where another rung is picked at TF32, the 16-bit rungs round in registers, or nothing was
+    # compared.
     return (
         parse_device(place)[0] == "cuda"
         and decide(problem, "tf32", place).strategy.name == "bulk_tf32"
@@ -330,8 +331,8 @@ def matvec(
     """The product ``a x`` of a matrix with a vector.
 
     a[rows, columns] and x[columns] give y[rows]; with ``transpose`` a is a[columns, rows], as
-    weights that are stored [inputs, outputs].  The matrix is read as it lies, and a view of a
-    transpose counts as what it is a view of.
+    weights that are stored [inputs, outputs].  The matrix is read without a copy, and a view of a
+    transpose counts as the matrix that it views.
 
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 3,
     exercise 2.

@@ -33,18 +33,17 @@ def conv1d(
 
     x[n] and mask[k] give y[outputs]; x[batch, channels, n] and mask[maps, channels, k], whose
     channels are summed, give y[batch, maps, outputs].  The mask's centre is tap (k - 1) // 2; the
-    mask may be longer than x.  ``boundary`` says what lies beyond x's ends: ``zero``,
+    mask may be longer than x.  ``boundary`` gives the elements beyond x's ends: ``zero``,
     ``replicate`` of its first and last element, ``reflect`` (the mirror image without its first
     element), ``wrap`` (the other end) and ``symmetric`` (the mirror image with its first element)
-    as `numpy.pad` has them; with all of these there are n
-    outputs.  ``valid`` leaves
-    out the outputs whose mask would leave x: n - k + 1 are left, and a mask longer than x is an
-    error.  ``interior`` makes n outputs, of which those are zeros.
+    as `numpy.pad` has them; with all of these there are n outputs.  ``valid`` leaves out the
+    outputs whose mask would leave x: n - k + 1 are left, and a mask longer than x is an error.
+    ``interior`` makes n outputs, of which the others are zeros.
 
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 7.1.
     """
     if is_padded(boundary, BOUNDARIES):
-        # A call of its own: what would be kept of this one reads x as it lies.
+        # A call of its own: a call that is kept reads x without a copy.
         options: Any = {"precision": precision, "strategy": strategy, "device": device, "out": out}
         extended: Array = around(x, centred(mask, 1), boundary)
         made: Array = conv1d(extended, mask, boundary="valid", **options)
@@ -89,8 +88,8 @@ def separable(
 
     x[height, width] or x[batch, height, width], column[kh] and row[kw] give y[rows, columns] or
     y[batch, rows, columns].  The column's sums are made first, then the row's.  The mask's centre
-    is ((kh - 1) // 2, (kw - 1) // 2); the mask may be larger than the images.  ``boundary`` says
-    what lies around them: ``zero``, ``replicate`` of the elements at their rims, ``reflect``,
+    is ((kh - 1) // 2, (kw - 1) // 2); the mask may be larger than the images.  ``boundary`` gives
+    the elements around them: ``zero``, ``replicate`` of the elements at their rims, ``reflect``,
     ``wrap`` and ``symmetric`` as `conv1d` has them; with all of these y has x's shape.  ``valid``
     leaves out the outputs whose mask would leave an image; a mask larger than the images is an
     error then.

@@ -51,7 +51,7 @@ def transpose(
         return of_nothing(given, array, moved, _dtype(array), device, out)
     problem = _transpose(shape, order, _dtype(array))
     if out is x:
-        # One axis, or none, besides those of one element: everything is in its place already.
+        # Of the axes longer than one at most one moves: every element is in its place already.
         _in_place(given, x, problem, len(problem.merged[0]) < 2, strategy, device)
         return x
     return run(given, problem, [array], {}, "ieee", strategy, device, out)
@@ -120,8 +120,8 @@ def _in_place(
     strategy: str | None,
     device: DeviceName | None,
 ) -> None:
-    """Compute where x lies, unless that is ``done`` already. Raises `UnsupportedProblem` where
-    nothing computes the problem so, or for a strategy that needs a second array."""
+    """Compute in x's memory, unless that is ``done`` already. Raises `UnsupportedProblem` where
+    nothing computes the problem in place, or for a strategy that needs a second array."""
     if strategy not in (None, _IN_PLACE):
         raise UnsupportedProblem(strategy, "out is x", f"strategy={_IN_PLACE!r}, or another out")
     place, (result,) = given.device(device), problem.output_arrays

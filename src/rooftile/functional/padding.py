@@ -25,21 +25,21 @@ from rooftile.runtime.arguments import ANY, FLOATS, Arguments, Array, flattened
 from rooftile.runtime.calls.empty import of_nothing
 
 Around = Boundary | Literal["reflect", "wrap", "symmetric"]
-"""What ghost cells are: see `rooftile.ops.boundary`.  ``reflect``: the mirror image of the axis,
+"""Values of ghost cells: see `rooftile.ops.boundary`.  ``reflect``: the mirror image of the axis,
 whose first and last element are not repeated (`reflect` of PyTorch, `mirror` of SciPy).  ``wrap``:
 the axis begins anew (PyTorch's ``circular``).  ``symmetric``: the mirror image whose first and last
 element are repeated (SciPy's ``reflect``)."""
 PADDED = ("reflect", "wrap", "symmetric")
 """The boundaries for which the input is extended first, where strategies know the others."""
 PADDED_VOLUMES = (*PADDED, "replicate")
-"""Those of functions whose strategies know ``zero`` and ``valid`` alone."""
+"""Boundaries that are padded for functions whose strategies know ``zero`` and ``valid`` alone."""
 
 Widths = tuple[tuple[int, int], ...]
 """Ghost cells before and behind each of the last axes."""
 
 
 def is_padded(boundary: str, known: Sequence[str], padded: Sequence[str] = PADDED) -> bool:
-    """Whether the input is to be extended.  Raises `InputError` for an unknown boundary."""
+    """True if the input is to be padded. Raises `InputError` for an unknown boundary."""
     check_word("boundary", boundary, (*known, *padded))
     return boundary in padded
 
@@ -88,14 +88,14 @@ def around(x: Array, widths: Widths, boundary: str) -> Array:
 
 
 def around_images(x: Array, padding: int | tuple[int, int], boundary: str) -> Array:
-    """Images with a padding of so many ghost cells on both sides."""
+    """Images with ``padding`` ghost cells on both sides of each axis."""
     above, left = pair("padding", padding, 0)
     return around(x, ((above, above), (left, left)), boundary)
 
 
 @lru_cache(maxsize=64)
 def _index(inner: tuple[int, ...], widths: Widths, boundary: str) -> AnyArray:
-    """Which element of the last axes stands at each place of the extended ones, int32."""
+    """Flat indices int32 into the last axes for every element of the padded axes."""
     places = [_along(n, *width, boundary) for n, width in zip(inner, widths, strict=True)]
     index = np.ravel_multi_index(np.ix_(*places), inner).reshape(-1)
     if math.prod(inner) > np.iinfo(np.int32).max:
@@ -106,7 +106,7 @@ def _index(inner: tuple[int, ...], widths: Widths, boundary: str) -> AnyArray:
 
 
 def _along(size: int, before: int, behind: int, boundary: str) -> AnyArray:
-    """Which element of an axis stands at each place of the extended axis."""
+    """Indices into an axis for every element of the padded axis."""
     places = np.arange(-before, size + behind)
     if boundary == "replicate":
         return np.clip(places, 0, size - 1)

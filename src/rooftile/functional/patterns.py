@@ -56,7 +56,7 @@ def reduce(
         kept = tuple(one for one in range(len(shape)) if one not in axes)
         moved = transpose(x, (*kept, *axes), device=device)
         last = tuple(range(len(kept), len(shape)))
-        # A call of its own: what would be kept of this one reads x as it lies.
+        # A call of its own: a call that is kept reads x without a copy.
         options: Any = {"precision": precision, "strategy": strategy, "device": device}
         return reduce(moved, operator=operator, axis=last, out=out, **options)
     given = Arguments(x)
@@ -75,7 +75,7 @@ def argreduce(
     device: DeviceName | None = None,
     out: Array | None = None,
 ) -> Array:
-    """Where the greatest (``"max"``) or least (``"min"``) element lies: int64, as NumPy counts.
+    """The index of the greatest (``"max"``) or least (``"min"``) element: int64, as NumPy counts.
 
     Over all of x (``axis`` None) it is the flat index, along an axis the index in that.  Of equal
     elements the first is found, and the first NaN where there is one.  x is of a dtype that

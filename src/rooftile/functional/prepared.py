@@ -27,14 +27,14 @@ class Conv2d(Prepared):
         conv = rooftile.Conv2d(weights, bias, activation="relu", pool=("max", 2))
         y = conv(x)
 
-    weights[maps, channels, mask height, mask width] and bias[maps] (None: zeros) are copied now,
-    where they lie, and packed by the first call for a size of image; ``update(weights, bias)``
-    gives others.  ``conv(x, out=out)`` takes x[batch, channels, height, width] of any library where
-    the parameters are.  On a GPU it goes to the caller's stream, without a copy, and may be
-    captured in a graph after a first call of its shape; the graph needs the prepared operation for
-    as long as it is replayed.  Parameters and x of the CPU with ``device`` "cuda[:N]" or
-    "opencl[:N]": x is copied there and the result back.  The options and errors are those of
-    `rooftile.conv2d`; parameters of float64 take an x of float64, on the CPU.
+    weights[maps, channels, mask height, mask width] and bias[maps] (None: zeros) are copied now, on
+    their device, and packed by the first call for a size of image; ``update(weights, bias)`` gives
+    others.  ``conv(x, out=out)`` takes x[batch, channels, height, width] of any library where the
+    parameters are.  On a GPU it goes to the caller's stream, without a copy, and may be captured in
+    a graph after a first call of its shape; the graph needs the prepared operation for as long as
+    it is replayed.  Parameters and x of the CPU with ``device`` "cuda[:N]" or "opencl[:N]": x is
+    copied there and the result back.  The options and errors are those of `rooftile.conv2d`;
+    parameters of float64 take an x of float64, on the CPU.
 
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
     chapters 7 and 16.
@@ -88,7 +88,7 @@ class Conv2d(Prepared):
 class Linear(Prepared):
     """`rooftile.linear` with weights and bias that stay, for x of any batch and rank.
 
-    weights[outputs, inputs] and bias[outputs] (None: zeros) are copied now, where they lie, and
+    weights[outputs, inputs] and bias[outputs] (None: zeros) are copied now, on their device, and
     packed by the first call; ``update(weights, bias)`` gives others.  ``layer(x, out=out)`` takes
     x[..., inputs] of any library where the parameters are, on a GPU as `Conv2d` says, and gives
     y[..., outputs].  The options and errors are those of `rooftile.linear`; parameters of float64

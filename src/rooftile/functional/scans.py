@@ -75,10 +75,10 @@ def segmented_scan(
     """The scan of each segment ``x[offsets[s]:offsets[s + 1]]`` of x[count].
 
     ``offsets`` are int32 or int64, begin at 0, never fall and end at the count; segments may be
-    empty.  Of arrays in the CPU's memory others are an error.  On a GPU nobody waits to look; there
-    results are undefined then, but nothing outside of the arrays is touched.  Operators, dtypes and
-    ``exclusive`` are those of `scan`, and an empty array gives an empty one.  Every run gives the
-    same bits.
+    empty. Other offsets are an error on the CPU. On a GPU, where the call would have to wait, they
+    are not checked: results are undefined then, but nothing outside of the arrays is touched.
+    Operators, dtypes and ``exclusive`` are those of `scan`, and an empty array gives an empty one.
+    Every run gives the same bits.
 
     Source: Blelloch, "Prefix Sums and Their Applications" (CMU-CS-90-190, 1990).
     """

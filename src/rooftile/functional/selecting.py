@@ -62,9 +62,9 @@ def compact(
     ``aggregated`` ask for.
 
     The result is a view of an array as long as x, or of ``out``, which has x's number of elements.
-    How long the view is only the data say: on a GPU the call waits for that number.  With
-    ``counted`` nobody waits, and a graph may be captured: the results are the whole array and how
-    many of its elements were kept, int64[1]; what lies behind them is undefined.
+    The view's length depends on the data: on a GPU the call waits for that number. With ``counted``
+    it does not wait, and a graph may be captured: the results are the whole array and the number of
+    kept elements, int64[1]; later elements are undefined.
 
     Source: Blelloch, "Prefix Sums and Their Applications" (CMU-CS-90-190, 1990), section 1.5;
     Merrill, Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back" (NVIDIA

@@ -31,19 +31,18 @@ def conv3d(
 ) -> Array:
     """``x * mask``; ``*`` is cross-correlation.
 
-    x[depth, height, width] and mask[d, h, w] give y[planes, rows, columns];
-    x[batch, channels, depth, height, width] and mask[maps, channels, d, h, w] give
-    y[batch, maps, planes, rows, columns], summed over the channels.  With the boundary ``zero``
-    what lies outside of x is zero, y has x's size, and the tap ``(size - 1) // 2`` of each axis
-    lies on the output.  What lies outside may also ``replicate`` the nearest element, ``reflect``,
-    ``wrap`` or be ``symmetric``, as `rooftile.conv1d` has them.  With ``valid`` only what needs no
-    such elements is computed, so y has ``size - mask + 1`` along each axis, and a mask larger
-    than x is refused.
+    x[depth, height, width] and mask[d, h, w] give y[planes, rows, columns]; x[batch, channels,
+    depth, height, width] and mask[maps, channels, d, h, w] give y[batch, maps, planes, rows,
+    columns], summed over the channels. With the boundary ``zero`` elements outside of x are zero, y
+    has x's size, and the tap ``(size - 1) // 2`` of each axis is on the output. Elements outside
+    may also ``replicate`` the nearest element, ``reflect``, ``wrap`` or be ``symmetric``, as
+    `rooftile.conv1d` has them. With ``valid`` only outputs without such elements are computed, so y
+    has ``size - mask + 1`` along each axis, and a mask larger than x is refused.
 
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 7.
     """
     if is_padded(boundary, get_args(Boundary), PADDED_VOLUMES):
-        # A call of its own: what would be kept of this one reads x as it lies.
+        # A call of its own: a call that is kept reads x without a copy.
         options: Any = {"precision": precision, "strategy": strategy, "device": device, "out": out}
         extended: Array = around(x, centred(mask, 3), boundary)
         made: Array = conv3d(extended, mask, boundary="valid", **options)

@@ -1,4 +1,4 @@
-"""What is computed: one module an operation, with problem, reference, FLOPs and bytes."""
+"""The operations: one module each, with problem, reference, FLOPs and bytes."""
 
 from rooftile.ops.activation import (
     ACTIVATIONS,

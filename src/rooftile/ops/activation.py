@@ -68,15 +68,15 @@ class Activation:
     onnx_version: int = 1
     """The first version of ONNX's operators that has it."""
     needs: Literal["y", "z"] = "y"
-    """What the derivative is a function of: the activation's value y, or its input z."""
+    """The derivative's argument: the activation's value y, or its input z."""
     monotone: bool = True
-    """Whether it never falls, so that a maximum may be taken before it."""
+    """True if it never falls, so that a maximum may be taken before it."""
     selects: bool = False
-    """Whether one instruction computes it, so that kernels apply it wherever the value is."""
+    """True if one instruction computes it, so that kernels apply it anywhere."""
     roundings: float = 1.0
     """Roundings inside the value, in units of float32."""
     terms: Callable[[Array], Array] | None = None
-    """The magnitudes of what the derivative adds up, of t; None: those of the derivative."""
+    """The magnitudes of the terms that the derivative adds up, of t; None: the derivative's own."""
 
     def derivative(self, z: Array, y: Array) -> Array:
         """The derivative at z, where y is the value."""
@@ -239,7 +239,7 @@ def roundings(name: str) -> float:
 
 
 def kept(name: str, z: Array) -> Array:
-    """What a gradient is given of an activation, from its input z: see `Activation.kept`."""
+    """The array that a gradient takes of an activation, from its input z: see `Activation.kept`."""
     with np.errstate(invalid="ignore", over="ignore"):
         return activation(name).kept(z).astype(z.dtype, copy=False)
 

@@ -21,7 +21,7 @@ Dtype = Literal[
 DTYPES: tuple[Dtype, ...] = get_args(Dtype)
 """Every dtype that an array may have."""
 Computed = Literal["float32", "float64"]
-"""What a problem is computed in that has the choice."""
+"""The dtype that a problem is computed in, where there is a choice."""
 Layout = Literal["row_major", "channels_last"]
 """The order of an array's axes in memory: as in its shape, or the second axis last."""
 Role = Literal["input", "parameter", "output"]
@@ -37,16 +37,16 @@ class Array:
     dtype: Dtype = "float32"
     role: Role = "input"
     batched: bool = False
-    """Whether its first axis is the batch."""
+    """True if its first axis is the batch."""
     operand: bool = True
-    """Whether it is multiplied: precisions that round operands round it, but not what is added."""
+    """True if it is multiplied: precisions that round operands round it, but no addend."""
     layout: Layout = "row_major"
     places: bool = False
-    """Whether it tells which element of each window of a max-pool won."""
+    """True if it holds the argmax of each window of a max-pool."""
 
     @property
     def channels_last(self) -> bool:
-        """Whether the second of its axes is the last one in memory."""
+        """True if the second of its axes is the last one in memory."""
         return self.layout == "channels_last"
 
     @property

@@ -1,4 +1,4 @@
-"""What a mask meets beyond the end of an axis, and which outputs there are.
+"""Elements that a mask meets beyond the end of an axis, and the number of outputs.
 
 A mask of ``size`` taps has its centre at tap ``(size - 1) // 2``.
 
@@ -30,7 +30,7 @@ def check_boundary(boundary: str, among: Sequence[str] = BOUNDARIES) -> None:
 
 
 def before(size: int, boundary: Boundary) -> int:
-    """How many taps of a mask lie before the element that has its output's index."""
+    """Number of a mask's taps before the tap that meets the element with its output's index."""
     return 0 if boundary == "valid" else (size - 1) // 2
 
 

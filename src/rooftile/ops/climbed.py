@@ -1,4 +1,4 @@
-"""Which named problems stand for an operation where nobody names one."""
+"""The named problem that stands for an operation by default."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ CHANNELS = (1, 3, 4, 6, 8, 12, 16, 20, 24, 32, 48, 64, 96, 128, 160, 192, 256, 3
 _BATCHES = (1, 1, 2, 8, 32, 64, 128)
 _MASKS, _STRIDES = (1, 3, 3, 3, 5, 7), (1, 1, 1, 2)
 _SHARE_KEPT = 0.7
-"""How often a dtype, an operator or a switch stays that of the named problem."""
+"""Probability that a dtype, an operator or a switch stays the named problem's."""
 LEAST_BYTES = 4096
 """Smaller problems cost what their calls cost."""
 

@@ -71,7 +71,7 @@ class Node:
 
     @property
     def kind(self) -> Kind:
-        """Whether it is a number or a condition."""
+        """A number or a condition."""
         return "condition" if self.function in _LOGICAL | _COMPARING else "number"
 
     def all(self) -> tuple[Node, ...]:
@@ -80,7 +80,7 @@ class Node:
 
     @property
     def selects(self) -> bool:
-        """Whether its value is always one of the two, and nothing is calculated on the way."""
+        """True if its value is always one of the two operands, and nothing is calculated."""
         return all(node.function in _CHOOSING for node in self.all())
 
     def why_not(self, dtype: str) -> str | None:
@@ -95,7 +95,7 @@ class Node:
         return None
 
     def value(self, a: Any, b: Any) -> Any:
-        """What NumPy makes of arrays a and b of one dtype."""
+        """NumPy's value for arrays a and b of one dtype."""
         if self.function == "name":
             return a if self.text == "a" else b
         if self.function == "number":

@@ -58,7 +58,7 @@ def features(text: str) -> frozenset[str]:
 
 
 def taken(feature: str, takes: Set[str]) -> bool:
-    """Whether ``takes`` names a feature, or all of its family as ``activation:*``."""
+    """True if ``takes`` names a feature, or all of its family as ``activation:*``."""
     family, colon, _ = feature.partition(":")
     return feature in takes or (bool(colon) and f"{family}:*" in takes)
 

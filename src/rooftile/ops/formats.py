@@ -11,7 +11,7 @@ class Format:
     """A binary floating-point format."""
 
     dtype: Literal["float32", "float16", "bfloat16"]
-    """What NumPy, ml_dtypes and PyTorch call the type that holds it in memory."""
+    """The name of its type in memory in NumPy, ml_dtypes and PyTorch."""
     significant_bits: int
     bytes: int
     least_exponent: int
@@ -34,9 +34,9 @@ FORMATS: dict[str, Format] = {
     "fp16": Format("float16", 11, 2, -14),
     "bf16": Format("bfloat16", 8, 2, -126),
 }
-"""What operands are rounded to at the precisions that round them."""
+"""The formats of operands at the precisions that round them."""
 
 
 def format_of(precision: str) -> Format:
-    """What operands are rounded to at a precision: float32 at those that do not round them."""
+    """The format of operands at a precision: float32 at precisions that do not round them."""
     return FORMATS.get(precision, FLOAT32)

@@ -1,4 +1,4 @@
-"""How an output is judged: closely enough, exactly, up to order, or by what it must satisfy."""
+"""Judgements of outputs: within a budget, exactly, up to order, or by a condition."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Budget:
-    """Each element lies within ``c u sqrt(terms) S`` of the reference: `rooftile.ops.precision`.
+    """Each element is within ``c u sqrt(terms) S`` of the reference: `rooftile.ops.precision`.
 
     ``S`` is the problem's magnitude.
     """

@@ -17,7 +17,7 @@ _PRIMES = (3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 
 _LARGEST = 80
 """Sizes up to this are tried for the smallest."""
 _DRAWS = 5
-"""How often sizes are drawn for each problem that is wanted: not all fit together."""
+"""Draws of sizes for each problem that is wanted: not all of them fit together."""
 _MOST_FLOPS = 10**8
 """A neighbour with more FLOPs than this is left out: its reference would take too long."""
 

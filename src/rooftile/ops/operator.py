@@ -41,7 +41,7 @@ class Operator:
     associative: bool = True
     commutative: bool = True
     name: str = field(default="", compare=False)
-    """What it is called in sentences; empty for the caller's."""
+    """The operator's name in sentences; empty for a caller's."""
 
     def __post_init__(self) -> None:
         self.tree  # noqa: B018 - parsed once, and refused here
@@ -66,7 +66,7 @@ class Operator:
 
     @property
     def selects(self) -> bool:
-        """Whether its result is always one of its two values, and so is never rounded."""
+        """True if its result is always one of its two values, and so is never rounded."""
         return self.tree.selects
 
     def why_not(self, dtype: Dtype) -> str | None:
@@ -130,7 +130,7 @@ _UFUNCS: dict[str, np.ufunc] = {
     MAX.expression: np.maximum,
 }
 OPERATORS = {operator.name: operator for operator in (SUM, PRODUCT, MIN, MAX)}
-"""Those that have a name."""
+"""The named operators."""
 
 
 def operator_of(given: str | Operator) -> Operator:

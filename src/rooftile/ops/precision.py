@@ -27,20 +27,20 @@ digit, and whose error in one output depends on its neighbours' magnitudes.
 
 @dataclass(frozen=True)
 class ErrorModel:
-    """How large an error a precision admits."""
+    """The error that a precision admits."""
 
     unit: float
     """Unit roundoff of the arithmetic."""
     factor: float
     """The constant ``c`` of the budget."""
     spreads: bool
-    """Whether rounding errors spread over a transform's tile, so that the
-    magnitude that counts is the largest of the whole output plane."""
+    """True if rounding errors spread over a transform's tile, so that the magnitude that counts is
+    the largest of the whole output plane."""
     operands: str = "float32"
-    """What inputs and weights are rounded to before the sum: the reference is that of the
-    rounded ones.  ``float32``, or the name of a precision."""
+    """The format that inputs and weights are rounded to before the sum; the reference is of the
+    rounded ones. ``float32``, or the name of a precision."""
     results: str = "float32"
-    """What results are rounded to, likewise."""
+    """The format that results are rounded to, likewise."""
 
     @property
     def rounding(self) -> tuple[float, float]:
@@ -67,7 +67,7 @@ ERROR_MODELS: dict[str, ErrorModel] = {
 def rounded(values: NDArray[np.float32], precision: str) -> NDArray[np.float32]:
     """``values``, each rounded to the nearest that a precision's operands hold, as float32.
 
-    Ties go to even.  Beyond float16's range lies infinity.  NaN stays NaN.
+    Ties go to even. Numbers beyond float16's range become infinities. NaN stays NaN.
     """
     if precision == "fp16":
         with np.errstate(over="ignore"):
@@ -88,7 +88,7 @@ def check_precision(precision: str) -> None:
 
 
 def admits(asked: str, strategy: str) -> bool:
-    """Whether a caller who asked for one precision may be given a strategy of another."""
+    """True if a caller who asked for one precision may be given a strategy of another."""
     return strategy in (asked, "ieee")
 
 
@@ -98,13 +98,13 @@ def narrowed(values: NDArray[np.float32], precision: str) -> NDArray[np.uint16]:
         with np.errstate(over="ignore"):
             return values.astype(np.float16).view(np.uint16)
     bits = np.ascontiguousarray(rounded(values, precision)).view(np.uint32)
-    # A NaN whose payload lies in the lower half must not become an infinity.
+    # A NaN whose payload is in the lower half must not become an infinity.
     quiet = np.where(np.isnan(values), np.uint32(0x400000), np.uint32(0))
     return ((bits | quiet) >> np.uint32(16)).astype(np.uint16)
 
 
 def widened(bits: NDArray[np.uint16], precision: str) -> NDArray[np.float32]:
-    """What `narrowed` gives, as float32."""
+    """The numbers whose bits `narrowed` gives, as float32."""
     if precision == "fp16":
         return bits.view(np.float16).astype(np.float32)
     return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)

@@ -1,4 +1,4 @@
-"""What every operation's problem says of itself: arrays, cost, reference, judgement, inputs."""
+"""The base class of every operation's problem: arrays, cost, reference, judgement, inputs."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Problem(ABC):
         """Every array: inputs, then parameters, then outputs, each in the order of arguments."""
 
     def in_words(self) -> str:
-        """What is computed of what, in a few words."""
+        """The computation in a few words."""
         return in_words(self, self.words)
 
     @property
@@ -79,8 +79,8 @@ class Problem(ABC):
         """Operations of the direct method; a fused multiply-add is two."""
 
     def described_features(self) -> dict[str, str]:
-        """What it asks for beyond the operation's plain case, each feature with the field and the
-        value behind it: ``{"pool:max": "pool='max'"}``.  See `rooftile.ops.features`."""
+        """The features beyond the operation's plain case, each with its field and value:
+        ``{"pool:max": "pool='max'"}``. See `rooftile.ops.features`."""
         return described_features(self)
 
     @property
@@ -136,7 +136,7 @@ class Problem(ABC):
         return tuple(map(np.abs, made)) if isinstance(made, tuple) else np.abs(made)
 
     def defined(self, *outputs: AnyArray) -> tuple[AnyArray, ...]:
-        """What of the outputs a result is: all of them, unless the data say how long one is. The
+        """The defined part of the outputs: all of them, unless the data say how long one is. The
         rest may be anything, and two runs need not agree in it."""
         return outputs
 
@@ -147,18 +147,18 @@ class Problem(ABC):
 
     @property
     def case(self) -> str:
-        """Among which problems of its operation it counts where rungs' costs are fitted: those of
-        its first array's kind of dtype."""
+        """The class of problems of its operation that share fitted costs of rungs: by default its
+        first array's kind of dtype."""
         return CASES.get(self.arrays[0].dtype, "integers")
 
     @property
     def double(self) -> bool:
-        """Whether its numbers are float64, which a strategy takes only if it says so."""
+        """True if its numbers are float64, which a strategy takes only if it says so."""
         return False
 
     @property
     def affine(self) -> bool:
-        """Whether a weighted sum of items has the weighted sum of their results as its result. The
+        """True if the result of a weighted sum of items is the weighted sum of their results. The
         weights' sum is one, and parameters are the same for all items. `magnitude` is then a sum of
         moduli."""
         return False
@@ -169,7 +169,7 @@ class Problem(ABC):
         return 1
 
     def judgement(self, output: Array, model: ErrorModel) -> Judgement:
-        """How an output is judged at a precision: integers exactly, numbers by a budget."""
+        """The judgement of an output at a precision: integers exactly, numbers by a budget."""
         return Budget(self.reduction) if output.numpy.kind in "fV" else Exact()
 
     @cached_property
@@ -212,7 +212,8 @@ class Problem(ABC):
         return next((array.shape[0] for array in self.arrays if array.batched), None)
 
     def items_in(self, inputs: Sequence[AnyArray]) -> int | None:
-        """How many items of the batch arrays hold, inputs first; None where there is no batch."""
+        """Number of items of the batch that arrays hold, inputs first; None where there is no
+        batch."""
         pairs = zip(inputs, self.input_arrays, strict=False)
         return next((len(array) for array, place in pairs if place.batched), None)
 
@@ -283,12 +284,12 @@ class Problem(ABC):
 
 
 def outputs_of(made: Any) -> tuple[Any, ...]:
-    """What a reference gives as a tuple, also where there is one output."""
+    """A reference's results as a tuple, also where there is one output."""
     return made if isinstance(made, tuple) else (made,)
 
 
 def is_whole(value: Any) -> TypeGuard[int]:
-    """Whether it is a whole number of Python or NumPy, and no bool."""
+    """True for a whole number of Python or NumPy, and no bool."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 

@@ -1,4 +1,4 @@
-"""Which operations there are: those of this package, and those that others bring.
+"""The operations of this package, and of other packages.
 
 An operation of another package is a package of its own::
 
@@ -48,16 +48,16 @@ class Operation:
     package: str
     """The package of its strategies, with ``ladder``, ``cpu`` and ``gpu`` in it."""
     summary: str = ""
-    """What it computes, in one sentence."""
+    """Its purpose, in one sentence."""
     textbook: Climbed = NONE
-    """What is climbed on a CPU where nobody names a problem: even loops on one thread take seconds.
-    It is TEXTBOOK of the module, else the first named problem."""
+    """The problem that is climbed on a CPU by default: even loops on one thread take seconds at
+    most. It is TEXTBOOK of the module, else the first named problem."""
     large: Climbed = NONE
     """A problem for the fastest strategies: LARGE of the module, else the first named problem."""
 
     @property
     def has_batch(self) -> bool:
-        """Whether its problems say how many independent items they are of, in a field ``batch``."""
+        """True if its problems have a number of independent items, in a field ``batch``."""
         fields = dataclasses.fields(self.problem)  # type: ignore[arg-type]
         return any(field.name == "batch" for field in fields)
 

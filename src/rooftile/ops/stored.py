@@ -58,7 +58,6 @@ class Stored(Problem):
         )
 
     def in_words(self) -> str:
-        """What is computed of what, and how arrays are stored."""
         told = ", ".join(f"{name} in {how.replace(':', ', ')}" for name, how in self.storage)
         return f"{self.plain.in_words()}, {told}"
 
@@ -79,7 +78,6 @@ class Stored(Problem):
         return self.plain.magnitude(*self._values(arrays))
 
     def judgement(self, output: Array, model: ErrorModel) -> Judgement:
-        """That of the plain problem."""
         own = next(one for one in self.plain.output_arrays if one.name == output.name)
         judgement = self.plain.judgement(own, model)
         if not isinstance(judgement, Properties):
@@ -101,11 +99,11 @@ class Stored(Problem):
         return found
 
     def random(self, seed: int) -> tuple[AnyArray, ...]:
-        """Those of the plain problem, as they are stored."""
+        """The plain problem's inputs, as they are stored."""
         return self._kept(self.plain.random(seed))
 
     def hard(self, seed: int) -> Mapping[str, tuple[AnyArray, ...]]:
-        """Those of the plain problem, as they are stored."""
+        """The plain problem's inputs, as they are stored."""
         return {kind: self._kept(arrays) for kind, arrays in self.plain.hard(seed).items()}
 
     def _values(self, arrays: Sequence[AnyArray]) -> tuple[AnyArray, ...]:
@@ -148,7 +146,7 @@ def _class_of(plain: type[Problem]) -> Any:
 
 
 def _normal(array: Array, told: str) -> str:
-    """What differs from the plain array, in normal form; empty where nothing does."""
+    """The difference from the plain array, in normal form; empty where there is none."""
     dtypes = _OF_PLACES if array.places else _NARROWER.get(array.dtype, (array.dtype,))
     layouts: tuple[Layout, ...] = _LAYOUTS if len(array.shape) == 4 else ("row_major",)
     words = told.split(":")

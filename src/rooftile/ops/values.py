@@ -7,7 +7,7 @@ import numpy as np
 from rooftile.ops.array import AnyArray, Array
 
 _DECADES = 8
-"""Hard values span so many decades above 1, and as many below."""
+"""Decades above 1 that hard values span, and below 1."""
 
 
 def ordinary(array: Array, generator: np.random.Generator) -> AnyArray:
@@ -24,7 +24,7 @@ def ordinary(array: Array, generator: np.random.Generator) -> AnyArray:
 
 
 HARD = ("many decades", "subnormal", "infinities", "NaN")
-"""What is hard about floating-point numbers."""
+"""Kinds of hard floating-point numbers."""
 
 
 def hard(array: Array, kind: str, generator: np.random.Generator) -> AnyArray:

@@ -228,7 +228,7 @@ def test_lists_of_entries_go_by_rows(form):
 
 def test_values_beside_the_matrix_are_refused():
     diagonal = np.ones((1, 3), np.float32)
-    with pytest.raises(InputError, match="beside the matrix"):
+    with pytest.raises(InputError, match="outside the matrix"):
         rooftile.Sparse(
             (3, 3), "dia", {"values": diagonal, "diagonals": np.array([1], np.int32)}, 3
         )
@@ -237,7 +237,7 @@ def test_values_beside_the_matrix_are_refused():
         block[0, 0, 0] = block[at] = 1
         starts = np.array([0, 1], np.int32)
         arrays = {"values": block, "block_columns": starts[:1], "block_offsets": starts}
-        with pytest.raises(InputError, match="beside the matrix"):
+        with pytest.raises(InputError, match="outside the matrix"):
             rooftile.Sparse((3, 3), "bsr", arrays, 2)
 
 

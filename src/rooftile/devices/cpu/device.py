@@ -24,7 +24,7 @@ class CpuDevice:
 
     @property
     def threads(self) -> int:
-        """How many threads strategies use."""
+        """Number of threads that strategies use."""
         return self._threads or cores()
 
     @property

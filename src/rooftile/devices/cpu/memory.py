@@ -19,9 +19,10 @@ from rooftile.errors import OutOfMemory
 ALIGNMENT = 64
 """Bytes: a cache line, and the widest vector."""
 _PAGE, _INTO_PAGE = 4096, 1024
-"""A large array begins so many bytes into a page.  NumPy's begin 16 bytes into one, and processors
-take a load for one of what was just stored where the last 12 bits of both addresses are the same:
-with an array 64 bytes into a page, the next loads of an input would wait for the last stores."""
+"""Bytes of a page, and the offset in a page at which a large array begins. NumPy's arrays begin at
+16 bytes. Processors mistake a load for one of what was just stored where the last 12 bits of both
+addresses are equal: with an array at 64 bytes, the next loads of an input would wait for the last
+stores."""
 
 
 def free_bytes() -> int:
@@ -47,8 +48,8 @@ def cache_bytes() -> int | None:
 
 
 def _reads_headers() -> bool:
-    """Whether an array's address follows the header of its object, as NumPy's C API says, and
-    objects are known by where they are, as in CPython."""
+    """True if an array's address follows the header of its object, as in NumPy's C API, and an
+    object's id is its address, as in CPython."""
     if sys.implementation.name != "cpython":
         return False
     example = np.empty(1)
@@ -69,8 +70,8 @@ _words = (ctypes.c_int64 * 2**44).from_address(0)
 """All memory of a process, in words of 8 bytes: to look into it takes half as long as to make an
 object at an address."""
 address = _of_header if _reads_headers() else _of_interface
-"""``address(array)`` is where an array lies.  A call asks for several, and NumPy takes two
-microseconds to tell one."""
+"""``address(array)`` is an array's address. A call asks for several; NumPy's own way takes 2 us
+each."""
 
 
 def allocate(count: int, what: str = "a buffer") -> NDArray[np.float32]:

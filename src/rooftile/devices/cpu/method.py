@@ -1,8 +1,8 @@
 """Methods of CPython's whose code is compiled: the interpreter calls them in some 50 ns, C's own
 functions through `ctypes` in 300.
 
-They are written in C, in ``quick.c`` and ``replay.c``, on CPython's limited API, and lie in the
-package as LLVM's texts, so that nobody needs a C compiler.
+They are written in C, in ``quick.c`` and ``replay.c``, on CPython's limited API, and the package
+has them as LLVM's texts, so that users need no C compiler.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from rooftile.devices.first_use import once
 
 _FASTCALL = 0x80
 _PYTHONS = ((3, 11), (3, 12), (3, 13))
-"""Those that the methods are tested with."""
+"""Python versions that the methods are tested with."""
 _MACHINES = ("x86_64", "aarch64")
-"""Whose conventions for calls the texts follow."""
+"""Processors whose calling conventions the texts follow."""
 
 
 class _Definition(ctypes.Structure):
@@ -63,7 +63,7 @@ class Method:
 
 
 def address_of(function: Any) -> int:
-    """Where a function that `ctypes` knows lies."""
+    """The address of a function that `ctypes` knows."""
     return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
@@ -86,7 +86,7 @@ def why_not_compiled() -> str | None:
 
 
 def usable() -> bool:
-    """Whether compiled methods serve here; where they do not, a note says so once."""
+    """True if compiled methods are used; if they are not, a note says so once."""
     reason = why_not_compiled()
     if reason is not None:
         _note(reason)

@@ -50,17 +50,17 @@ class Entry(NamedTuple):
 
     @classmethod
     def of_layer(cls, kernel: Native) -> Entry:
-        """That of a layer's kernel."""
+        """The entry of a layer's kernel."""
         return cls(kernel, ("float32",) * 4, scratch=True)
 
     @property
     def address(self) -> int:
-        """Where it lies; the first time, it is compiled or comes from the cache."""
+        """The entry's address; at the first call it is compiled or comes from the cache."""
         return self.kernel.address(self.dtypes, self.scratch)
 
 
 def cores() -> int:
-    """How many threads work: the cores that the process may use, or ``ROOFTILE_NUM_THREADS``.
+    """Number of working threads: the cores that the process may use, or ``ROOFTILE_NUM_THREADS``.
 
     Raises `InputError` where that is no positive number.
     """
@@ -78,8 +78,8 @@ class KernelSequence:
     """Kernels to be run one after the other.
 
     ``rows`` has one for each: its entry, its units, then address and number of elements of each
-    array and of ``sizes``, and zeros up to the longest row's end.  Whoever owns it may change all
-    but the entries between two runs, and keeps the arrays alive.
+    array and of ``sizes``, and zeros up to the longest row's end.  The owner may change all but the
+    entries between two runs, and keeps the arrays alive.
     """
 
     def __init__(self, entries: Sequence[Entry], rows: Sequence[Sequence[int]]) -> None:
@@ -96,7 +96,7 @@ class KernelSequence:
         self._compiled = False
 
     def run(self, units: int, threads: int) -> None:
-        """Do all units, by so many threads; ``units`` is the most that a row has."""
+        """Do all units with ``threads`` threads; ``units`` is the most that a row has."""
         if not self._compiled:
             self._compile()
         if (threads := self._shared(units, threads)) <= 1:
@@ -122,7 +122,7 @@ class KernelSequence:
 
     @staticmethod
     def _shared(units: int, threads: int) -> int:
-        """By how many threads so many units are done."""
+        """Number of threads that share ``units`` units."""
         # A kernel of one unit is done before the other cores could be told of it.
         return 1 if units <= 1 else threads
 

@@ -58,7 +58,7 @@ class Call(ctypes.Structure):
 class _Compiled(NamedTuple):
     method: Method
     numpy: int
-    """Where NumPy's C API lies."""
+    """The address of NumPy's C API."""
 
 
 @once

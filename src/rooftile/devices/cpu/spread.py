@@ -18,7 +18,7 @@ from rooftile.devices.cpu.quick import Quick, Shapes
 
 @lru_cache(maxsize=1024)
 def sizes_of(*numbers: int) -> NDArray[np.int64]:
-    """What a kernel wants to know, as it reads it; the same array for the same numbers."""
+    """Kernel sizes as int64, as a kernel reads them; the same array for the same numbers."""
     made = np.array(numbers, np.int64)
     made.flags.writeable = False
     return made

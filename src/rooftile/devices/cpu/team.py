@@ -23,13 +23,13 @@ from rooftile.devices.first_use import once
 from rooftile.errors import OutOfMemory
 
 _BYTES, BUSY_AT = 1024, 208
-"""Of a team's state in ``team.c``, and where in it lies whether a caller has the team."""
+"""Bytes of a team's state in ``team.c``, and the offset of its flag that a caller has the team."""
 SHARES = 4
 """Shares of a kernel for each thread: one that comes late, or whose core another program uses,
 takes fewer."""
 _PATIENCE = 20_000
-"""How often a member looks for work before it sleeps: for about a millisecond.  To wake one that
-sleeps takes as long on a virtual machine, and calls from Python are microseconds apart."""
+"""Number of looks for work before a member sleeps: about a millisecond. Waking one takes as long on
+a virtual machine, and calls from Python are microseconds apart."""
 _PAUSES = {"x86_64": "@llvm.x86.sse2.pause()", "aarch64": "@llvm.aarch64.hint(i32 1)"}
 """LLVM's words for ``pause_core`` of ``team.c``."""
 
@@ -56,7 +56,7 @@ class _Code:
         self.alone = ctypes.CFUNCTYPE(None, word, word, word)(alone)
         self.spread = ctypes.CFUNCTYPE(None, word, word, word, word, word)(spread)
         self.places = alone, spread
-        """Where both lie."""
+        """The addresses of both."""
         self.work = ctypes.CFUNCTYPE(None, word, word, word)(work)
         self.prepare = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(CoresStruct))(prepare)
 
@@ -78,7 +78,7 @@ def code() -> _Code:
 
 
 class Team:
-    """So many threads, the caller among them."""
+    """A thread pool of ``threads`` threads, the caller among them."""
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
@@ -96,7 +96,7 @@ class Team:
 
 
 def _new_state() -> int:
-    """Where a team's state lies: in memory that outlives the interpreter, as its threads do."""
+    """The address of a team's state, in memory that outlives the interpreter, as its threads do."""
     libc = ctypes.CDLL(None)
     libc.aligned_alloc.restype = ctypes.c_void_p
     libc.aligned_alloc.argtypes = [ctypes.c_size_t] * 2
@@ -117,7 +117,7 @@ _making = lock()
 
 
 def team(threads: int) -> Team:
-    """The team of so many threads."""
+    """The team of ``threads`` threads."""
     found = _teams.get(threads)
     if found is None:
         with _making:
@@ -128,7 +128,8 @@ def team(threads: int) -> Team:
 
 
 def place_of(threads: int) -> ctypes.c_int64:
-    """Where it says where the state of the team of so many threads lies; 0 while there is none."""
+    """The word that holds the address of the state of a team of ``threads`` threads; 0 while there
+    is none."""
     return _places.setdefault(threads, ctypes.c_int64())
 
 

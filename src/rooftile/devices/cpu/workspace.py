@@ -64,7 +64,7 @@ def _rounded(nbytes: int) -> int:
 
 
 def _taken(nbytes: int) -> NDArray[np.uint8] | None:
-    """The smallest waiting piece of so many bytes; None where none is."""
+    """The smallest waiting piece of at least ``nbytes``; None where none is."""
     with _turn:
         fit = [piece for piece in _waiting if nbytes <= piece.nbytes <= _WASTE * max(nbytes, 64)]
         if not fit:

@@ -1,4 +1,4 @@
-"""An array in a GPU's memory, whichever library made it.
+"""An array in a GPU's memory, of any library.
 
 Every call asks whether it was given one, on a CPU too: this module loads nothing of CUDA.
 """
@@ -33,11 +33,11 @@ class CudaArray:
     """The stream that its maker names; None where it names none."""
     dtype: str = "float32"
     channels_last: bool = False
-    """Whether it has no gaps, but its second axis of four is the last in memory."""
+    """True if it is contiguous with the second of four axes last in memory."""
 
     @property
     def plain(self) -> bool:
-        """Whether it is row-major float32."""
+        """True if it is row-major float32."""
         return self.dtype == "float32" and not self.channels_last
 
     @property
@@ -47,11 +47,11 @@ class CudaArray:
 
     @property
     def ready(self) -> bool:
-        """Whether kernels may use it as it lies: without gaps, and aligned."""
+        """True if kernels may use it without a copy: without gaps, and aligned."""
         return (self.contiguous or self.channels_last) and self.address % ALIGNMENT == 0
 
     def overlaps(self, other: CudaArray) -> bool:
-        """Whether two contiguous arrays share memory."""
+        """True if two contiguous arrays share memory."""
         mine, its = (a.address + a.nbytes for a in (self, other))
         return self.address < its and other.address < mine
 

@@ -1,4 +1,5 @@
-"""Work that goes on beside the present stream's, in a graph that is being captured or outside."""
+"""A second stream's work that runs concurrently with the present stream's, in a captured graph or
+outside."""
 
 from __future__ import annotations
 

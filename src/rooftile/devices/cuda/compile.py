@@ -37,9 +37,9 @@ def cuda_core() -> Any:
 def compile_cubin(
     text: str, macros: Mapping[str, int | str], architecture: str, folders: Sequence[Path] = ()
 ) -> bytes:
-    """Machine code of a kernel text behind the prelude for an architecture such as ``sm_90``.
+    """Machine code of a kernel text after the prelude for an architecture such as ``sm_90``.
 
-    Raises `CompileFailure` with the compiler's log; the source is kept beside the cache.
+    Raises `CompileFailure` with the compiler's log; the source is kept next to the cache.
     """
     source = f'{macro_lines(macros)}extern "C" {{\n{prelude()}{text}\n}}\n'
     entire = whole(source, folders)
@@ -58,7 +58,7 @@ def compile_cubin(
 
 
 def has_compiled() -> bool:
-    """Whether this process has found a text that no other had compiled."""
+    """True if this process has found a text that no other had compiled."""
     return bool(_turns)
 
 

@@ -1,4 +1,4 @@
-"""What a kernel takes, read from its machine code; this needs no GPU.
+"""A kernel's resources, read from its machine code; this needs no GPU.
 
 Source: the ELF sections and attributes that NVIDIA's ``cuobjdump --dump-resource-usage`` and
 ``readelf`` show of a cubin.
@@ -20,7 +20,7 @@ _INDEX_AND_VALUE = 4
 
 @dataclass(frozen=True)
 class Taken:
-    """What one kernel of a cubin takes."""
+    """Resources of one kernel of a cubin."""
 
     registers: int
     """32-bit registers of a thread."""

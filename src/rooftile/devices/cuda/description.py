@@ -1,4 +1,4 @@
-"""What an NVIDIA GPU is, by its driver."""
+"""An NVIDIA GPU's properties, by its driver."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NAME_BYTES, _BUS_BYTES = 256, 32
 
 
 def attribute(index: int, number: int) -> int:
-    """What the driver says of a GPU by the number of a CUdevice_attribute."""
+    """The driver's value of a CUdevice_attribute of a GPU."""
     found: int = answer("cuDeviceGetAttribute", ctypes.c_int, number, ctypes.c_int(index))
     return found
 

@@ -69,7 +69,7 @@ class CudaDevice(Described):
         return self._context
 
     def is_current(self) -> bool:
-        """Whether the calling thread is on it."""
+        """True if the calling thread's context is this GPU's."""
         return current_context() == self._context
 
     def make_current(self) -> None:
@@ -170,15 +170,15 @@ class CudaDevice(Described):
         self.synchronise()
 
     def stream(self) -> CudaStream:
-        """A stream beside the device's own, for copies that the host does not wait for."""
+        """A stream for copies that the host does not wait for."""
         return CudaStream(Stream())
 
     def capturing(self) -> bool:
-        """Whether the present stream is being recorded into a graph."""
+        """True if the present stream is being captured into a graph."""
         return self.is_capturing(self.stream_address)
 
     def is_capturing(self, stream: int) -> bool:
-        """Whether a stream is being recorded into a graph."""
+        """True if a stream is being captured into a graph."""
         return is_capturing(stream)
 
     def while_capturing(self) -> contextlib.AbstractContextManager[None]:

@@ -1,8 +1,8 @@
 """CUDA's driver library through `ctypes`.
 
-NVIDIA's bindings convert each argument anew, which takes longer than a small launch itself, and to
-import them takes a process longer than all else that it does before its first result; here what a
-call is given is made once, or by whoever calls.
+NVIDIA's bindings convert each argument anew, which takes longer than a small launch, and their
+import takes longer than all else before a process's first result; here arguments are made once, or
+by the caller.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def call(name: str, *arguments: Any) -> None:
 
 
 def answer(name: str, kind: type[Any], *arguments: Any) -> Any:
-    """What a function writes to its first argument, which is of a kind of `ctypes`; see `call`."""
+    """The value that a function writes to its first argument, of a type of `ctypes`; see `call`."""
     found = kind()
     call(name, ctypes.byref(found), *arguments)
     return found.value
@@ -69,11 +69,11 @@ def current_context() -> int:
 
 
 class _Places(threading.local):
-    """Where the driver writes its answers, one for each thread."""
+    """Memory for the driver's answers, of each thread."""
 
     def __init__(self) -> None:
         context, self.capturing = ctypes.c_void_p(), ctypes.c_int()
-        # One look-up: those of a thread's own take longest.
+        # One look-up: thread-local attributes take longest.
         self.asked = _brief().cuCtxGetCurrent, ctypes.byref(context), context
         self.capturing_address = ctypes.addressof(self.capturing)
         self.ask_capturing = _brief()["cuStreamIsCapturing"]
@@ -103,7 +103,7 @@ def while_capturing() -> Iterator[None]:
 
 
 def is_capturing(stream: int) -> bool:
-    """Whether a stream is being recorded into a graph."""
+    """True if a stream is being captured into a graph."""
     if stream == LEGACY_STREAM:
         # The driver never captures it, and takes as long to say so as to launch a graph.
         return False

@@ -46,7 +46,7 @@ class Event:
         check(self._functions.record(self._event, stream))
 
     def delay(self, stream: int) -> None:
-        """What a stream is given from now on waits for it."""
+        """Let a stream's later work wait for the event."""
         check(self._functions.delay(stream, self._event, 0))
 
     def sync(self) -> None:

@@ -126,7 +126,7 @@ def _device_of(address: int) -> int:
 
 
 def _contiguous(shape: tuple[int, ...], strides: tuple[int, ...], expected: int) -> bool:
-    """Whether strides are row-major without gaps, those of the last axis being ``expected``."""
+    """True if strides are row-major without gaps and the last axis has stride ``expected``."""
     for size, stride in zip(reversed(shape), reversed(strides), strict=True):
         if size > 1 and stride != expected:
             return False

@@ -1,4 +1,4 @@
-"""What a stream was given, as one launch."""
+"""A captured stream's work, as one launch."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ _COMES_AGAIN = 2
 """Buffers that came so often before get a graph."""
 _MOST_GRAPHS = 16
 _PATIENCE = 1000
-"""So many starts without a graph, and others may have one."""
+"""Starts without a graph before other addresses may have one."""
 _MOST_SEEN = 64
 
 
@@ -49,7 +49,7 @@ class GraphLaunches:
         """Asked before anything else: most calls need no more."""
         self._graphs: dict[tuple[int, ...], Graph] = {}
         self._dropped = self._graphs
-        """Those of before: a thread may be launching one."""
+        """The graphs before the present ones: a thread may be launching one."""
         self._table: GraphTable | None = None
         self._seen: dict[tuple[int, ...], int] = {}
         self._missed = 0
@@ -90,7 +90,7 @@ class GraphLaunches:
         return True
 
     def _has_room(self) -> bool:
-        """Whether there may be one more: to make one takes as long as to launch some dozens."""
+        """True if one more graph may be made, which takes as long as some dozens of launches."""
         if len(self._graphs) >= _MOST_GRAPHS:
             self._missed += 1
             if self._missed < _PATIENCE:

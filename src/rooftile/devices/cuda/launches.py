@@ -139,7 +139,7 @@ class CudaLaunches:
         return library().cuMemcpyDtoDAsync_v2, (to, source, count, self._stream)
 
     def _place(self, argument: Argument) -> int:
-        """Where an argument's value lies in the host's memory."""
+        """The address of an argument's value in the host's memory."""
         if isinstance(argument, str):
             return ctypes.addressof(self._addresses) + _POINTER_BYTES * self._numbers[argument]
         if isinstance(argument, TensorMap):

@@ -12,7 +12,7 @@ from rooftile.devices.cuda.driver import answer, call, current_context, library,
 _POOLS_SUPPORTED = 115
 """CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED."""
 _RELEASE_THRESHOLD = 4
-"""CU_MEMPOOL_ATTR_RELEASE_THRESHOLD: so many bytes that nobody uses stay with the pool."""
+"""CU_MEMPOOL_ATTR_RELEASE_THRESHOLD: bytes of unused memory that stay with the pool."""
 _ALL = 2**64 - 1
 
 
@@ -27,7 +27,7 @@ class _Held:
 
 
 def _free(context: int, function: Callable[..., int], arguments: Sequence[Any]) -> None:
-    """Free memory by whichever thread: some of the driver's functions ask for the context."""
+    """Free memory from any thread: some of the driver's functions need the context."""
     before = current_context()
     if before != context:
         set_context(context)

@@ -20,7 +20,7 @@ class Refused(Exception):
 
 @cache
 def _library() -> Any:
-    """Where NVIDIA's package for that finds it.  Raises `DeviceMissing`."""
+    """NVRTC, as NVIDIA's package finds it. Raises `DeviceMissing`."""
     try:
         found = imported("cuda.pathfinder").load_nvidia_dynamic_lib("nvrtc")
         return ctypes.CDLL(found.abs_path)
@@ -58,7 +58,7 @@ def compiled_kernel(source: str, options: Sequence[str], name: str = "") -> tupl
 
 
 def _read(program: ctypes.c_void_p, tell: Callable[..., int], write: Callable[..., int]) -> bytes:
-    """What one function tells the size of, and another writes."""
+    """Bytes whose size one function tells, and which another writes."""
     size = ctypes.c_size_t()
     code = tell(program, ctypes.byref(size))
     room = ctypes.create_string_buffer(size.value)

@@ -1,4 +1,4 @@
-"""Which NVIDIA GPUs there are; each is opened once."""
+"""The NVIDIA GPUs of this machine; each is opened once."""
 
 from __future__ import annotations
 

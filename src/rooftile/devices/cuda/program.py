@@ -39,7 +39,7 @@ class CudaProgram:
         self._device.copy_in(values, to)
 
     def constant_address(self, name: str, nbytes: int) -> int:
-        """Where a constant array begins that has room for so many bytes.  Raises `InputError`."""
+        """The address of a constant array of at least ``nbytes``. Raises `InputError`."""
         address, size = ctypes.c_uint64(), ctypes.c_size_t()
         places = ctypes.byref(address), ctypes.byref(size)
         call("cuLibraryGetGlobal", *places, self._code, name.encode())

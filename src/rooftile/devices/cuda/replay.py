@@ -35,10 +35,10 @@ class Fields(ctypes.Structure):
 
 
 class GraphTable:
-    """The graphs that ``replay`` knows; whoever adds them keeps them."""
+    """The graphs that ``replay`` knows; the caller who adds them keeps them alive."""
 
     def __init__(self, method: Method, context: int, addresses: int, most: int) -> None:
-        """Graphs of so many addresses each, in a context."""
+        """Graphs of ``addresses`` addresses each, in a context."""
         rows, given = np.zeros((most, addresses + 1), np.int64), np.zeros(addresses, np.int64)
         driver = library()
         names = ("cuCtxGetCurrent", "cuStreamIsCapturing", "cuGraphLaunch")

@@ -1,4 +1,4 @@
-"""Streams beside a GPU's own, whose copies the host does not wait for."""
+"""A GPU's additional streams, whose copies the host does not wait for."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class CudaStream:
         return Mark(self.address)
 
     def after(self, mark: Event) -> None:
-        """What is handed over from now on waits for a mark of any stream of the device."""
+        """Let later work wait for an event of any stream of the device."""
         mark.delay(self.address)
 
     def synchronise(self) -> None:
@@ -63,7 +63,7 @@ class CudaStream:
 
 
 def is_pinned(array: NDArray[Any]) -> bool:
-    """Whether an array lies in page-locked host memory that CUDA knows."""
+    """True if an array is in page-locked host memory that CUDA knows."""
     found, place = ctypes.c_uint(), ctypes.c_uint64(array.ctypes.data)
     # For memory that it does not know the driver gives an error, newer ones a type of 0.
     error = library().cuPointerGetAttribute(ctypes.byref(found), _MEMORY_TYPE, place)

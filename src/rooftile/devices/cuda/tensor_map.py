@@ -30,7 +30,7 @@ class Descriptor:
         self._memory = ctypes.create_string_buffer(_BYTES + _ALIGNMENT)
         start = ctypes.addressof(self._memory)
         self.address = -(-start // _ALIGNMENT) * _ALIGNMENT
-        """Where it lies in the host's memory."""
+        """The map's address in the host's memory."""
         self._of = 0
 
     def point_to(self, array: int) -> None:

@@ -1,7 +1,7 @@
 """The driver's start and a GPU's context: a fifth of a second in which Python may do other things.
 
-`ctypes` is all that it takes, and gives Python's lock away meanwhile: what uses the GPU is imported
-beside it.
+The thread needs `ctypes` alone and releases the GIL, so that the modules that use the GPU are
+imported meanwhile.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from functools import cache
 
 @cache
 def waking(index: int) -> threading.Thread:
-    """The thread that makes the primary context of the GPU of this number, and keeps it.
+    """The thread that makes the primary context of a GPU by its number, and keeps it.
 
-    Where there is no driver, or no such GPU, it ends; whoever opens the GPU tells.
+    Without a driver or such a GPU it ends silently; the caller who opens the GPU raises.
     """
     thread = threading.Thread(target=_wake, args=(index,), name=f"waking cuda:{index}")
     thread.start()

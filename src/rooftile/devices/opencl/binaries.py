@@ -1,4 +1,4 @@
-"""What a driver has built of a text, kept in the user's cache.
+"""Programs that a driver has built, kept in the user's cache.
 
 PyOpenCL's own cache is not used: it waits for the lock that a killed process left, it is not made
 for threads, and garbage in one of its files is an error of the call.

@@ -1,4 +1,4 @@
-"""What an OpenCL device is, by its driver."""
+"""An OpenCL device's properties, by its driver."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a release of PoCL compiles a known kernel right.
+"""A known kernel that tells whether a release of PoCL compiles correctly.
 
 PoCL 3.0 loses the bound of a store that comes after a barrier in a loop with `continue`: kernels
 then write beyond their arrays, which corrupts the process.  The probe is such a kernel.  Its own
@@ -39,7 +39,7 @@ _probing = lock()
 
 
 def compiles_right(cl: Any, device: Any) -> bool:
-    """Whether a device stores what the probe's text says; ``cl`` is PyOpenCL.
+    """True if a device stores what the probe's text says; ``cl`` is PyOpenCL.
 
     The verdict on a release is kept in the cache, for a compilation takes seconds.
     """

@@ -1,4 +1,4 @@
-"""Which OpenCL drivers the loader is told of, and which of them cannot work here.
+"""The OpenCL drivers that the loader is told of, and checks that one works here.
 
 PoCL's wheel announces itself to PyOpenCL's loader.  Intel's CPU runtime from PyPI
 (``intel-opencl-rt``) does not: the path in its ``.icd`` file is that of another
@@ -29,7 +29,7 @@ INSTALL = (
 
 
 def announce_wheels() -> None:
-    """Tell the loader of Intel's runtime from PyPI, beside the system's drivers.
+    """Tell the loader of Intel's runtime from PyPI, besides the system's drivers.
 
     This does nothing where the user sets ``OCL_ICD_VENDORS``, or once the loader has read it.
     """
@@ -69,7 +69,7 @@ def unfit(cl: Any, device: Any) -> DeviceMissing | None:
 
 
 def knows_no_processor(device: Any) -> bool:
-    """Whether a device is PoCL on a processor that its compiler does not know."""
+    """True if a device is PoCL on a processor that its compiler does not know."""
     # PoCL puts its compiler's name of the processor last.
     return bool(
         device.platform.name == _POCL
@@ -89,9 +89,10 @@ def _intel_library() -> Path | None:
 
 
 def compilers_words(error: str) -> str:
-    """What a compiler said of a text, out of PyOpenCL's error.
+    """A compiler's message, out of PyOpenCL's error.
 
-    PyOpenCL sets its own error's name before it, once for each attempt, and its options behind.
+    PyOpenCL puts its own error's name before the message, once for each attempt, and its options
+    after it.
     """
     _, built, log = error.partition("\nBuild on ")
     log = log.partition("\n")[2] if built else error

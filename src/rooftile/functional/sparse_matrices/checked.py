@@ -22,7 +22,7 @@ from rooftile.strategies.common.sparse_sorting import looked_in_rows
 _VALUES = ("values", "tail_values")
 _AXES = {"ell": 2, "hybrid": 2, "dia": 2, "bsr": 3}
 """Axes of the values, where they are not 1."""
-_SORTS = "rooftile.sparse sorts entries, and adds those of one place"
+_SORTS = "rooftile.sparse sorts entries, and adds entries of one place"
 _INDICES = ("int32", "int64")
 _NONE = np.zeros(0, np.int32)
 
@@ -39,7 +39,7 @@ def checked(shape: Any, form: Any, arrays: Any, entries: Any) -> Arrays:
         raise InputError("entries", repr(entries), "a whole number of at least 0")
     if not isinstance(arrays, Mapping) or set(arrays) != set(ARRAYS[form]):
         found = sorted(arrays) if isinstance(arrays, Mapping) else type(arrays).__name__
-        raise InputError("arrays", str(found), f"those of {form}: {list(ARRAYS[form])}")
+        raise InputError("arrays", str(found), f"the arrays of {form}: {list(ARRAYS[form])}")
     made = {name: _plain(name, arrays[name]) for name in ARRAYS[form]}
     _check_dtypes(made)
     _check_shapes(shape, form, made, entries)
@@ -148,7 +148,7 @@ def _check_jagged(rows: int, form: Form, arrays: Arrays) -> None:
 
 
 def _check_padding(shape: tuple[int, int], form: Form, arrays: Arrays) -> None:
-    """Raise `InputError` where a diagonal, or a block, has a value beside the matrix."""
+    """Raise `InputError` where a diagonal, or a block, has a value outside the matrix."""
     rows, columns = shape
     values = arrays["values"]
     if form == "dia":
@@ -158,7 +158,7 @@ def _check_padding(shape: tuple[int, int], form: Form, arrays: Arrays) -> None:
                 raise InputError(f"{_of('diagonals')}[{k}]", diagonal, expected)
             first, last = max(0, -diagonal), max(0, columns - diagonal)
             if values[k, :first].any() or values[k, last:].any():
-                found = f"a value of diagonal {diagonal} beside the matrix"
+                found = f"a value of diagonal {diagonal} outside the matrix"
                 raise InputError(f"{_of('values')}[{k}]", found, "zeros there")
         return
     across, starts = arrays["block_columns"], arrays["block_offsets"]
@@ -172,7 +172,7 @@ def _check_padding(shape: tuple[int, int], form: Form, arrays: Arrays) -> None:
         values[across == columns // block, :, columns % block :] if columns % block else values[:0]
     )
     if below.any() or behind.any():
-        raise InputError(_of("values"), "a value of a block beside the matrix", "zeros there")
+        raise InputError(_of("values"), "a value of a block outside the matrix", "zeros there")
 
 
 def _check_order(rows: Rows) -> None:

@@ -21,10 +21,10 @@ from rooftile.errors import InputError
 
 TEXT = Path(__file__).with_name("conjugate.cu")
 MOST_DIAGONALS = 9
-"""So many a thread looks at at a time."""
+"""Diagonals that a thread reads at a time."""
 _THREADS = 256
 _FEW_DIAGONALS = 5
-"""So many leave registers for one more block."""
+"""Number of diagonals up to which registers allow one more block."""
 _EACH = 4
 """Elements that a thread takes at least, where there are few."""
 _TOGETHER = 32
@@ -48,7 +48,7 @@ class Diagonals:
 
 
 def resident(diagonals: int) -> int:
-    """How many of the steps' blocks a multiprocessor holds at a time."""
+    """Number of the steps' blocks that a multiprocessor holds at a time."""
     return 4 if diagonals <= _FEW_DIAGONALS else 3
 
 

@@ -46,7 +46,7 @@ _TYPES = {
 
 @dataclass(frozen=True)
 class _Rows:
-    """What CSR holds."""
+    """The arrays of CSR."""
 
     values: DeviceArray
     columns: DeviceArray
@@ -192,7 +192,7 @@ class Converter:
         return _Rows(values, index_of, self._starts(keys, shape[1]))
 
     def _starts(self, sorted_rows: DeviceArray, count: int) -> DeviceArray:
-        """Where each of ``count`` rows begins among entries in their order."""
+        """The index of the first entry of each of ``count`` rows, among sorted entries."""
         made, entries = self._empty((count + 1,), self._index), len(sorted_rows)
         sizes = np.int64(count), np.int64(entries)
         self._run("conversion_row_starts", count + 1, sorted_rows.memory, made.memory, *sizes)

@@ -1,7 +1,8 @@
-"""What `rooftile.sparse` is given: other libraries' matrices, triplets and dense arrays, checked.
+"""The matrices that `rooftile.sparse` takes: other libraries' matrices, triplets and dense arrays,
+checked.
 
-No library is imported here: its matrices are known by the attributes that they have.  SciPy alone
-is, for Matrix Market files.
+Other libraries' matrices are known by their attributes, without an import; only SciPy is imported,
+for Matrix Market files.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ def _canonical(rows: Rows) -> Rows:
 def _taken(
     matrix: Any, shape: tuple[int, int] | None
 ) -> tuple[str, tuple[int, int], tuple[Any, ...]]:
-    """Whether it is ``coo`` (values, rows, columns) or ``csr`` (values, columns, offsets)."""
+    """``coo`` (values, rows, columns) or ``csr`` (values, columns, offsets), shape and arrays."""
     # SciPy's dictionary of keys is a mapping too.
     listed = not hasattr(matrix, "tocoo") and isinstance(matrix, Mapping)
     if listed:
@@ -231,7 +232,7 @@ def check_range(name: str, index: AnyArray, size: int, what: str = "") -> None:
 
 
 def check_offsets(offsets: AnyArray, rows: int, entries: int, name: str = "offsets") -> None:
-    """Raise `InputError` unless offsets of so many rows rise from 0 to the number of entries."""
+    """Raise `InputError` unless offsets of ``rows`` rows rise from 0 to the number of entries."""
     if len(offsets) != rows + 1:
         raise InputError(name, f"{len(offsets)} elements", f"{rows + 1}: one more than rows")
     for at, expected, why in ((0, 0, "where the first row begins"), (rows, entries, "all entries")):

@@ -34,9 +34,9 @@ from rooftile.strategies.common.sparse_sorting import SORTING
 class Held:
     """A matrix ``[rows][columns]`` in a format; nothing changes it.
 
-    ``arrays`` are the format's, by name, NumPy's.  On a GPU a product's first call copies them to
-    where x lies, and they stay there as long as the matrix.  What a GPU has converted, see `to`,
-    lies there already, and is copied to the host when somebody asks for an array.
+    ``arrays`` are the format's, by name, NumPy's. On a GPU a product's first call copies them to
+    x's device, and they stay there as long as the matrix. A matrix converted on a GPU, see `to`, is
+    there already; an array is copied to the host when it is asked for.
 
     Arrays that a caller has laid out are looked at once, when the matrix is made: dtypes, shapes,
     indices and offsets, so that no product reads or writes outside of an array.  Contiguous ones
@@ -51,9 +51,9 @@ class Held:
     def __init__(
         self, shape: tuple[int, int], form: Form, arrays: Mapping[str, AnyArray], entries: int
     ) -> None:
-        """``arrays`` are those of the format, by name, see `rooftile.ops.sparse.rows.ARRAYS`.
-        Raises `InputError`, which names the array, the element and the rule that it breaks."""
-        # What lies on a device was made there, by a conversion.
+        """``arrays`` are the format's, by name, see `rooftile.ops.sparse.rows.ARRAYS`. Raises
+        `InputError`, which names the array, the element and the rule that it breaks."""
+        # A conversion made these arrays on the device.
         made = arrays if isinstance(arrays, DeviceArrays) else checked(shape, form, arrays, entries)
         self._hold(shape, form, made, entries)
 
@@ -119,7 +119,7 @@ class Held:
 
     @property
     def rows(self) -> Rows:
-        """What CSR holds."""
+        """The arrays of CSR."""
         if self._rows is None:
             self._rows = rows_of(self.format, self.shape, self.arrays)
         return self._rows
@@ -232,16 +232,16 @@ class Held:
 
     @property
     def structure(self) -> Structure:
-        """What an estimate of a format's bytes asks of the matrix."""
+        """The positions of entries that an estimate of a format's bytes depends on."""
         if self._structure is None:
             self._structure = structure_of(self.rows)
         return self._structure
 
     @plain
     def estimates(self, gbps: float | None = None, device: DeviceName = "cpu") -> list[Estimate]:
-        """What a product on a kind of device would move and take in each format, the fastest first.
-        The rates are those of an H200 or of a processor, see `rooftile.analysis.spmv_machines`; all
-        of them are scaled to a bandwidth of ``gbps``."""
+        """Traffic and time of a product on a kind of device in each format, the fastest first. The
+        rates are those of an H200 or of a processor, see `rooftile.analysis.spmv_machines`; all of
+        them are scaled to a bandwidth of ``gbps``."""
         return estimates(self.structure, gbps, machine_of(device))
 
     @plain
@@ -255,7 +255,7 @@ class Held:
         return self._operands.problem(updated, resident)
 
     def on(self, given: Arguments[Any], x: Taken, tiled: bool = False) -> tuple[Taken, ...]:
-        """The arrays where x lies; ``tiled``: as `Spmv.tiled` says."""
+        """The arrays on x's device; ``tiled``: as `Spmv.tiled` says."""
         return self._operands.on(given, x, tiled)
 
 

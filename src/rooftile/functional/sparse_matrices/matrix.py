@@ -19,7 +19,7 @@ from rooftile.runtime.calls.plain import plain
 class Sparse(Held):
     """A matrix ``[rows][columns]`` in a format, see `sparse`; nothing changes it.
 
-    Beside what `rooftile.functional.sparse_matrices.held.Held` has it is multiplied by operators.
+    It adds operators for products to `rooftile.functional.sparse_matrices.held.Held`.
     """
 
     def __matmul__(self, other: Any) -> Any:
@@ -53,8 +53,8 @@ def sparse(
     ``matrix`` is a matrix of SciPy or CuPy, a sparse or dense tensor of PyTorch, a dense array, a
     `Sparse`, ``(values, (rows, columns))`` or ``(values, columns, offsets)``, which is CSR, or a
     dictionary ``{(row, column): value}``; the last three need ``shape``.  A path is that of a
-    Matrix Market file (``.mtx``, ``.mtx.gz``), which SciPy reads.  Entries may come in any
-    order, those of one place are added (in float64), and zeros are no entries.  Values are float32,
+    Matrix Market file (``.mtx``, ``.mtx.gz``), which SciPy reads.  Entries may come in any order,
+    entries of one place are added (in float64), and zeros are no entries.  Values are float32,
     float16 or float64, or become ``dtype``; indices are int32 where that reaches, or ``index``.
 
     ``format`` is ``coo``, ``csr`` (the default), ``csc``, ``ell``, ``hybrid`` (ELL and COO),

@@ -73,7 +73,7 @@ class Operands:
         )
 
     def on(self, given: Arguments[Any], x: Taken, tiled: bool = False) -> tuple[Taken, ...]:
-        """The arrays where x lies; ``tiled``: behind them where tiles begin."""
+        """The arrays on x's device; ``tiled``: after them the first entries of tiles."""
         arrays = self._arrays
         if not isinstance(x, CudaArray):
             return (*arrays.values(), *([self._tiles()] if tiled else []))
@@ -92,6 +92,6 @@ class Operands:
 
 
 def check_length(name: str, array: Taken, expected: int) -> None:
-    """Raise `InputError` unless it has so many elements, or rows."""
+    """Raise `InputError` unless it has ``expected`` elements, or rows."""
     if array.shape[0] != expected:
         raise InputError(name, f"{array.shape[0]} elements", f"{expected}, as A has them")

@@ -37,11 +37,10 @@ def spmv(
     """``alpha A x + beta y``; with ``transposed`` of A's transpose.
 
     A is a `Sparse` ``[rows][columns]``, x has one axis, [columns], and y and the result have
-    [rows].  x and y are float32, beside values of float64 float64; values of float16 are summed in
-    float32.
-    Where beta is 0, y is not read.  An entry of a matrix is never multiplied where it is 0: padding
-    does not make NaN of an infinite x.  Every run gives the same bits, but on a GPU for ``coo`` and
-    ``csc``, whose strategies ``coo_atomic`` and ``csc`` add by atomics.
+    [rows].  x and y are float32, with values of float64 float64; values of float16 are summed in
+    float32. Where beta is 0, y is not read.  An entry of a matrix is never multiplied where it is
+    0: padding does not make NaN of an infinite x.  Every run gives the same bits, but on a GPU for
+    ``coo`` and ``csc``, whose strategies ``coo_atomic`` and ``csc`` add by atomics.
 
     Source: Bell and Garland, "Implementing Sparse Matrix-Vector Multiplication on
     Throughput-Oriented Processors", SC 2009.
@@ -84,7 +83,7 @@ def spmm(
 ) -> Any:
     """``A b``, a sparse matrix times a dense one; with ``transposed`` A's transpose times it.
 
-    A is a `Sparse` ``[rows][columns]``, b is ``[columns][width]`` of float32, beside values of
+    A is a `Sparse` ``[rows][columns]``, b is ``[columns][width]`` of float32, with values of
     float64 float64, and the result ``[rows][width]``.  It is computed in CSR; other formats are
     converted first.
     """

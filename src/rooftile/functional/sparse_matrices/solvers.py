@@ -65,7 +65,7 @@ def kernel(p, z, beta, sizes, begin, end):
 
 @dataclass(frozen=True)
 class Solution:
-    """What a solver has found."""
+    """A solver's result."""
 
     x: Any
     """Of the library of b."""
@@ -73,7 +73,7 @@ class Solution:
     residual: float
     """The norm of ``b - A x``, computed anew, over that of b."""
     converged: bool
-    """Whether the solver's own residual came to the tolerance."""
+    """True if the solver's own residual came to the tolerance."""
 
 
 @plain
@@ -90,12 +90,12 @@ def cg(
     """Solve ``A x = b`` by conjugate gradients, for a symmetric positive definite A.
 
     A is a `Sparse` ``[n][n]``, b and ``start`` (zeros where it is None) are arrays [n] of any
-    library, float32, or float64 beside float64; x is of b's library.  It ends when the residual's
-    norm is ``tolerance`` times that of b, or after ``limit`` products with A, by default 10 n.
-    ``jacobi`` divides by A's diagonal.  Sums of products are in float64.  On the CPU two passes
-    over the vectors lie between two products: all updates of one step are one kernel, which also
-    makes both sums.  On a GPU three lie there, a step of a matrix of few diagonals in DIA is two
-    kernels in all, and many steps are one graph, whose sums stay there.
+    library, float32, or float64 with float64; x is of b's library. It ends when the residual's norm
+    is ``tolerance`` times that of b, or after ``limit`` products with A, by default 10 n.
+    ``jacobi`` divides by A's diagonal. Sums of products are in float64. On the CPU two passes over
+    the vectors come between two products: all updates of one step are one kernel, which also makes
+    both sums. On a GPU there are three such passes, a step of a matrix of few diagonals in DIA is
+    two kernels in all, and many steps are one graph, whose sums stay on the GPU.
 
     What has NaN or an infinity in it does not converge, and its residual is NaN.
 

@@ -1,4 +1,4 @@
-"""What a format's size depends on, and which formats a matrix would only fill with padding."""
+"""The structure that a format's size depends on, and the formats that would be mostly padding."""
 
 from __future__ import annotations
 

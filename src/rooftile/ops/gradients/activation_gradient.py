@@ -65,7 +65,6 @@ class ActivationGradient(Problem):
         return kept(self.activation, y), dy
 
     def hard(self, seed: int) -> Mapping[str, tuple[AnyArray, ...]]:
-        """Those of every operation."""
         return {
             kind: (kept(self.activation, y), dy) for kind, (y, dy) in super().hard(seed).items()
         }

@@ -140,7 +140,8 @@ class Conv2dInputGradient(Problem):
         return self._given(super().random(seed), seed)
 
     def hard(self, seed: int) -> Mapping[str, tuple[AnyArray, ...]]:
-        """Those of every operation, at places in their windows, and gradients mostly zero."""
+        """The hard inputs of every operation, with places in their windows, and gradients mostly
+        zero."""
         dy, *others = self.random(seed)
         thin = np.where(np.random.default_rng(seed).integers(0, 7, dy.shape) == 0, dy, 0 * dy)
         found = {kind: self._given(arrays, seed) for kind, arrays in super().hard(seed).items()}
@@ -174,7 +175,7 @@ class Conv2dInputGradient(Problem):
             return dx * derivative_terms(self.before, between[-1])
 
     def _sums(self, dy: Float32, *others: AnyArray) -> Float64:
-        """What gradients bring to each pixel."""
+        """The sum of gradients at each pixel."""
         exact, taps = dy.astype(np.float64), others[-1].astype(np.float64)
         (above, left) = self.padding
         height, width = self.height + 2 * above, self.width + 2 * left

@@ -1,11 +1,10 @@
-"""`conv2d_weights_gradient`: what a convolution's weights and bias change in what follows it.
+"""`conv2d_weights_gradient`: the gradient of a convolution's weights and bias.
 
-``dweights[m,c,p,q] = sum_{n,i,j} dy[n,m,i,j] * x[n,c,i*s+p-P,j*s+q-P]`` and
-``dbias[m] = sum_{n,i,j} dy[n,m,i,j]``, where dy is the gradient of the convolution's outputs before
-activation and pool.  What lies beyond the image is zero.  Behind a max-pool, dy has one gradient a
-window and comes with their places (`rooftile.ops.gradients.places`).  Where dy is the gradient
-behind an ``activation`` of the layer, with y its value, it is multiplied by the derivative on the
-way.
+``dweights[m,c,p,q] = sum_{n,i,j} dy[n,m,i,j] * x[n,c,i*s+p-P,j*s+q-P]`` and ``dbias[m] =
+sum_{n,i,j} dy[n,m,i,j]``, where dy is the gradient of the convolution's outputs before activation
+and pool. Elements beyond the image are zero. After a max-pool, dy has one gradient a window and
+comes with their places (`rooftile.ops.gradients.places`). Where dy is the gradient after an
+``activation`` of the layer, with y its value, it is multiplied by the derivative on the way.
 
 Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 9.5.
 """
@@ -137,7 +136,8 @@ class Conv2dWeightsGradient(Problem):
         return self._given(super().random(seed), seed)
 
     def hard(self, seed: int) -> Mapping[str, tuple[AnyArray, ...]]:
-        """Those of every operation, at places in their windows, and gradients mostly zero."""
+        """The hard inputs of every operation, with places in their windows, and gradients mostly
+        zero."""
         x, dy, *others = self.random(seed)
         thin = np.where(np.random.default_rng(seed).integers(0, 7, dy.shape) == 0, dy, 0 * dy)
         found = {kind: self._given(arrays, seed) for kind, arrays in super().hard(seed).items()}
@@ -169,7 +169,7 @@ class Conv2dWeightsGradient(Problem):
     def _sums(
         self, x: Float32, exact: Float64, *where: NDArray[np.int32]
     ) -> tuple[Float64, Float64]:
-        """What gradients before the activation bring to the weights and the bias."""
+        """Sums over gradients before the activation, for the weights and the bias."""
         (above, left) = self.padding
         padded = np.pad(x.astype(np.float64), ((0, 0), (0, 0), (above, above), (left, left)))
         with np.errstate(invalid="ignore", over="ignore"):

@@ -92,7 +92,6 @@ class LinearGradient(Problem):
         return kept(self.before, x), kept(self.activation, y), dy, weights
 
     def hard(self, seed: int) -> Mapping[str, tuple[AnyArray, ...]]:
-        """Those of every operation."""
         found = super().hard(seed)
         return {
             kind: (kept(self.before, x), kept(self.activation, y), dy, weights)
@@ -112,7 +111,8 @@ class LinearGradient(Problem):
     def magnitude(
         self, x: Float32, y: Float32, dy: Float32, weights: Float32
     ) -> tuple[Float64, Float64, Float64]:
-        """The same of magnitudes; of a derivative those of its two terms, which may cancel."""
+        """The same of magnitudes; of a derivative the magnitudes of its two terms, which may
+        cancel."""
         exact = np.abs(x.astype(np.float64))
         with np.errstate(invalid="ignore", over="ignore"):
             dz = np.abs(dy) * derivative_terms(self.activation, y)

@@ -57,7 +57,7 @@ class LossGradient(Problem):
 
     @property
     def factor(self) -> float:
-        """What a square is multiplied by."""
+        """The factor of a square."""
         return _SQUARES.get(self.loss, 1.0)
 
     @cached_property
@@ -94,7 +94,7 @@ class LossGradient(Problem):
         return y, targets if self.numbers else self._labels(seed)
 
     def hard(self, seed: int) -> Mapping[str, tuple[AnyArray, ...]]:
-        """Those of every operation; labels are ordinary."""
+        """The hard inputs of every operation; labels are ordinary."""
         found = super().hard(seed)
         if self.numbers:
             return found
@@ -105,7 +105,7 @@ class LossGradient(Problem):
         return generator.integers(0, max(2, self.outputs), self.rows).astype(np.int32)
 
     def _aims(self, targets: AnyArray) -> Float64:
-        """What each output should be, or 1 at the label's place."""
+        """The target of each output, or 1 at the label's class."""
         if targets.ndim == 2:
             return targets.astype(np.float64)
         if self.outputs == 1:
@@ -114,7 +114,7 @@ class LossGradient(Problem):
         return aims
 
     def _squares(self, labels: AnyArray) -> Float64:
-        """How far each class is from the label, squared."""
+        """The squared distance of each class from the label."""
         distance = np.subtract(np.arange(self.outputs), labels[:, None], dtype=np.float64)
         squares: Float64 = distance * distance
         return squares

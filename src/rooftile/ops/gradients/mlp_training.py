@@ -45,7 +45,7 @@ class Neurons:
     activations: tuple[str, ...]
 
     def in_words(self) -> str:
-        """How many neurons there are, layer by layer."""
+        """Numbers of neurons, layer by layer."""
         return f"layers of {', '.join(map(str, self.counts))} neurons"
 
     def __post_init__(self) -> None:
@@ -99,7 +99,7 @@ class MlpTraining(Problem):
 
     @cached_property
     def starts(self) -> tuple[int, ...]:
-        """Where each layer's weights begin, and behind them all."""
+        """The index of each layer's first weight, and after them the number of weights."""
         places = [0]
         for inputs, neurons in itertools.pairwise(self.sizes_in_a_row):
             places.append(places[-1] + neurons * (inputs + 1))

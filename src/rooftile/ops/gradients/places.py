@@ -1,8 +1,8 @@
-"""Where the gradients behind a max-pool stand: one position in each window.
+"""Places of the gradients after a max-pool: one position in each window.
 
-The gradient of a maximum is zero but for the element that won, so gradients behind a max-pool come
-as they are, one a window, each with its place in the convolution: row * columns + column, int32.
-Where no gradient stands there is none, rather than a zero.
+The gradient of a maximum is zero but for the window's argmax, so gradients after a max-pool come
+one a window, each with its place in the convolution's output: row * columns + column, int32. All
+other elements have no gradient, rather than a zero.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def random_places(layer: Conv2d, seed: int) -> NDArray[np.int32]:
 
 
 def seen_from(layer: Conv2d, where: NDArray[np.int32]) -> NDArray[np.intp]:
-    """Where in a padded channel the first pixel lies that the output at each place saw."""
+    """The first pixel, in a padded channel, that the output at each place reads."""
     i, j = np.divmod(where.astype(np.intp), layer.conv_size[1])
     width = layer.width + 2 * layer.padding[1]
     found: NDArray[np.intp] = i * layer.stride[0] * width + j * layer.stride[1]

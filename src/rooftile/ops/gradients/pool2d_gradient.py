@@ -120,7 +120,7 @@ class Pool2dGradient(Problem):
         return dx
 
     def _winners(self, x: Float32) -> NDArray[np.intp]:
-        """Which element of each window won, counted by rows."""
+        """The argmax of each window, counted by rows."""
         (down, right), (rows, columns) = self.pool.stride, self.output_size
         windows = np.lib.stride_tricks.sliding_window_view(x, self.pool.window, axis=(-2, -1))
         windows = windows[..., ::down, ::right, :, :][..., :rows, :columns, :, :]

@@ -107,7 +107,7 @@ class SoftmaxCrossEntropy(Problem):
         return x, labels, generator.uniform(0.5, 2, self.classes).astype(np.float32)
 
     def hard(self, seed: int) -> Mapping[str, tuple[AnyArray, ...]]:
-        """Those of every operation, of scores alone."""
+        """The hard scores of every operation; labels are ordinary."""
         others = self.random(seed)[1:]
         return {kind: (x, *others) for kind, (x, *_) in super().hard(seed).items()}
 
@@ -130,8 +130,8 @@ class SoftmaxCrossEntropy(Problem):
     def magnitude(
         self, x: Float32, labels: NDArray[np.int32], *weights: Float32
     ) -> tuple[Float64, Float64]:
-        """Of the loss the distance to the largest score, and one; of dx the probability times how
-        far its exponent lies, and the one that is taken off."""
+        """Of the loss the distance to the largest score, and one; of dx the probability times its
+        exponent's magnitude, and the subtracted one."""
         z, rows = x.astype(np.float64), np.arange(len(x))
         counted, classes, factors = self._counted(labels, *(np.abs(w) for w in weights))
         with np.errstate(invalid="ignore"):
@@ -147,7 +147,7 @@ class SoftmaxCrossEntropy(Problem):
     def _counted(
         self, labels: NDArray[np.int32], *weights: Float32
     ) -> tuple[NDArray[np.bool_], NDArray[np.int32], Float64]:
-        """Which rows count, the classes of all rows (0 where a row does not count), and the
+        """True for rows that count, the classes of all rows (0 where a row does not count), and the
         factors of all rows."""
         counted = (labels >= 0) & (labels < self.classes) & (labels != self.ignored)
         classes = np.where(counted, labels, 0).astype(np.int32)

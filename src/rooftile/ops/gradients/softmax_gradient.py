@@ -64,7 +64,7 @@ class SoftmaxGradient(Problem):
         return (e / e.sum(axis=1, keepdims=True)).astype(np.float32), dy
 
     def hard(self, seed: int) -> Mapping[str, tuple[AnyArray, ...]]:
-        """Those of every operation, of gradients alone; and rows of one certain class."""
+        """The hard gradients of every operation; and rows of one certain class."""
         y = self.random(seed)[0]
         certain = np.zeros_like(y)
         certain[:, 0] = 1

@@ -89,7 +89,7 @@ class Chain(Layer):
 
     @property
     def reduction(self) -> int:
-        """The sum of the layers' reductions: so many roundings can lie behind one output."""
+        """The sum of the layers' reductions, which is the number of roundings behind one output."""
         return sum(problem.reduction for problem in self.problems)
 
     @property

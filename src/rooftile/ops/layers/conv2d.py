@@ -4,9 +4,8 @@
 deep-learning libraries (the mask is not flipped):
 ``z[n,m,i,j] = b[m] + sum_{c,p,q} x[n,c,i*s+p-P,j*s+q-P] * w[m,c,p,q]``.
 
-What lies beyond the image, up to P rows and columns of it, is as ``boundary`` says
-(`rooftile.ops.boundary`): zeros, or the nearest pixel; or z is zero, bias included,
-where its mask leaves the image.
+Up to P rows and columns beyond the image are as ``boundary`` says (`rooftile.ops.boundary`): zeros,
+or the nearest pixel; or z is zero, bias included, where its mask leaves the image.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
 chapters 7 and 16.
@@ -126,7 +125,7 @@ class Conv2d(Layer):
 
     @property
     def has_argmax(self) -> bool:
-        """Whether the places of the windows' largest sums are an output."""
+        """True if the argmax of each window is an output."""
         return len(self.returns) > 1
 
     @cached_property
@@ -153,7 +152,7 @@ class Conv2d(Layer):
 
     @property
     def ghosts(self) -> Boundary:
-        """What ghost cells are: zeros too where there is none."""
+        """The values of ghost cells: zeros too where there is none."""
         return self.boundary if any(self.padding) else "zero"
 
     def described_features(self) -> dict[str, str]:
@@ -213,7 +212,7 @@ class Conv2d(Layer):
 
     @property
     def pools_first(self) -> bool:
-        """Whether the pool may be taken before the activation: a maximum, of one that rises."""
+        """True if the pool may be taken before the activation: a maximum, of a monotone one."""
         return self.pool is not None and self.pool.kind == "max" and self.why_not_first is None
 
     @property
@@ -306,7 +305,7 @@ class Conv2d(Layer):
 
 
 def _wrong_places(problem: Conv2d, model: ErrorModel, *arrays: AnyArray) -> str:
-    """What is wrong with places of largest sums; empty where nothing is."""
+    """The defect of an argmax output; empty where it has none."""
     y, argmax, x, *parameters = arrays
     pool, size = problem.pool, problem.conv_size
     assert pool is not None

@@ -22,7 +22,7 @@ class Layer(Problem):
     addends: ClassVar[tuple[str, ...]] = ("bias",)
     """Parameters that are added and not multiplied."""
     adds_errors: ClassVar[bool] = True
-    """Whether errors of the input become errors of the output by the layer's own factors."""
+    """True if errors of the input become errors of the output by the layer's own factors."""
 
     @property
     @abstractmethod
@@ -72,7 +72,7 @@ class Layer(Problem):
 
     @property
     def problems(self) -> tuple[Layer, ...]:
-        """The layers that it is made of: itself, or those of a chain."""
+        """The layers of a chain; a single layer gives itself."""
         return (self,)
 
     def shares(self, parameters: Sequence[Float32]) -> Iterator[tuple[Layer, tuple[Float32, ...]]]:

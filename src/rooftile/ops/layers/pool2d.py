@@ -104,7 +104,7 @@ class Pool2d(Layer):
         return self.pool.activated(self._before(x, parameters))
 
     def magnitude(self, x: Float32, *parameters: Float32) -> Float64:
-        """What is pooled of |x|, by |weights|, and |bias|."""
+        """The pool of |x|, by |weights|, and |bias|."""
         return self._before(np.abs(x), tuple(np.abs(p) for p in parameters))
 
     def _before(self, x: Float32, parameters: tuple[Float32, ...]) -> Float64:

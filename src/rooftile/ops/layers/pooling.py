@@ -82,7 +82,7 @@ class Pool:
         return (height - ph) // sh + 1, (width - pw) // sw + 1
 
     def inputs_read(self, height: int, width: int) -> tuple[int, int]:
-        """How many distinct rows and columns of the image the windows cover."""
+        """Numbers of distinct rows and columns of the image that the windows cover."""
         rows, columns = self.output_size(height, width)
 
         def covered(outputs: int, window: int, stride: int) -> int:
@@ -94,8 +94,8 @@ class Pool:
         )
 
     def pooled(self, image: Float64, weights: Float64 | None = None) -> Float64:
-        """Pool the last two axes in float64, without the activation. ``weights`` are those of a
-        weighted sum, [window's rows, window's columns]."""
+        """Pool the last two axes in float64, without the activation. ``weights`` make a weighted
+        sum, [window's rows, window's columns]."""
         rows, columns = self.output_size(*image.shape[-2:])
         (ph, pw), (sh, sw) = self.window, self.stride
         windows = np.lib.stride_tricks.sliding_window_view(image, (ph, pw), axis=(-2, -1))

@@ -1,4 +1,4 @@
-"""Which element of a max-pool's window won: by its place, or by its position in the window.
+"""The argmax of a max-pool's window: by its place, or by its position in the window.
 
 A place is row * columns + column of the pool's input, int32.  A position is row * columns + column
 of the window, uint8; it is 255 where relu cut the window's result: no element has a gradient.

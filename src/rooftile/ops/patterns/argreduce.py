@@ -1,4 +1,4 @@
-"""`argreduce`: where an array's greatest or least element lies; of equal ones, the first.
+"""`argreduce`: the index of an array's greatest or least element; of equal ones, the first.
 
 ``y[...] = min {j : x[j] is the greatest}`` over all axes, by the flat index, or along one.  A NaN
 is greater and less than every number, as in NumPy: the first one is found.

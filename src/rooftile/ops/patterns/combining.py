@@ -1,4 +1,4 @@
-"""What problems have in common whose elements an operator combines: references and their inputs."""
+"""References and inputs of problems whose elements an operator combines."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def scanned(operator: Operator, x: AnyArray) -> AnyArray:
 def magnitude(
     operator: Operator, reference: Callable[[AnyArray], AnyArray], x: AnyArray
 ) -> AnyArray:
-    """What the magnitudes behind a result come to, and at least that of the result."""
+    """The operator's result of the magnitudes, and at least the magnitude of the result."""
     if operator == PRODUCT:
         return np.abs(reference(x))
     of_magnitudes = np.abs(reference(np.abs(x)))
@@ -74,11 +74,12 @@ def magnitude(
 
 
 def judgement(operator: Operator, output: Array, terms: int) -> Judgement:
-    """Exactly, where nothing is rounded; else by the budget of so many terms.
+    """Exactly, where nothing is rounded; else by the budget of ``terms`` terms.
 
-    Roundings of a sum are as often up as down.  Those of a product near 1 are not, and nobody
-    knows of an operator of the caller: there they may all add up, and the root of the square of
-    their number counts (Higham, "Accuracy and Stability of Numerical Algorithms", lemma 3.1).
+    Roundings of a sum are as often up as down. Roundings of a product near 1 are not, and an
+    operator of the caller may have any: there all of them may add up, and the square of their
+    number counts under the root (Higham, "Accuracy and Stability of Numerical Algorithms", lemma
+    3.1).
     """
     if operator.selects or output.numpy.kind in "iub":
         return Exact()
@@ -97,10 +98,10 @@ def tame(operator: Operator, count: int, given: tuple[AnyArray, ...]) -> tuple[A
 def hard(
     operator: Operator, kinds: Mapping[str, tuple[AnyArray, ...]], tamed: tuple[AnyArray, ...]
 ) -> Mapping[str, tuple[AnyArray, ...]]:
-    """Those of ``kinds`` whose results do not depend on the order of combinations.
+    """Inputs of ``kinds`` whose results do not depend on the order of combinations.
 
     A product of very large and very small numbers does, and so may infinities, for an operator of
-    the caller.  Equal factors are -1, whose powers stay in range.  ``tamed`` are ordinary inputs.
+    the caller. Equal factors are -1, whose powers stay in range. ``tamed`` are ordinary inputs.
     """
     x, *others = tamed
     if operator not in _NUMPY:

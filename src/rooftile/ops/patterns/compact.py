@@ -75,7 +75,7 @@ class Compact(Counted):
         return {**super().moved(), "y": written}
 
     def reference(self, x: AnyArray, mask: AnyArray) -> tuple[AnyArray, AnyArray]:
-        """What is kept, with zeros behind it, and how many."""
+        """The kept elements, then zeros; and the number of kept elements."""
         kept = x[mask]
         y = np.zeros_like(x)
         y[: kept.size] = kept

@@ -53,7 +53,7 @@ class Conv3d(Problem):
     out[batch, maps, planes, rows, columns]; in the form ``volume`` x[depth, height, width] and
     weights[*mask] to out[planes, rows, columns].
 
-    With the boundary ``zero`` the tap ``(size - 1) // 2`` of each axis lies on the output.  Raises
+    With the boundary ``zero`` the tap ``(size - 1) // 2`` of each axis is on the output. Raises
     `InputError` for another boundary or form, and where no output is left.
     """
 
@@ -166,7 +166,7 @@ class Conv3d(Problem):
         return dict(zip(("planes", "rows", "columns"), self.output_size, strict=True))
 
     def with_batch(self, batch: int) -> Conv3d:
-        """The same problem for so many volumes.  Raises `InputError` in the form ``volume``."""
+        """The same problem for ``batch`` volumes. Raises `InputError` in the form ``volume``."""
         if self.form == "volume":
             return super().with_batch(batch)
         return dataclasses.replace(self, batch=batch)

@@ -1,4 +1,4 @@
-"""What problems have in common that give an array's elements in another order, or some of them."""
+"""Problems that give an array's elements in another order, or some of them."""
 
 from __future__ import annotations
 

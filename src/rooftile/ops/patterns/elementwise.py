@@ -1,7 +1,7 @@
 """`elementwise`: ``x + y``, ``alpha x + y`` and ``alpha x``, element by element.
 
-Our strategies round product and sum apart, so that every device gives the same bits: those of
-NumPy.  Integers wrap around; of bool the sum is whether either is true.
+Our strategies round product and sum separately, so that every device gives NumPy's bits. Integers
+wrap around; the sum of two bools is their logical or.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 2;
 Lawson et al., "Basic Linear Algebra Subprograms for Fortran Usage", ACM TOMS 5 (1979).
@@ -103,7 +103,7 @@ class Elementwise(Problem):
 
     @property
     def _fusible(self) -> bool:
-        """Whether float64 tells the two ways to round apart from an error."""
+        """True if float64 tells a product and sum that are rounded once from an error."""
         return self.function == "axpy" and self.dtype == "float32"
 
     def random(self, seed: int) -> tuple[AnyArray, ...]:

@@ -97,7 +97,7 @@ class Equalize(Problem):
         return table_of(np.bincount(levels.reshape(-1), minlength=LEVELS))[image]
 
     def random(self, seed: int) -> tuple[AnyArray, ...]:
-        """Pixels whose brightness lies around a middle, as in a dull picture."""
+        """Pixels of similar brightness, as in a dull picture."""
         generator = np.random.default_rng(seed)
         middle, width = generator.uniform(60, 190), generator.uniform(5, 40)
         bright = generator.normal(middle, width, (self.height, self.width, 1))
@@ -139,7 +139,7 @@ def _all_alike(levels: AnyArray, shape: tuple[int, ...]) -> AnyArray:
 
 
 def _half_way(image: AnyArray) -> AnyArray:
-    """Pixels whose weighted sum lies half-way between two levels, where a blue makes it so."""
+    """Pixels whose weighted sum is half-way between two levels, where a blue makes it so."""
     found = image.copy()
     red, green = (image[..., colour].astype(np.int64) for colour in range(2))
     # 7 * 43 is 1 modulo 100.

@@ -25,7 +25,7 @@ BITS = 16
 """Weights are multiples of 2^-16."""
 ONE = 1 << BITS
 _ROUNDING = 2
-"""What the sum of three weights may gain when each is rounded."""
+"""Bound of the error of the sum of three rounded weights."""
 _SHRUNK = 2**10
 
 

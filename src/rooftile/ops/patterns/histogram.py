@@ -1,11 +1,10 @@
-"""`histogram`: how many elements of an array lie in each of many bins.
+"""`histogram`: the number of an array's elements in each of many bins.
 
-Bin i holds what lies from edge i up to edge i + 1; the last bin holds its upper edge too.  What
-lies in no bin, NaN included, is left out.  Edges are even or given.  With weights, a bin holds the
-sum of its elements' weights instead.
+Bin i holds elements from edge i up to edge i + 1; the last bin holds its upper edge too. Elements
+in no bin, NaN included, are left out. Edges are even or given. With weights, a bin holds the sum of
+its elements' weights instead.
 
-An element and an edge are compared as float64 has them, as NumPy compares them; two integers, as
-they are.
+An element and an edge are compared in float64, as NumPy compares them; two integers exactly.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 9.
 """
@@ -99,7 +98,7 @@ class Histogram(Problem):
 
     @property
     def real(self) -> bool:
-        """Whether elements are numbers of floating point."""
+        """True if elements are floating-point numbers."""
         return self.dtype.startswith(("float", "bfloat"))
 
     @property
@@ -138,12 +137,12 @@ class Histogram(Problem):
 
     @property
     def unit(self) -> bool:
-        """Whether every bin holds one integer (the last one two)."""
+        """True if every bin holds one integer (the last one two)."""
         whole = float(self.low).is_integer() and self.high - self.low == self.bins
         return whole and not self.edges and not self.real
 
     def reference(self, *arrays: AnyArray) -> AnyArray:
-        """The counts, or the sums in float64, those of float64 in more."""
+        """The counts, or sums in float64; of float64 in a wider type."""
         return self._summed(arrays, self._wide(arrays[-1]) if self.weighted else None)
 
     def magnitude(self, *arrays: AnyArray) -> AnyArray:
@@ -173,7 +172,7 @@ class Histogram(Problem):
         return (x, *self._edges(generator), *self._weights(generator))
 
     def hard(self, seed: int) -> Mapping[str, tuple[AnyArray, ...]]:
-        """Elements that are all equal, that lie in few bins, or on edges and beside them."""
+        """Elements that are all equal, that are in few bins, or on edges and next to them."""
         generator = np.random.default_rng(seed)
         some = self._elements(generator)
         edges, weights = self._edges(generator), self._weights(generator)
@@ -202,7 +201,7 @@ class Histogram(Problem):
         return generator.integers(first, last, self.count, dtype, endpoint=True)
 
     def _as_elements(self, values: AnyArray) -> AnyArray:
-        """The values as x's dtype has them: integers end where those of the dtype do."""
+        """The values in x's dtype; values beyond an integer dtype's range become its ends."""
         dtype = numpy_dtype(self.dtype)
         if self.real or values.dtype.kind != "f":
             least, most = (-np.inf, np.inf) if self.real else limits(self.dtype)

@@ -37,7 +37,7 @@ _SHRUNK = 64
 class Matmul(Problem):
     """a[rows, inner], b[inner, columns], out[rows, columns].
 
-    With ``transpose_a`` a lies as a[inner, rows], with ``transpose_b`` b as b[columns, inner].
+    With ``transpose_a`` a is stored as a[inner, rows], with ``transpose_b`` b as b[columns, inner].
     Raises `InputError` for a size below 1.
     """
 

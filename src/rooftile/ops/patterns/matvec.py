@@ -34,7 +34,7 @@ _SHRUNK = 2**20
 
 @dataclass(frozen=True)
 class Matvec(Problem):
-    """a[rows, columns], x[columns], y[rows]; with ``transpose`` a lies as a[columns, rows].
+    """a[rows, columns], x[columns], y[rows]; with ``transpose`` a is stored as a[columns, rows].
 
     Raises `InputError` for a size below 1.
     """
@@ -58,7 +58,7 @@ class Matvec(Problem):
 
     @cached_property
     def arrays(self) -> tuple[Array, ...]:
-        """a as it lies, x[columns] and y[rows]."""
+        """a as it is stored, x[columns] and y[rows]."""
         shape = (self.rows, self.columns)
         return (
             Array("a", shape[::-1] if self.transpose else shape, self.dtype),

@@ -1,4 +1,4 @@
-"""What problems have in common that leave one element of all those along some axes of x."""
+"""Problems that leave one element of all elements along some axes of x."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class OverAxes(Problem):
 
     @cached_property
     def rows(self) -> int:
-        """How many results there are."""
+        """Number of results."""
         return math.prod(self.shape) // self.columns
 
     @cached_property

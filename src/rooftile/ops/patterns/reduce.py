@@ -56,8 +56,7 @@ class Reduce(OverAxes):
 
     @property
     def case(self) -> str:
-        """See `Problem.case`; results beside each other, and numbers that are selected and not
-        added, are other cases."""
+        """Adjacent results, and numbers that are selected and not added, are cases of their own."""
         beside = " beside" if self.inner > 1 else ""
         selected = self.operator in (MIN, MAX) and super().case != "integers"
         return f"{super().case}{beside}{' selected' if selected else ''}"

@@ -52,7 +52,7 @@ class Rotate(Problem):
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return math.prod(self.shape[:-1])
 
     @property

@@ -78,12 +78,12 @@ class Scan(Problem):
 
     @property
     def case(self) -> str:
-        """See `Problem.case`; lines beside each other are another case."""
+        """Adjacent lines are another case."""
         return f"{super().case}{' beside' if self.inner > 1 else ''}"
 
     @property
     def lines(self) -> int:
-        """How many scans there are."""
+        """Number of scans."""
         return self.outer * self.inner
 
     @cached_property
@@ -122,7 +122,6 @@ class Scan(Problem):
         return np.asarray(made.swapaxes(0, 1).reshape(self.shape))
 
     def magnitude(self, x: AnyArray) -> AnyArray:
-        """What the magnitudes come to, and at least that of the result."""
         return combining.magnitude(self.operator, self.reference, x)
 
     def judgement(self, output: Array, model: ErrorModel) -> Judgement:

@@ -82,7 +82,7 @@ class Scatter(Problem):
 
     @property
     def has_values(self) -> bool:
-        """Whether the function takes any."""
+        """True if the function takes values."""
         return self.function not in _ALONE
 
     @cached_property
@@ -158,7 +158,7 @@ class Scatter(Problem):
         return tuple(made.values())
 
     def _factors(self, generator: np.random.Generator) -> AnyArray:
-        """So many that meet do not leave the range of floating-point numbers."""
+        """Factors whose products at one place do not leave the range of floating-point numbers."""
         if self.dtype.startswith("int"):
             return generator.choice([-3, -1, 1, 1, 5], self.count).astype(self.dtype)
         return (1 + generator.normal(0, 1e-3, self.count)).astype(self.dtype)

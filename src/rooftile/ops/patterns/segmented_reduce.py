@@ -88,7 +88,8 @@ class SegmentedReduce(Problem):
         return made
 
     def magnitude(self, x: AnyArray, offsets: AnyArray) -> AnyArray:
-        """That of `Reduce`, times the root of the segment's length: no two have the same budget."""
+        """The magnitude of `Reduce`, times the root of the segment's length: no two have the same
+        budget."""
         lengths = np.maximum(np.diff(offsets), 1).astype(np.float64)
         made = np.abs(self.reference(x, offsets)).astype(np.float64)
         if self.operator != SUM:
@@ -114,7 +115,8 @@ class SegmentedReduce(Problem):
         return (x, offsets)
 
     def hard(self, seed: int) -> Mapping[str, tuple[AnyArray, ...]]:
-        """Those of `Reduce`; one segment that holds everything, and segments of one element."""
+        """The hard inputs of `Reduce`; one segment that holds everything, and segments of one
+        element."""
         x, offsets = self.random(seed)
         kinds = {kind: (given, offsets) for kind, (given,) in self._whole.hard(seed).items()}
         last = np.zeros_like(offsets)

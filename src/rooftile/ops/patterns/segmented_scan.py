@@ -97,7 +97,6 @@ class SegmentedScan(Problem):
         return made
 
     def magnitude(self, x: AnyArray, offsets: AnyArray) -> AnyArray:
-        """What the magnitudes come to, and at least that of the result."""
         return combining.magnitude(self.operator, lambda of: self.reference(of, offsets), x)
 
     def judgement(self, output: Array, model: ErrorModel) -> Judgement:

@@ -1,11 +1,11 @@
 """`sort`: the elements of each line of an array from the least to the greatest, or back.
 
-A line lies along one axis.  What is given is the sorted values, or the places that they had, or
-the values with other numbers that move along.  Equal elements keep their order.
+Lines are along one axis. The results are the sorted values, or their indices before, or the values
+with other numbers that move along. Equal elements keep their order.
 
 Numbers of floating point are ordered as their bits are: -0.0 comes before +0.0, and every NaN comes
-last, as any NaN.  Where places are asked for, -0.0 and +0.0 are equal, as in NumPy.  In a
-descending order NaN comes first, as in PyTorch, and equal elements keep their order, too.
+last, as any NaN. Where indices are asked for, -0.0 and +0.0 are equal, as in NumPy. In a descending
+order NaN comes first, as in PyTorch, and equal elements keep their order, too.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 13; Knuth,
 "The Art of Computer Programming", volume 3, 5.2.5.
@@ -122,12 +122,12 @@ class Sort(Problem):
 
     @property
     def case(self) -> str:
-        """See `Problem.case`; lines beside each other are another case."""
+        """Adjacent lines are another case."""
         return f"{super().case}{' beside' if self.inner > 1 else ''}"
 
     @property
     def lines(self) -> int:
-        """How many lines are sorted."""
+        """Number of lines."""
         return math.prod(self.shape) // self.count
 
     @cached_property

@@ -42,9 +42,9 @@ from rooftile.ops.problem import (
 )
 
 _RADII = {(2, 5): 1, (2, 9): 1, (3, 7): 1, (3, 13): 2, (3, 25): 4, (3, 27): 1}
-"""How far each stencil reaches, by rank and points."""
+"""Each stencil's radius, by rank and points."""
 _BOXES = {(2, 9), (3, 27)}
-"""Those that have all neighbours; the others are stars, whose points lie on the axes."""
+"""Stencils with all neighbours; the others are stars, whose points are on the axes."""
 _SHRUNK = 2**18
 """Elements of the grid that a slow strategy's rate is estimated from."""
 
@@ -99,17 +99,17 @@ class Stencil(Problem):
 
     @property
     def radius(self) -> int:
-        """How many cells the stencil reaches along each axis."""
+        """Number of cells that the stencil reaches along each axis."""
         return _RADII[self.rank, self.points]
 
     @property
     def star(self) -> bool:
-        """Whether its points lie on the axes."""
+        """True if its points are on the axes."""
         return (self.rank, self.points) not in _BOXES
 
     @property
     def offsets(self) -> tuple[tuple[int, ...], ...]:
-        """Where each coefficient's cell lies, seen from the one that is computed."""
+        """Each coefficient's cell, relative to the computed cell."""
         return offsets_of(self.rank, self.points)
 
     @property
@@ -171,7 +171,7 @@ class Stencil(Problem):
 
     @property
     def flops(self) -> int:
-        """Two for each point of each cell in each step; the cells are those of the result."""
+        """Two for each point of each cell of the result in each step."""
         return 2 * self.steps * self.points * math.prod(self.output_shape)
 
     def shrunk(self) -> Stencil:

@@ -106,7 +106,7 @@ class Unique(Counted):
         return y, np.array([made.size], np.int64)
 
     def judgement(self, output: Array, model: ErrorModel) -> Judgement:
-        """What there is of every element exactly; of runs bit by bit, as far as they are meant."""
+        """Elements exactly; of runs bit by bit, up to their number."""
         return Exact() if output.name in ("found", "inverse") else Properties(self._wrong)
 
     def _wrong(self, *arrays: AnyArray) -> str:

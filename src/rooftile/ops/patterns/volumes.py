@@ -1,4 +1,4 @@
-"""What operations over volumes share: boundaries, and weighted sums of neighbours in float64."""
+"""Operations over volumes: boundaries, and weighted sums of neighbours in float64."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class VolumeProblem(Protocol):
 
     @property
     def steps(self) -> int:
-        """How often the sums are made, each time of the sums before."""
+        """Number of consecutive applications, each to the sums of the one before."""
 
     @property
     def star(self) -> bool:
-        """Whether only taps on the axes through the mask's centre count."""
+        """True if only taps on the axes through the mask's centre count."""
 
     @property
     def size(self) -> Size3:
@@ -80,7 +80,7 @@ def check_boundary(boundary: str) -> None:
 
 
 def before(mask: Size3) -> Size3:
-    """How many planes, rows and columns of a mask lie before its centre."""
+    """Numbers of a mask's planes, rows and columns before its centre."""
     planes, rows, columns = ((size - 1) // 2 for size in mask)
     return planes, rows, columns
 

@@ -23,7 +23,8 @@ _SIGMA = 1.5
 def lengths_of(
     count: int, entries: int, longest: int, generator: np.random.Generator, *, full: bool
 ) -> AnyArray:
-    """Lengths of so many rows that add up to ``entries``: very different ones, an eighth of them 0.
+    """Lengths of ``count`` rows that add up to ``entries``: very different ones, an eighth of them
+    0.
 
     None is above ``longest`` (0: there is no limit); where ``full`` one has that length.
     """
@@ -50,7 +51,7 @@ def lengths_of(
 
 
 def _spread(room: AnyArray, total: int) -> AnyArray:
-    """``total`` put into places with room for so many each, the first ones first."""
+    """``total`` distributed over places with capacities ``room``, the first ones first."""
     filled = np.minimum(np.cumsum(room), total)
     return np.diff(filled, prepend=0)
 
@@ -74,7 +75,8 @@ def rows_with(
 
 
 def band_reach(rows: int, entries: int) -> int:
-    """How far from the main diagonal a square banded matrix of so many entries reaches."""
+    """The distance from the main diagonal that a square banded matrix of ``entries`` entries
+    reaches."""
     reach = 0
     while band_entries(rows, reach) < entries:
         reach += 1
@@ -82,12 +84,12 @@ def band_reach(rows: int, entries: int) -> int:
 
 
 def band_entries(rows: int, reach: int) -> int:
-    """Entries of a square matrix with so many diagonals on each side of the main one."""
+    """Entries of a square matrix with ``reach`` diagonals on each side of the main one."""
     return (2 * reach + 1) * rows - reach * (reach + 1)
 
 
 def grid_entries(side: int) -> int:
-    """Entries of the five-point stencil on a square of so many points a side."""
+    """Entries of the five-point stencil on a square of ``side`` x ``side`` points."""
     return 5 * side * side - 4 * side
 
 
@@ -178,7 +180,7 @@ def rows_of(
 def some_diagonals(
     shape: tuple[int, int], count: int, dtype: str, index: str, generator: np.random.Generator
 ) -> tuple[AnyArray, AnyArray]:
-    """The arrays of DIA, with so many diagonals anywhere."""
+    """The arrays of DIA, with ``count`` diagonals anywhere."""
     rows, columns = shape
     places = generator.permutation(rows + columns - 1)[:count]
     diagonals = np.sort(places - (rows - 1)).astype(index)
@@ -196,7 +198,7 @@ def some_blocks(
     index: str,
     generator: np.random.Generator,
 ) -> tuple[AnyArray, AnyArray, AnyArray]:
-    """The arrays of BSR, with so many blocks anywhere, which an eighth of their values leave 0."""
+    """The arrays of BSR, with ``count`` blocks anywhere; an eighth of their values are 0."""
     high, wide = (-(-size // block) for size in shape)
     lengths = lengths_of(high, count, 0, generator, full=False)
     squares = rows_with(lengths, wide, dtype, index, generator)

@@ -1,4 +1,4 @@
-"""How a sparse matrix lies in arrays: every format made from its rows.
+"""The formats of a sparse matrix, each made from its rows.
 
 Formats with padding (ELL, hybrid, DIA, BSR) pad with zeros, which are no entries.
 
@@ -19,7 +19,7 @@ from rooftile.ops.sparse.rows import ARRAYS, NUMPY, Arrays, Form, Rows, Sorting,
 
 
 def hybrid_width(lengths: AnyArray) -> int:
-    """How many entries of a row a hybrid format holds in its ELL part, at least one.
+    """Number of a row's entries in the ELL part of a hybrid format, at least one.
 
     A column of ELL pays while a third of the rows have an entry in it (Bell and Garland, 2009).
     """
@@ -117,7 +117,7 @@ def _jds_t(rows: Rows) -> tuple[AnyArray, ...]:
 
 
 def sections_of(lengths: AnyArray, dtype: Any) -> AnyArray:
-    """Where the entries begin that have so many of their row before them; the last one's end."""
+    """For each k the first entry with k entries of its row before it; and the end of the last."""
     shorter = np.cumsum(np.bincount(lengths, minlength=1))[:-1]
     return offsets_of(len(lengths) - shorter, dtype)
 

@@ -1,9 +1,9 @@
 """The packet format (PKT): squares about the main diagonal whose entries have local indices.
 
-A packet has so many neighbouring rows, and the entries of theirs whose columns have the same
-numbers as the rows.  Within it a row and a column are 16 bits each, packed into one word; what lies
-elsewhere is left to COO.  In a banded matrix, or one whose rows were put into an order that brings
-neighbours together, little is left.
+A packet has a number of neighbouring rows, and their entries whose columns have the same numbers as
+the rows. Within it a row and a column are 16 bits each, packed into one word; other entries are
+left to COO. In a banded matrix, or one whose rows were put into an order that brings neighbours
+together, little is left.
 
 Source: Bell and Garland, "Implementing Sparse Matrix-Vector Multiplication on Throughput-Oriented
 Processors", SC 2009, section 3.6.
@@ -21,7 +21,7 @@ from rooftile.ops.sparse.rows import NUMPY, Rows, Sorting, of_triplets, offsets_
 
 @dataclass(frozen=True)
 class Packets:
-    """values[k] and places[k], packet by packet, and the COO of what lies outside of them."""
+    """values[k] and places[k], packet by packet, and the COO of the other entries."""
 
     shape: tuple[int, int]
     size: int
@@ -30,14 +30,14 @@ class Packets:
     places: AnyArray
     """uint32: the row within the packet in the upper 16 bits, the column in the lower."""
     offsets: AnyArray
-    """Where each packet's entries begin; and where the last one's end."""
+    """Each packet's first entry; and the end of the last packet."""
     tail_values: AnyArray
     tail_rows: AnyArray
     tail_columns: AnyArray
 
 
 def packets_of(rows: Rows, size: int) -> Packets:
-    """A matrix's entries in packets of so many rows, up to 65,536."""
+    """A matrix's entries in packets of ``size`` rows, up to 65,536."""
     owners = rows.of_entries
     packet = owners // size
     inside = packet == rows.columns // size

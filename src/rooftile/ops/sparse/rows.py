@@ -42,7 +42,7 @@ def shapes_of(
 ) -> tuple[tuple[int, ...], ...]:
     """The shapes of a format's arrays, in the order of `ARRAYS`.
 
-    ``width``, ``tail`` and ``block`` are those of `rooftile.ops.sparse.spmv.Spmv`.
+    ``width``, ``tail`` and ``block`` are as in `rooftile.ops.sparse.spmv.Spmv`.
     """
     rows, columns = shape
     lists = {
@@ -62,7 +62,7 @@ def shapes_of(
 
 @dataclass(frozen=True)
 class Rows:
-    """A matrix by rows: ``values[e]`` lies in ``columns[e]``, row i's are those from
+    """A matrix by rows: ``values[e]`` is in column ``columns[e]``; row i has the entries from
     ``offsets[i]`` to ``offsets[i + 1] - 1``."""
 
     shape: tuple[int, int]
@@ -72,7 +72,7 @@ class Rows:
 
     @property
     def entries(self) -> int:
-        """How many there are."""
+        """Number of entries."""
         return len(self.values)
 
     @cached_property
@@ -93,7 +93,7 @@ class Rows:
 
     @property
     def ranks(self) -> AnyArray:
-        """How many entries of its row lie before each."""
+        """Each entry's number of entries of its row before it."""
         every: AnyArray = np.arange(self.entries, dtype=self.offsets.dtype)
         every -= np.repeat(self.offsets[:-1], self.lengths)
         return every
@@ -101,7 +101,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Sorting:
-    """How entries are brought into another order; a faster way may stand in for NumPy's."""
+    """The sorting of entries; a faster way may stand in for NumPy's."""
 
     grouped: Callable[[AnyArray, int, AnyArray, AnyArray], tuple[AnyArray, AnyArray, AnyArray]]
     """``grouped(keys, count, values, others)``: where each key's begin, as offsets; values and
@@ -109,13 +109,13 @@ class Sorting:
     turned: Callable[[Rows], Rows]
     """The transpose."""
     looked: Callable[[AnyArray, AnyArray, AnyArray], tuple[bool, bool, bool]]
-    """``looked(values, rows, columns)``: whether a value is 0, whether a place lies before the one
-    that was named before it, and whether it is the same."""
+    """``looked(values, rows, columns)``: three flags: a value is 0, a place is before the previous
+    one, a place equals the previous one."""
     starts: Callable[[AnyArray, int], AnyArray]
     """``starts(rows, count)``: offsets of rows, where entries lie in their order."""
     blocks: Callable[[Rows, int], tuple[AnyArray, AnyArray, AnyArray]]
-    """``blocks(rows, size)``: the squares of so many rows and columns that have an entry, whole,
-    their columns of squares, which rise in each row of squares, and where each of these begins."""
+    """``blocks(rows, size)``: the ``size`` x ``size`` squares that have an entry, whole; their
+    columns of squares, which rise in each row of squares; and the first square of each row."""
 
 
 def _grouped(
@@ -158,7 +158,7 @@ NUMPY = Sorting(_grouped, _turned, _looked, _starts, _blocks)
 
 
 def offsets_of(sizes: AnyArray, dtype: Any) -> AnyArray:
-    """Where groups of these sizes begin, and where the last one ends."""
+    """The first index of each group of these sizes, and the end of the last."""
     made = np.zeros(len(sizes) + 1, dtype)
     np.cumsum(sizes, out=made[1:])
     return made
@@ -171,7 +171,7 @@ def of_triplets(
     column_index: AnyArray,
     sorting: Sorting = NUMPY,
 ) -> Rows:
-    """Entries in any order; those of one place are added in float64, and zeros are left out."""
+    """Entries in any order; entries of one place are added in float64, and zeros are left out."""
     zeros, falls, repeats = sorting.looked(values, row_index, column_index)
     if zeros:
         kept = values != 0

@@ -46,7 +46,7 @@ class Spmm(Problem):
     dtype: Literal["float32", "float16", "float64"] = "float32"
     index: Literal["int32", "int64"] = "int32"
     pattern: Pattern = field(default="random", metadata=SIZE)
-    """Where the entries of `random` lie; it changes no kernel."""
+    """The positions of the entries of `random`; they change no kernel."""
 
     def __post_init__(self) -> None:
         check_positive(width=self.width)
@@ -66,7 +66,7 @@ class Spmm(Problem):
 
     @cached_property
     def arrays(self) -> tuple[Array, ...]:
-        """Those of the matrix, b and c."""
+        """The matrix's arrays, b and c."""
         b = Array("b", (self.columns, self.width), self.summed)
         c = Array("c", (self.rows, self.width), self.summed, role="output")
         return (*self.vector.matrix_arrays, b, c)
@@ -119,7 +119,7 @@ class Spmm(Problem):
         return (*matrix, b.reshape(self.columns, self.width))
 
     def hard(self, seed: int) -> Mapping[str, tuple[AnyArray, ...]]:
-        """Those of the product with a vector; b has hard numbers too."""
+        """The hard inputs of the product with a vector; b has hard numbers too."""
         *_, b = self.random(seed)
         made = {}
         for kind, (*matrix, x) in self.vector.hard(seed).items():

@@ -33,7 +33,7 @@ from rooftile.ops.sparse.rows import ARRAYS, FORMS, Form, Rows, shapes_of
 from rooftile.ops.sparse.tiles import tile_rows, tiles_of
 
 DTYPES: tuple[Dtype, ...] = ("float32", "float16", "float64")
-"""Of the matrix's values; x and y are float32, or float64 beside float64."""
+"""Dtypes of the matrix's values; x and y are float32, or float64 with float64."""
 _SHRUNK = 2**19
 """Entries of the problem that a slow strategy's rate is estimated from."""
 _SIZED: tuple[Form, ...] = ("ell", "hybrid", "jds_t", "dia", "bsr")
@@ -60,7 +60,7 @@ class Spmv(Problem):
     dtype: Literal["float32", "float16", "float64"] = "float32"
     index: Literal["int32", "int64"] = "int32"
     updated: bool = False
-    """Whether y is ``alpha A x + beta start``, with alpha[1], beta[1] and start[rows] as inputs."""
+    """True if y is ``alpha A x + beta start``, with alpha[1], beta[1] and start[rows] as inputs."""
     width: int = field(default=0, metadata=SIZE)
     """Entries of the longest row, which ELL and hybrid (in its ELL part) pad to, and which are the
     sections of transposed JDS; diagonals of DIA; blocks of BSR.  0, where the format does not need
@@ -70,9 +70,9 @@ class Spmv(Problem):
     block: int = field(default=0, metadata=SIZE)
     """Rows and columns of a block of BSR."""
     pattern: Pattern = field(default="random", metadata=SIZE)
-    """Where the entries of `random` lie; it changes no kernel."""
+    """The positions of the entries of `random`; they change no kernel."""
     tiled: bool = False
-    """Whether CSR comes with what `rooftile.ops.sparse.tiles.tile_rows` says of it."""
+    """True if CSR comes with `rooftile.ops.sparse.tiles.tile_rows`."""
 
     def __post_init__(self) -> None:
         check_positive(rows=self.rows, columns=self.columns, entries=self.entries)
@@ -98,7 +98,7 @@ class Spmv(Problem):
 
     @property
     def even(self) -> bool:
-        """Whether the longest row is known and has at most twice an average row's entries."""
+        """True if the longest row is known and has at most twice an average row's entries."""
         return 0 < self.width * self.rows <= 2 * self.entries
 
     @property
@@ -121,7 +121,7 @@ class Spmv(Problem):
 
     @cached_property
     def arrays(self) -> tuple[Array, ...]:
-        """Those of the matrix, x, where it is updated alpha, beta and start, and y."""
+        """The matrix's arrays, x, where it is updated alpha, beta and start, and y."""
         kind = self.summed
         more = (
             (

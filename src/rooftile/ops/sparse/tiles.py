@@ -15,12 +15,13 @@ TILE = 416
 
 
 def tiles_of(rows: int, entries: int) -> int:
-    """How many tiles there are."""
+    """Number of tiles."""
     return -(-(rows + entries) // TILE)
 
 
 def tile_rows(offsets: AnyArray) -> AnyArray:
-    """How many rows end before each tile, and in all; ``offsets`` say where rows begin."""
+    """Number of rows that end before each tile, and in all; ``offsets`` are the rows' first
+    entries."""
     rows, entries = len(offsets) - 1, int(offsets[-1])
     ends = offsets[1:] + np.arange(rows)
     before = np.minimum(np.arange(tiles_of(rows, entries) + 1) * TILE, rows + entries)

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     import llvmlite.binding as llvm
 
 Passes = Literal["all", "simplify", "variables"]
-"""What LLVM does to a text before it makes machine code: everything it can, vectors from loops
-included; simplify each function and move what stays the same out of its loops; or only put
-variables into registers."""
+"""LLVM's passes over a text before code generation: all of them, loop vectorisation included;
+simplification of each function and hoisting of invariants out of loops; or only promotion of
+variables to registers."""
 
 MOST_INSTRUCTIONS = 12_000
 """Lines of LLVM's text that are optimised: about a second's work; half as many by all passes.
@@ -36,7 +36,7 @@ turn = recursive_lock()
 """Held by a thread that compiles or links: LLVM takes one at a time, and of several threads that
 ask for the same kernel one makes it."""
 _kept: list[object] = []
-"""What holds the code that has been linked, which stays until the process ends."""
+"""Keeps linked code alive, until the process ends."""
 _numbers = itertools.count()
 
 
@@ -73,7 +73,7 @@ def _this_processor() -> tuple[str, str]:
 
 
 _CHANGING = (b"cpu MHz", b"bogomips", b"processor", b"core id", b"apicid", b"initial apicid")
-"""What the system tells of one core, or of one moment."""
+"""Fields of ``/proc/cpuinfo`` that differ between cores or moments."""
 
 
 @cache
@@ -90,7 +90,8 @@ def _machine(opt: int = 2) -> llvm.TargetMachine:
 
 @cache
 def _version() -> str:
-    """What machine code depends on besides a kernel's text: compiler, processor, translation."""
+    """Versions that machine code depends on besides a kernel's text: compiler, processor,
+    translation."""
     here = Path(__file__).parent
     files = sorted(here.glob("*.py"))
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
@@ -98,7 +99,7 @@ def _version() -> str:
 
 
 def _directory() -> Path:
-    """Where machine code is kept; in a read-only home each process compiles anew."""
+    """The folder of machine code; with a read-only home each process compiles anew."""
     return cache_directory() / "kernels"
 
 
@@ -109,10 +110,10 @@ def addresses(
     functions: Sequence[str],
     passes: Passes = "all",
 ) -> tuple[int, ...]:
-    """Where functions of LLVM's text lie, which has this digest.
+    """Addresses of functions of LLVM's text with this digest.
 
-    The code comes from the cache, or else it is compiled and kept there.  ``stem`` makes the file
-    findable by a person.
+    The code comes from the cache, or is compiled and cached. ``stem`` makes the file findable by a
+    person.
     """
     key = hashlib.sha256(f"{digest}\0{_version()}".encode()).hexdigest()
     path = _directory() / f"{stem}-{key[:20]}.o"

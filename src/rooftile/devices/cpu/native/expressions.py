@@ -47,7 +47,7 @@ class Expressions(Instructions, ABC):
         """An array on the stack."""
 
     def value(self, node: ast.expr) -> Value:
-        """What an expression is worth."""
+        """The value of an expression."""
         method = getattr(self, f"_{type(node).__name__.lower()}", None)
         if method is None:
             raise KernelError(f"no {type(node).__name__} in kernels: {ast.unparse(node)}")
@@ -55,7 +55,7 @@ class Expressions(Instructions, ABC):
         return found
 
     def number(self, node: ast.expr) -> Value:
-        """What an index or a bound is worth: an integer."""
+        """The value of an index or a bound: an integer."""
         return self.convert(self.value(node), INTEGER)
 
     def _constant(self, node: ast.Constant) -> Value:
@@ -83,7 +83,7 @@ class Expressions(Instructions, ABC):
         raise KernelError(f"{ast.unparse(node)} is no number")
 
     def _object(self, node: ast.expr) -> Any:
-        """What a name means outside the kernel."""
+        """The object that a name means outside the kernel."""
         if isinstance(node, ast.Attribute):
             return getattr(self._object(node.value), node.attr)
         if isinstance(node, ast.Name):

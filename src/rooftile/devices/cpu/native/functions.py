@@ -1,4 +1,4 @@
-"""What kernels may call that is not written in the kernel language itself.
+"""Functions that kernels call and that are not written in the kernel language.
 
 Numbers: ``min``, ``max``, ``abs``, ``numpy.float32``, ``float64``, ``int64``, ``uint32``,
 ``uint64``, ``math.erfc``, ``math.exp``, ``math.log``, ``math.log1p``, ``math.sqrt``, ``math.tanh``,

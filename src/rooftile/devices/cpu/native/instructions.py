@@ -1,8 +1,8 @@
-"""The instructions that a translation writes, and what arithmetic means in the kernel language.
+"""The instructions that a translation writes, and the arithmetic of the kernel language.
 
-Integers are 64 bits wide, and beside one without a sign of 64 bits every integer is taken for such
-a one.  ``//`` and ``%`` round down as Python's do, a float32 stays one beside another float32, and
-an index is used as it is: it does not count from the end.
+Integers have 64 bits; a signed integer that meets an unsigned one of 64 bits is taken as unsigned.
+``//`` and ``%`` round down as Python's do, an operation of two float32 gives float32, and an index
+is used as it is: a negative one does not count from the end.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Instructions:
         self.write(f"br i1 {self.truth(test).name}, label %{yes}, label %{no}")
 
     def truth(self, value: Value) -> Value:
-        """Whether a number differs from zero."""
+        """True if a number differs from zero."""
         if value.type is BOOL:
             return value
         zero = literal(0) if value.type.kind != "float" else constant(0.0, value.type)
@@ -131,7 +131,7 @@ class Instructions:
             return INTEGER
         if "float" in kinds and kinds <= {"integer", "unsigned", "bool", "float"}:
             return DOUBLE
-        raise KernelError(f"a {a.type.name} beside a {b.type.name}")
+        raise KernelError(f"a {a.type.name} with a {b.type.name}")
 
     def operate(self, op: ast.operator, a: Value, b: Value) -> Value:
         """The result of a binary operator."""
@@ -169,7 +169,7 @@ class Instructions:
         return self.made(INTEGER, f"select i1 {down.name}, i64 {lowered.name}, i64 {quotient.name}")
 
     def compared(self, op: ast.cmpop, a: Value, b: Value) -> Value:
-        """Whether a comparison holds."""
+        """The truth of a comparison."""
         of = self.common(a, b)
         a, b = self.convert(a, of), self.convert(b, of)
         signed, unsigned, ordered = _COMPARED[type(op)]
@@ -179,7 +179,7 @@ class Instructions:
         return self.made(BOOL, f"icmp {condition} {of.llvm} {a.name}, {b.name}")
 
     def address(self, array: Value, index: Value) -> str:
-        """Where an element lies."""
+        """The address of an element."""
         stored = ELEMENTS[array.type.llvm].stored
         at = f"getelementptr inbounds {stored}, ptr {array.name}, i64 {index.name}"
         return self.made(INTEGER, at).name

@@ -56,7 +56,7 @@ class _Symbol(NamedTuple):
 
 
 def linked(code: bytes, functions: Sequence[str]) -> tuple[int, ...] | None:
-    """Where functions of an object file lie from now on; None where LLVM must link it.
+    """Addresses of an object file's functions, now in memory; None where LLVM must link the file.
 
     The file is whole and is LLVM's: it is run as it is.
     """
@@ -111,7 +111,7 @@ def _content(code: bytes, section: _Section) -> bytes:
 
 
 def _places(sections: Sequence[_Section]) -> tuple[dict[int, int], int]:
-    """Where each section that belongs into memory goes, and the end of all."""
+    """The offset in memory of each section that is loaded, and the end of the last."""
     places, end = {}, 0
     for number, section in enumerate(sections):
         if section.flags & _ALLOCATED and section.type == _CONTENT:
@@ -168,7 +168,7 @@ def _library() -> ctypes.CDLL:
 
 @cache
 def _of_library(name: str) -> int:
-    """Where a function of the C library lies, or of its mathematics."""
+    """The address of a function of the C library or its mathematics."""
     try:
         return ctypes.cast(getattr(_library(), name), ctypes.c_void_p).value or 0
     except AttributeError:
@@ -176,7 +176,7 @@ def _of_library(name: str) -> int:
 
 
 def _executable(image: bytearray) -> int:
-    """Where code and constants lie from now on, which nobody writes. The memory outlives the
+    """The address of code and constants, in memory that is read-only from now on and outlives the
     interpreter, as the threads do that run in it."""
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
     readable, size = mmap.PROT_READ, len(image)

@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     import ast
 
 _COMMON = {"np": np, "math": math, "float32": np.float32, "int64": np.int64, "uint32": np.uint32}
-"""What generated text may name besides Python's own functions and the vectors."""
+"""Names that generated text may use besides Python's own functions and the vectors."""
 
 
 def values_of(dtype: str) -> str:
-    """What a kernel is said to be given where it calculates with numbers of 16 bits or bool."""
+    """The dtype that a kernel is told where it calculates with 16-bit or bool values."""
     return VALUES.get(dtype, dtype)
 
 
@@ -60,7 +60,7 @@ class Native:
         self.digest = digest
         """Of its text and of all that it calls."""
         self.known = known
-        """What a name means that is no variable of the function."""
+        """The object that a name means which is no variable of the function."""
         self.flags = flags
         """LLVM's words for the liberties that arithmetic may take: ``contract``, ``reassoc``."""
         self.passes = passes
@@ -79,11 +79,11 @@ class Native:
         raise TypeError(f"{self.name} can be called in kernels only")
 
     def address(self, dtypes: Sequence[str], scratch: bool) -> int:
-        """Where the C function ``entry(row, thread, begin, end)`` lies.
+        """The address of the C function ``entry(row, thread, begin, end)``.
 
-        The row has address and number of elements of each array, of the first thread's scratch
-        where there is one (each thread has as many), and of sizes.  The first time, the entry is
-        compiled or comes from the cache.
+        A row has address and number of elements of each array, of the first thread's scratch where
+        there is one (each thread has the same number), and of ``sizes``. At the first call the
+        entry is compiled or comes from the cache.
         """
         key = tuple(dtypes), scratch
         if key not in self._addresses:
@@ -102,7 +102,7 @@ class Native:
         return address
 
     def release(self) -> None:
-        """Let go of the tree; whoever asks for it again has the text parsed again."""
+        """Drop the tree; the text is parsed again when the tree is next asked for."""
         self.__dict__.pop("tree", None)
         if self._release is not None:
             self._release()
@@ -148,7 +148,7 @@ def native(function: Callable[..., Any], flags: str = "") -> Native:
 
 
 def _told(found: object) -> str:
-    """What a digest says of what a function names; of a module not where it lies."""
+    """The part of a digest for an object that a function names; a module's path is left out."""
     if isinstance(found, Native):
         return found.digest
     return found.__name__ if isinstance(found, ModuleType) else repr(found)
@@ -214,7 +214,7 @@ class _Text:
             function.release()
 
     def known(self, name: str) -> Any:
-        """What a name means in the text."""
+        """The object that a name means in the text."""
         from rooftile.devices.cpu.native.vector import VECTORS
         from rooftile.devices.cpu.native.vector_math import VECTOR_MATH
 

@@ -39,7 +39,7 @@ class Module:
     def __init__(self, lanes: int, *, spelled_out: bool = False) -> None:
         self.lanes = lanes
         self.spelled_out = spelled_out
-        """Whether loops are over vectors, and stay: LLVM would call libc where one copies or fills
+        """True if loops are over vectors, and stay: LLVM would call libc where one copies or fills
         memory, which takes longer than the few vectors of a row."""
         self._functions: dict[tuple[Any, tuple[Type, ...]], Translated] = {}
         self._texts: list[str] = []
@@ -56,7 +56,7 @@ class Module:
         return self._functions[key]
 
     def declare(self, name: str, declaration: str) -> None:
-        """Make a function known that lies elsewhere."""
+        """Declare an external function."""
         self._declared[name] = declaration
 
     def text(self) -> str:
@@ -97,7 +97,8 @@ class Statements(Expressions):
         return self._result, "\n".join([head, "start:", *self._locals, *self._lines, "}\n"])
 
     def _marks(self) -> str:
-        """What LLVM is told of it: marked `apart` it stays a function, compiled by itself."""
+        """LLVM's attributes of the function: one marked `apart` is not inlined and is compiled by
+        itself."""
         marks = [ast.unparse(mark) for mark in self._tree.decorator_list]
         if marks not in ([], ["apart"]):
             raise KernelError(f"{self._tree.name}: @{marks[0]} is no mark of a function")

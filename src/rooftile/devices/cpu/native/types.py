@@ -22,7 +22,7 @@ class Type:
 
     @property
     def scalar(self) -> bool:
-        """Whether it is one number."""
+        """True if it is one number."""
         return self.kind in ("integer", "unsigned", "bool", "float")
 
 
@@ -36,13 +36,13 @@ NONE = Type("none", "none", "void")
 
 
 def vector_type(lanes: int) -> Type:
-    """A vector of so many float32."""
+    """A vector of ``lanes`` float32."""
     return Type(f"float32x{lanes}", "vector", f"<{lanes} x float>")
 
 
 @dataclass(frozen=True)
 class Element:
-    """An array's element: how it lies in memory, and what it is once loaded."""
+    """An array's element: its type in memory, and its type once loaded."""
 
     dtype: str
     stored: str
@@ -80,7 +80,7 @@ ELEMENTS = {
 HELD_AS = {"bool": "uint8", "float16": "uint16", "bfloat16": "uint16"}
 """Dtypes of which a kernel sees the bits."""
 VALUES = {"float16": "half", "bfloat16": "bfloat", "bool": "truth"}
-"""What a kernel is given instead where it calculates with such values."""
+"""The dtype that a kernel is told instead where it calculates with such values."""
 
 
 @dataclass(frozen=True)

@@ -156,6 +156,6 @@ UFUNCS: dict[Any, Function] = {
     np.fmin: _extreme(ast.Lt(), numbers=True),
     np.fmax: _extreme(ast.Gt(), numbers=True),
 }
-"""What kernels may call of NumPy's functions."""
+"""NumPy's functions that kernels may call."""
 
 __all__ = ["UFUNCS"]

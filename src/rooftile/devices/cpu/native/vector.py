@@ -1,33 +1,31 @@
 """An explicit SIMD vector of float32 for kernels, made of LLVM's own instructions.
 
-LLVM's auto-vectoriser keeps neither a register block nor a fused epilogue in
-registers; with this type a kernel says what lies in which register.  A vector is
-an LLVM ``<lanes x float>`` and lives in compiled code only.
+LLVM's auto-vectoriser keeps neither a register block nor a fused epilogue in registers; with this
+type a kernel says which register holds what.  A vector is an LLVM ``<lanes x float>`` and lives in
+compiled code only.
 
 Generated kernels know by name: ``load(a, i)``, ``load_part(a, i, n)`` (the first n lanes, the
 others zero and not read), ``store``, ``store_part``, ``store_between(a, i, x, first, last)`` (the
 lanes from first to last - 1; lane 0 belongs at i), ``store_aligned``, ``stream`` (both on a 64-byte
-boundary), ``stream_quads`` (on one of 16 bytes, so many at a time), ``splat(s)``,
-``splat_at(a, i)``, ``add``, ``subtract``, ``multiply``, ``divide``, ``fma(x, y, z)`` (x*y + z),
-``joined(n, x, y)`` (x's first n lanes, y's others),
-``maximum`` and ``minimum`` (NaN if either is, IEEE 754-2019), ``relu``,
-``even(x, y)`` and ``odd(x, y)`` (every second lane of both), ``woven_low(x, y, g)`` and
+boundary), ``stream_quads`` (on a 16-byte boundary, 16 bytes at a time), ``splat(s)``, ``splat_at(a,
+i)``, ``add``, ``subtract``, ``multiply``, ``divide``, ``fma(x, y, z)`` (x*y + z), ``joined(n, x,
+y)`` (x's first n lanes, y's others), ``maximum`` and ``minimum`` (NaN if either is, IEEE 754-2019),
+``relu``, ``even(x, y)`` and ``odd(x, y)`` (every second lane of both), ``woven_low(x, y, g)`` and
 ``woven_high(x, y, g)`` (of each 4 lanes, or 2 g if that is more, the low or the high half of both,
 g lanes of x and g of y in turns; g a literal, a power of two), ``lifted(x, y, k)`` (x moved up by k
 lanes, a literal, with the last k of y before it), ``backwards(x)`` (the last lane first),
-``splat_last(x)``, ``splat_lane(x, k)`` (k a literal), ``last_of(x)``,
-``positive(x)`` (1 where a lane is above zero, else 0), ``gather(a, c, i)`` (the elements of a at
-the indices, int32, that lie in c from i on), ``gather_part(a, c, i, n)`` (for the first n lanes;
-nothing else is read, and the others are zero), ``total(x)`` (sum of the lanes), ``has_nan(x)``,
-``chosen(a, i)`` (which of the next bytes, one a lane, are not zero), ``count_of(m)`` (how many
-those are), ``packed(x, m)``
-(the chosen lanes first, then zeros; of 16 lanes), ``nonzero(x)`` (an integer with a bit for each
-lane that is not zero, the first lane's the lowest), ``lowest(n)`` (the number of an integer's
-lowest bit that is set), ``prefetch1(a, i)`` and ``prefetch2(a, i)`` (the element's cache line on
-its way to the first or second level, wherever i points), and
-``anchored(a)``: the array, at an address in a register of its own.  The compiler then keeps no
-element of it for later, and addresses are a register and a constant; with an index register
-besides, Intel's processors split an instruction that loads and multiplies in two.
+``splat_last(x)``, ``splat_lane(x, k)`` (k a literal), ``last_of(x)``, ``positive(x)`` (1 where a
+lane is above zero, else 0), ``gather(a, c, i)`` (the elements of a at the indices, int32, at c[i]
+and after), ``gather_part(a, c, i, n)`` (for the first n lanes; nothing else is read, and the others
+are zero), ``total(x)`` (sum of the lanes), ``has_nan(x)``, ``chosen(a, i)`` (which of the next
+bytes, one a lane, are not zero), ``count_of(m)`` (how many those are), ``packed(x, m)`` (the chosen
+lanes first, then zeros; of 16 lanes), ``nonzero(x)`` (an integer with a bit for each lane that is
+not zero, the first lane's the lowest), ``lowest(n)`` (the number of an integer's lowest bit that is
+set), ``prefetch1(a, i)`` and ``prefetch2(a, i)`` (the element's cache line on its way to the first
+or second level, wherever i points), and ``anchored(a)``: the array, at an address in a register of
+its own.  The compiler then keeps no element of it for later, and addresses are a register and a
+constant; with an index register besides, Intel's processors split an instruction that loads and
+multiplies in two.
 """
 
 from __future__ import annotations
@@ -62,14 +60,14 @@ def lanes() -> int:
 
 @cache
 def gathers_in_hardware() -> bool:
-    """Whether a gather under a mask takes less than its loads one by one: with AVX-512, but not on
+    """True if a gather under a mask takes less than its loads one by one: with AVX-512, but not on
     AMD's processors, whose microcode does gathers."""
     return lanes() == _LANES_OF_AVX512 and not processor()[0].startswith("znver")
 
 
 @cache
 def registers() -> int:
-    """How many vectors of `lanes` the processor's registers hold."""
+    """Number of the processor's vector registers of `lanes`."""
     return 32 if lanes() == 16 else 16
 
 
@@ -96,7 +94,7 @@ def _load(to: Expressions, given: list[Value]) -> Value:
 def _store(
     alignment: int | None = None, stream: bool = False
 ) -> Callable[[Expressions, list[Value]], Value]:
-    """On a boundary of so many bytes, by default the vector's own."""
+    """A store on a boundary of ``alignment`` bytes, by default the vector's own."""
 
     def write(to: Expressions, given: list[Value]) -> Value:
         array, index, value = given
@@ -110,7 +108,7 @@ def _store(
 
 
 def _mask(to: Expressions, count: Value) -> Value:
-    """Which lanes are among the first ``count``: none where that is negative."""
+    """The mask of the first ``count`` lanes: empty where ``count`` is negative."""
     numbers = f"<{', '.join(f'i64 {k}' for k in range(to.lanes))}>"
     counts = _splat_of(to, count, f"<{to.lanes} x i64>")
     return to.made(_mask_of(to), f"icmp slt <{to.lanes} x i64> {numbers}, {counts}")
@@ -138,7 +136,7 @@ def _store_part(to: Expressions, given: list[Value]) -> Value:
 
 
 def _store_pieces(to: Expressions, given: list[Value]) -> Value:
-    """Store so many lanes, a literal, by halves, quarters and so on: under a mask of AVX2 a store
+    """Store a literal number of lanes by halves, quarters and eighths: under a mask of AVX2 a store
     takes an AMD processor more than ten times as long."""
     array, index, value, count = given
     place, whole = to.address(array, index), value.type.llvm

@@ -1,12 +1,11 @@
-"""The exponential and what is made of it, for vectors of kernels; each lane by itself.
+"""The exponential and functions made of it, for vectors of kernels; each lane by itself.
 
 Generated kernels know by name: ``exp(x)``, ``grown_exp(x)`` (``2^32 e^x`` of a difference up to
 zero; none is subnormal, and its error grows as that of the difference does), ``sigmoid(x)``,
 ``tanh(x)``, ``normal(x)`` (the distribution function of the standard normal distribution),
-``larger(x, y)`` (y where either is NaN: one instruction, where ``maximum`` is four),
-``largest(x)`` and ``summed(x)`` (the lanes' maximum, whatever it is where one is NaN, and their
-sum, in every lane; with a literal 2, 4 or 8 as well, of so many lanes beside each other), and
-``lanes()``.
+``larger(x, y)`` (y where either is NaN: one instruction, where ``maximum`` is four), ``largest(x)``
+and ``summed(x)`` (the lanes' maximum, whatever it is where one is NaN, and their sum, in every
+lane; with a literal 2, 4 or 8 as well, of groups of that many adjacent lanes), and ``lanes()``.
 
 With ``n`` the integer nearest to ``x / ln 2`` and ``r = x - n ln 2``, ``exp(x)`` is
 ``2^n (1 + r + r^2 q(r))``; ``r`` takes two subtractions, since ``ln 2`` is kept as a short number
@@ -38,7 +37,8 @@ _LEAST, _MOST = -104.0, 89.0
 _BIAS = 127
 """An exponent of zero, as float32 has it."""
 _GROWN = 32
-"""So many binary digits larger, the smallest exponential is no subnormal number."""
+"""Binary digits by which `grown_exp` is larger, so that its smallest result is no subnormal number.
+"""
 _FLAT = 10.0
 """From here on a hyperbolic tangent rounds to one."""
 _SHORT, _SMALL = 0.693359375, math.log(2.0) - 0.693359375
@@ -121,7 +121,7 @@ class _Lanes:
         return self.do("fsub", shifted, magic), shifted
 
     def polynomial(self, coefficients: Sequence[float], x: Value) -> Value:
-        """That with these coefficients, the constant first, by Horner's rule."""
+        """The polynomial with these coefficients, the constant first, by Horner's rule."""
         *others, last = coefficients
         value = self.all(last)
         for coefficient in reversed(others):

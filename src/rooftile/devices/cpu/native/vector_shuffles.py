@@ -1,4 +1,4 @@
-"""Vectors whose lanes are those of other vectors, in another order; see `vector` for the names."""
+"""Vectors whose lanes are other vectors' lanes in another order; see `vector` for the names."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ SEVERAL = dataclasses.replace(TWO, channels=3)
 WIDE_MASK = dataclasses.replace(TWO, mask=(7, 7), batch=3)
 UNCUT = dataclasses.replace(TWO, activation="none")
 WINNERS = [rung for rung in ladder("conv2d", "cuda") if "returns" in rung.requires]
-RUNGS = {rung.name.removesuffix("_winners"): rung for rung in WINNERS}
+RUNGS = {rung.name.removesuffix("_argmax"): rung for rung in WINNERS}
 
 
 def given(problem, special=None):

@@ -29,7 +29,7 @@ IEEE, TF32, IEEE_FEW = (
     strategy("conv2d", name, "cuda")
     for name in ("pool_folded_wgmma_ieee", "pool_folded_wgmma_tf32", "pool_folded_ieee")
 )
-TF32_WINNERS = strategy("conv2d", "pool_folded_wgmma_tf32_winners", "cuda")
+TF32_WINNERS = strategy("conv2d", "pool_folded_wgmma_tf32_argmax", "cuda")
 NANS = np.array([0x7FC00000, 0x7FFFFFFF, 0xFF800001], np.uint32).view(np.float32)
 """Two of them would be carried into another exponent."""
 SPECIAL = np.array(

@@ -25,6 +25,7 @@ from rooftile.runtime.selection.tuned import (
     tunings,
 )
 from rooftile.strategies import strategy
+from rooftile.strategies.contract import renamed
 from rooftile.strategies.conv2d.gpu.row_local import RowLocal
 
 PROBLEM = Conv2d(8, 1, 20, 24, 2, (3, 3), activation="relu", pool=Pool.of("max", 2))
@@ -106,6 +107,17 @@ def test_a_winner_is_seen_while_its_writer_is_still_open(crown, gpu, history_pat
         assert tuned_config(ROWS, PROBLEM, gpu) == CONFIG
         history.write("UPDATE winners SET config = ?", ('{"GROUPS": 1}',))
         assert tuned_config(ROWS, PROBLEM, gpu) is None
+
+
+def test_a_tuning_of_a_rung_by_an_older_name_is_its_tuning(crown, gpu, monkeypatch):
+    crown()
+    with History() as history:
+        history.write("UPDATE winners SET strategy = ?", ("of_before",))
+    assert tuned_config(ROWS, PROBLEM, gpu) is None
+    monkeypatch.setitem(renamed.RENAMED, "of_before", ROWS.name)
+    crown({**CONFIG, "ITEMS": 64}, batch=PROBLEM.batch * 5)
+    assert tuned_config(ROWS, PROBLEM, gpu) == CONFIG
+    assert tuned_choice(PROBLEM, "ieee", "opencl") is ROWS
 
 
 def test_the_newest_of_the_nearest_batch_counts(crown, gpu):

@@ -21,6 +21,7 @@ from rooftile.errors import DeviceMissing, InputError, RooftileWarning, warn
 from rooftile.ops import Problem
 from rooftile.ops.fields import problem_text
 from rooftile.strategies import Config, Strategy, ladder
+from rooftile.strategies.contract.renamed import current
 
 _NEAR = 4.0
 """A winner stands for batches within this factor of its own."""
@@ -150,7 +151,7 @@ def _table(path: Path, stamp: Stamp) -> Mapping[tuple[str, str], Mapping[str, tu
         return {}
     for text, kind, hardware, batch, precision, strategy, config, print_, preferred in rows:
         values = json.loads(config)
-        winner = Winner(batch, precision, strategy, values, print_, bool(preferred))
+        winner = Winner(batch, precision, current(strategy), values, print_, bool(preferred))
         place = found.setdefault((text, kind), {})
         place[hardware] = (*place.get(hardware, ()), winner)
     return found

@@ -18,6 +18,7 @@ from rooftile.ops.features import taken
 from rooftile.ops.registry import package_of
 from rooftile.strategies.binding.bound import Bound, Config
 from rooftile.strategies.contract.costs import Costs, Speeds, Work
+from rooftile.strategies.contract.renamed import current
 
 
 @dataclass(frozen=True)
@@ -261,8 +262,8 @@ def preference(operation: str, kind: str) -> tuple[Strategy, ...]:
 
 
 def strategy(operation: str, name: str, kind: str = "cpu") -> Strategy:
-    """The strategy of an operation by name.  Raises `InputError`."""
+    """The strategy of an operation by name, also by one of `RENAMED`.  Raises `InputError`."""
     rungs = {rung.name: rung for rung in ladder(operation, kind)}
-    if name not in rungs:
+    if current(name) not in rungs:
         raise unknown("strategy", name, rungs)
-    return rungs[name]
+    return rungs[current(name)]

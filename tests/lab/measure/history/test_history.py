@@ -20,6 +20,7 @@ from rooftile.ops.fields import problem_text
 from rooftile.runtime.selection import database as _database
 from rooftile.runtime.timing.host import Timing
 from rooftile.runtime.timing.telemetry import Clocks
+from rooftile.strategies import strategy
 
 PROBLEM = Conv2d(3, 1, 9, 8, 2, (3, 3), activation="relu", pool=Pool.of("max", 2))
 TIMING = Timing(2.0, 1.5, 2.5, 1.0, 3, steady=True, samples=(1.0, 2.0, 3.0))
@@ -99,6 +100,20 @@ def test_every_filter_keeps_its_own_and_nothing_else(history_path):
         with pytest.raises(InputError, match="last: got -3"):
             found(last=-3)
         assert found(operation="conv2d", status="passed") == [1]
+
+
+def test_records_of_a_rung_by_an_older_name_are_its_records(history_path):
+    before, now = "direct_tile_winners", "direct_tile_argmax"
+    with History() as history:
+        run = begin(history)
+        history.add(run, PROBLEM, dataclasses.replace(PASSED, strategy=before))
+        history.add(run, PROBLEM, dataclasses.replace(PASSED, strategy=now))
+        history.add(run, PROBLEM, dataclasses.replace(PASSED, strategy="direct_tile"))
+        for name in (before, now):
+            found = history.records(strategy=name)
+            assert [record.id for record in found] == [1, 2]
+            assert {(record.strategy, record.to_row().strategy) for record in found} == {(now, now)}
+    assert strategy("conv2d", before, "cuda") is strategy("conv2d", now, "cuda")
 
 
 def test_looking_makes_no_file(history_path):

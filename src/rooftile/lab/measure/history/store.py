@@ -31,6 +31,7 @@ from rooftile.ops.problem import check_positive
 from rooftile.runtime.selection.choice import look_again
 from rooftile.runtime.selection.database import clear, connect, transaction, utc
 from rooftile.runtime.selection.tuned import Winner
+from rooftile.strategies.contract.renamed import all_names, current
 
 """How the parts of a row that are more than a word or a number are read."""
 
@@ -227,7 +228,7 @@ class History:
             ("results.problem = ?", text),
             ("results.batch = ?", batch),
             ("runs.hardware = ?", hardware),
-            ("results.strategy = ?", strategy),
+            ("instr(?, '|' || results.strategy || '|')", strategy and _listed(strategy)),
             ("results.precision = ?", precision),
             ("results.status = ?", status),
             ("runs.command = ?", command),
@@ -284,7 +285,14 @@ def _record(found: tuple[Any, ...]) -> Record:
     values = list(found)
     for place in (5, 16, 17):
         values[place] = json.loads(values[place])
+    row = values[16]
+    values[10] = row["strategy"] = current(values[10])
     return Record(*values)
+
+
+def _listed(strategy: str) -> str:
+    """All names that records of a rung may have, each between bars."""
+    return "".join(f"|{name}" for name in all_names(strategy)) + "|"
 
 
 def record_winner(

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from rooftile.ops import Conv2d
 from rooftile.strategies.contract.gpu import Config, family
-from rooftile.strategies.conv2d.gpu._winners import Winners
+from rooftile.strategies.conv2d.gpu._argmax import Argmax
 from rooftile.strategies.conv2d.gpu.pool_folded._in_float16 import Tf32InFloat16
 from rooftile.strategies.conv2d.gpu.pool_folded._layout import rows_of_few
 from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded import BANDS, NarrowFolded
@@ -20,10 +20,10 @@ _MOST_BLOCKS = 5
 _FEW_IMAGES = 16
 
 
-class NarrowWinners(Winners, NarrowFolded):
+class NarrowArgmax(Argmax, NarrowFolded):
     """Places wait beside the results, or go to memory as these do."""
 
-    name = "pool_folded_{precision}_winners"
+    name = "pool_folded_{precision}_argmax"
 
     def defaults(self, problem: Conv2d) -> dict[str, int]:
         """Those of the rung; places take registers, and so fewer blocks fit, and the bands of few
@@ -40,22 +40,22 @@ class NarrowWinners(Winners, NarrowFolded):
         return found if asked or self.invalid(problem, found) is None else {**found, "STAGED": 0}
 
 
-class WarpgroupsWinners(Winners, WarpgroupsFolded):
+class WarpgroupsArgmax(Argmax, WarpgroupsFolded):
     """See `WarpgroupsFolded`."""
 
-    name = "pool_folded_wgmma_{precision}_winners"
+    name = "pool_folded_wgmma_{precision}_argmax"
 
 
-class Tf32Winners(Winners, PoolFoldedTf32):
+class Tf32Argmax(Argmax, PoolFoldedTf32):
     """See `PoolFoldedTf32`."""
 
-    name = "pool_folded_tf32_winners"
+    name = "pool_folded_tf32_argmax"
 
 
-class WgmmaTf32Winners(Winners, PoolFoldedWgmmaTf32):
+class WgmmaTf32Argmax(Argmax, PoolFoldedWgmmaTf32):
     """See `PoolFoldedWgmmaTf32`."""
 
-    name = "pool_folded_wgmma_tf32_winners"
+    name = "pool_folded_wgmma_tf32_argmax"
 
     def why_slow(self, problem: Conv2d) -> str | None:
         """Few images, which its warpgroups' weights take longer to load for than they take."""
@@ -64,30 +64,30 @@ class WgmmaTf32Winners(Winners, PoolFoldedWgmmaTf32):
         return super().why_slow(problem)
 
 
-class Tf32InFloat16Winners(NarrowWinners, Tf32InFloat16):
+class Tf32InFloat16Argmax(NarrowArgmax, Tf32InFloat16):
     """See `Tf32InFloat16`."""
 
-    name = "pool_folded_tf32_in_fp16_winners"
+    name = "pool_folded_tf32_in_fp16_argmax"
 
 
-class IeeeWinners(Winners, PoolFoldedIeee):
+class IeeeArgmax(Argmax, PoolFoldedIeee):
     """See `PoolFoldedIeee`."""
 
-    name = "pool_folded_ieee_winners"
+    name = "pool_folded_ieee_argmax"
 
 
-class WgmmaIeeeWinners(Winners, PoolFoldedWgmmaIeee):
+class WgmmaIeeeArgmax(Argmax, PoolFoldedWgmmaIeee):
     """See `PoolFoldedWgmmaIeee`."""
 
-    name = "pool_folded_wgmma_ieee_winners"
+    name = "pool_folded_wgmma_ieee_argmax"
 
 
 STRATEGIES = (
-    *family(WarpgroupsWinners(), "fp16", "bf16"),
-    *family(NarrowWinners(), "fp16", "bf16"),
-    WgmmaTf32Winners(),
-    Tf32Winners(),
-    Tf32InFloat16Winners(),
-    IeeeWinners(),
-    WgmmaIeeeWinners(),
+    *family(WarpgroupsArgmax(), "fp16", "bf16"),
+    *family(NarrowArgmax(), "fp16", "bf16"),
+    WgmmaTf32Argmax(),
+    Tf32Argmax(),
+    Tf32InFloat16Argmax(),
+    IeeeArgmax(),
+    WgmmaIeeeArgmax(),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rooftile.ops import Conv2d
-from rooftile.strategies.conv2d.gpu._winners import Winners
+from rooftile.strategies.conv2d.gpu._argmax import Argmax
 from rooftile.strategies.conv2d.gpu.direct_tile.direct_bulk import DirectBulk
 from rooftile.strategies.conv2d.gpu.direct_tile.direct_tile import DirectTile
 
@@ -12,20 +12,20 @@ _REGISTERS = 96
 """Of a thread: its sums, a row of its patch, and what the two are found with."""
 
 
-class DirectBulkWinners(Winners, DirectBulk):
+class DirectBulkArgmax(Argmax, DirectBulk):
     """Takes many images of one channel."""
 
-    name = "direct_bulk_winners"
+    name = "direct_bulk_argmax"
     source = "direct_bulk"
-    summary = "the direct tile by the bulk copy engine, and the places of its pool's winners"
+    summary = "the direct tile by the bulk copy engine, and the places of its pool's maxima"
 
 
-class DirectTileWinners(Winners, DirectTile):
+class DirectTileArgmax(Argmax, DirectTile):
     """Takes windows that tile the image."""
 
-    name = "direct_tile_winners"
+    name = "direct_tile_argmax"
     source = "direct_tile"
-    summary = "the direct tile, and the places of its pool's winners"
+    summary = "the direct tile, and the places of its pool's maxima"
 
     def why_slow(self, problem: Conv2d) -> str | None:
         """It is the last that is asked."""
@@ -48,4 +48,4 @@ class DirectTileWinners(Winners, DirectTile):
         return config | {"LEAST_BLOCKS": max(1, min(8, resident))}
 
 
-STRATEGIES = (DirectBulkWinners(), DirectTileWinners())
+STRATEGIES = (DirectBulkArgmax(), DirectTileArgmax())

@@ -11,7 +11,7 @@ from rooftile.strategies.contract.gpu import Config, Step
 from rooftile.strategies.conv2d.gpu._base import GpuConv2d
 
 
-class Winners(GpuConv2d):
+class Argmax(GpuConv2d):
     """Comes before a rung's class.  Takes problems that return the argmax of their max-pool.
 
     ``argmax`` has places, int32, or positions, uint8: see `rooftile.ops.layers.positions`.

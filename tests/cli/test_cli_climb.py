@@ -103,6 +103,18 @@ def test_gpu_rungs_as_json(call_json, opencl_device, known_roof):
     assert row["roof_fraction"] > 0
 
 
+def test_a_stored_problem_is_climbed_and_named_in_what_to_do_next(call, opencl_device, known_roof):
+    asked = ("--shape", f"{SHAPE.replace(',activation=relu', '')}", "--batch", 2)
+    stored = ("--stored", "where=uint8", "--strategy", "naive", "--device", "opencl")
+    code, out, err = call("climb", "conv2d_input_gradient", *asked, *stored)
+    assert code == 0, err
+    assert "where[2,3,5,6]:uint8" in out
+    assert "pool=max:2 --stored where=uint8 --batch 2" in " ".join(out.split())
+    _, out, _ = call("climb", "conv2d", "--shape", SHAPE, "--stored", "x=float16", "--strategy",
+                     "loops")  # fmt: skip
+    assert "loops: skipped, it is not written for x stored as float16" in out
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected", "text"),
     [

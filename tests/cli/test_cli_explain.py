@@ -51,6 +51,32 @@ def test_other_operations(call, operation):
     assert "bound:" in out
 
 
+STORED = ("explain", "linear", "--shape", "lenet-linear1", "--strategy", "mma_fp16",
+          "--device", "cuda", "--architecture", "sm_90")  # fmt: skip
+
+
+def test_an_array_that_is_stored_in_16_bits(call, call_json):
+    plain = call_json(*STORED)
+    stored = ("--stored", "x=float16", "--stored", "out=float16")
+    found = call_json(*STORED, *stored)
+    assert found["problem"]["bytes"] < plain["problem"]["bytes"]
+    assert "stored x=float16,out=float16" in call(*STORED, *stored)[1]
+
+
+@pytest.mark.parametrize(
+    ("stored", "words"),
+    [
+        ("x", "NAME=DTYPE"),
+        ("xx=float16", "expected one of ['x', 'weights', 'bias', 'out']"),
+        ("x=float12", "expected one of ['float32', 'float16'"),
+    ],
+)
+def test_a_storage_that_there_is_not(call, stored, words):
+    code, _, err = call(*STORED, "--stored", stored)
+    assert code == 2
+    assert words in err
+
+
 def test_the_cpu_s_strategies(call, call_json, known_roof, monkeypatch):
     monkeypatch.setattr(processor, "known_cpu_microbenchmarks", lambda: None)
     asked = ("explain", "conv2d", "--shape", "lenet-conv1", "--batch", 8, "--strategy", "loops")

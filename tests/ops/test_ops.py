@@ -350,6 +350,10 @@ def test_shapes_are_parsed_from_pairs():
         4, 3, 64, 32, 8, (5, 3), (2, 2), (2, 1), pool=Pool.of("max", (2, 1), 3)
     )
     assert parse("conv2d", "mnist-conv", 2) == named("conv2d", "mnist-conv", 2)
+    stored = parse("conv2d", "mnist-conv stored x=float16,out=float16:channels_last", 2)
+    assert stored == named("conv2d", "mnist-conv", 2).stored(
+        x="float16", out="float16:channels_last"
+    )
     assert parse("linear", "inputs=3,outputs=4,activation=relu") == Linear(1, 3, 4, "relu")
 
 

@@ -74,7 +74,7 @@ def _number(text: str, what: str, most: float) -> float:
 
 
 def add_problem(parser: argparse.ArgumentParser) -> None:
-    """The problem of an operation: ``--shape`` and ``--batch``."""
+    """The problem of an operation: ``--shape``, ``--batch`` and ``--stored``."""
     parser.add_argument(
         "--shape",
         default="",
@@ -84,6 +84,28 @@ def add_problem(parser: argparse.ArgumentParser) -> None:
         "padding=2x2,activation=relu,pool=max:2",
     )
     parser.add_argument("--batch", type=positive, metavar="N", help="inputs at a time")
+    parser.add_argument(
+        "--stored",
+        action="append",
+        default=[],
+        metavar="NAME=DTYPE[:LAYOUT]",
+        help="how an array is stored, as in x=float16 or out=float16:channels_last; once for each",
+    )
+
+
+def with_storage(arguments: argparse.Namespace, shape: str) -> str:
+    """A shape with what ``--stored`` says, as `rooftile.ops.parse` takes it."""
+    from rooftile.ops.named import STORED
+
+    return f"{shape}{STORED}{','.join(arguments.stored)}" if arguments.stored else shape
+
+
+def option_words(shape: str) -> str:
+    """The options that give such a shape."""
+    from rooftile.ops.named import STORED
+
+    shape, _, storage = shape.partition(STORED)
+    return " ".join([f"--shape {shape}", *(f"--stored {s}" for s in storage.split(",") if s)])
 
 
 def add_large(parser: argparse.ArgumentParser) -> None:
@@ -108,11 +130,11 @@ def shapes_of(arguments: argparse.Namespace, operation: str) -> tuple[str, ...]:
     if arguments.shape:
         if arguments.large:
             raise InputError("--large", f"with --shape {arguments.shape}", "one of the two")
-        return (arguments.shape,)
+        return (with_storage(arguments, arguments.shape),)
     found = climbed_shapes(operation, parse_device(arguments.device)[0], large=arguments.large)
     if arguments.batch is None:
         arguments.batch = found.batch
-    return found.shapes
+    return tuple(with_storage(arguments, shape) for shape in found.shapes)
 
 
 def add_table_arguments(parser: argparse._ActionsContainer) -> None:
@@ -144,10 +166,11 @@ def check_writable(option: str, path: Path) -> None:
 
 
 def shape_of(arguments: argparse.Namespace, operation: str) -> str:
-    """The shape that was asked for, or the operation's default.  Raises `InputError`."""
+    """The shape and the storage that were asked for, or the operation's default.  Raises
+    `InputError`."""
     from rooftile.ops import default_shape
 
-    return arguments.shape or default_shape(operation)
+    return with_storage(arguments, arguments.shape or default_shape(operation))
 
 
 def add_precision(

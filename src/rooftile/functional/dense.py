@@ -140,6 +140,7 @@ def pool2d(
         x,
         *parameters.values(),
         names=tuple(parameters),
+        biased=bias is not None,
         kind=kind,
         window=window,
         stride=stride,
@@ -156,6 +157,7 @@ def _pooled(
     x: Array,
     *parameters: Array,
     names: tuple[str, ...],
+    biased: bool,
     kind: str,
     window: int | tuple[int, int],
     stride: int | tuple[int, int] | None,
@@ -168,16 +170,16 @@ def _pooled(
     given = Arguments(x, forms=True)
     images = given.take("x", x, "batch, channels, height, width", empty="batch")
     count, *image = images.shape
-    problem = _pool2d((count or 1, *image), kind, window, stride, activation, "bias" in names)
+    problem = _pool2d((count or 1, *image), kind, window, stride, activation, biased)
     axes = {"weights": "window height, window width", "bias": "channels"}
     taken = {
         name: given.take(name, array, axes[name])
         for name, array in zip(names, parameters, strict=True)
     }
     expected = problem.parameter_shapes
-    if ("weights" in taken) != ("weights" in expected):
-        found, wanted = ("None", "an array") if "weights" in expected else ("an array", "None")
-        raise InputError("weights", found, f"{wanted} for a pool of kind {kind!r}")
+    for name in set(taken) ^ set(expected):
+        found, wanted = ("None", "an array") if name in expected else ("an array", "None")
+        raise InputError(name, found, f"{wanted} for a pool of kind {kind!r}")
     for name, array in taken.items():
         if array.shape != expected[name]:
             raise InputError(name, f"shape {tuple(array.shape)}", f"{expected[name]}")

@@ -18,6 +18,9 @@ from rooftile.ops.problem import (
     pair_from_text,
 )
 
+STORED = " stored "
+"""Between the text of a problem and how its arrays are stored."""
+
 
 def operations() -> list[str]:
     """Names of the operations."""
@@ -68,13 +71,32 @@ def named(operation: str, shape: str, batch: int | None = None) -> Problem:
 
 
 def parse(operation: str, shape: str, batch: int | None = None) -> Problem:
-    """A named problem, or one from ``key=value`` pairs separated by commas.
+    """A named problem, or one from ``key=value`` pairs separated by commas; behind either, how its
+    arrays are stored, as in ``lenet-conv1 stored x=float16,out=float16:channels_last``.
 
     Values are integers, ``AxB`` pairs, 0 or 1 for no or yes, or words; a pool is ``max:2``,
     ``average:3x3:2``, ``l2:2:2:sigmoid`` (kind, window, stride, activation behind it); several
     words are joined as ``returns=y+argmax``.  Example:
     ``channels=3,height=64,width=64,maps=8,mask=5x5,padding=2x2,pool=max:2``.
     """
+    shape, _, storage = shape.partition(STORED)
+    plain = _plain(operation, shape, batch)
+    if not storage:
+        return plain
+    made: Problem = plain.stored(**dict(map(_storage, storage.split(","))))
+    return made
+
+
+def _storage(item: str) -> tuple[str, str]:
+    """The name of an array, and how it is stored."""
+    name, equals, how = item.partition("=")
+    if not equals or not how:
+        raise InputError("stored", repr(item), "NAME=DTYPE, NAME=LAYOUT or NAME=DTYPE:LAYOUT")
+    return name, how
+
+
+def _plain(operation: str, shape: str, batch: int | None) -> Problem:
+    """The problem of a shape whose arrays are in the operation's own dtypes, row-major."""
     if "=" not in shape:
         return named(operation, shape, batch)
     kind = registry.operation(operation).problem

@@ -16,12 +16,13 @@ from rooftile.cli._options import (
     add_operation,
     add_precision,
     add_problem,
+    option_words,
     seconds,
     shapes_of,
 )
 from rooftile.cli.render.ladder import gpu_table, rows_table
 from rooftile.cli.render.output import Output, milliseconds, quantity
-from rooftile.cli.render.records import recording, shapes, warn_if_busy
+from rooftile.cli.render.records import recording, shapes, titled, warn_if_busy
 
 if TYPE_CHECKING:
     from rooftile.devices.gpu import Description
@@ -140,7 +141,7 @@ class _Found:
 
 def _show(output: Output, ladder: Ladder, shape: str) -> None:
     problem, roof = ladder.problem, ladder.roof
-    title = f"{problem.operation} {shape}" if "=" not in shape else problem.operation
+    title = titled(problem, shape)
     batch = "" if problem.batch_size is None else f", batch {problem.batch_size}"
     work = f"{quantity(problem.flops, 'FLOP')}, at least {quantity(problem.bytes, 'B')}"
     notes = ["speed-up: over the first rung; error: the worst, over its budget at that precision"]
@@ -181,7 +182,7 @@ def _next(
     )
     batch = "" if problem.batch_size is None else f" --batch {problem.batch_size}"
     device = "" if arguments.device == "cpu" else f" --device {arguments.device}"
-    asked = f"{name} --shape {shape}{batch}{device}"
+    asked = f"{name} {option_words(shape)}{batch}{device}"
     found = []
     if best is not None:
         why = f"rooftile explain {asked} --strategy {best.strategy}"

@@ -138,6 +138,8 @@ def _of_file(arguments: argparse.Namespace, output: Output) -> Problem:
     import rooftile
     from rooftile.errors import InputError
 
+    if arguments.stored:
+        raise InputError("matrix", f"{arguments.matrix} with --stored", "one of the two")
     if arguments.operation != "spmv" or arguments.shape:
         given = "--shape" if arguments.shape else arguments.operation
         raise InputError("matrix", f"{arguments.matrix} and {given}", "spmv, and no --shape")

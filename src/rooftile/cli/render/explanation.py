@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from rooftile.cli.render.output import milliseconds, percent, quantity
+from rooftile.cli.render.records import titled
 from rooftile.cli.render.sheet import Sheet
 
 if TYPE_CHECKING:
@@ -20,11 +21,10 @@ if TYPE_CHECKING:
 
 def title(problem: Problem, shape: str, name: str, summary: str, picked: str) -> list[str]:
     """The problem with its least work, and the strategy that is explained."""
-    named = f" {shape}" if "=" not in shape else ""
     batch = "" if problem.batch_size is None else f", batch {problem.batch_size}"
     intensity = problem.flops / problem.bytes
     return [
-        f"{problem.operation}{named}{batch}: {quantity(problem.flops, 'FLOP')}, "
+        f"{titled(problem, shape)}{batch}: {quantity(problem.flops, 'FLOP')}, "
         f"at least {quantity(problem.bytes, 'B')}, {intensity:.3g} FLOP a byte",
         f"{name}: {summary}" + (f" (picked: {picked})" if picked else ""),
     ]

@@ -94,6 +94,14 @@ def shapes(problem: Problem) -> str:
     return f"{given} -> {made}"
 
 
+def titled(problem: Problem, shape: str) -> str:
+    """The operation and the name of its problem, if it has one, and how arrays are stored."""
+    from rooftile.ops.named import STORED
+
+    name, *storage = shape.partition(STORED)
+    return f"{problem.operation}{'' if '=' in name else f' {name}'}{''.join(storage)}"
+
+
 def _form(array: Array) -> str:
     """The shape, with the dtype where it is not float32."""
     shape = f"[{','.join(map(str, array.shape))}]"

@@ -28,7 +28,9 @@ FUNCTIONS: dict[str, tuple[str, ...]] = {
     "axpy": ("x", "y", "alpha"),
     "scale": ("x", "alpha"),
 }
-"""The inputs of each function."""
+"""The inputs of each function; a factor is the last one."""
+_SCALES = ("axpy", "scale")
+"""The functions that have a factor."""
 _FLOATS = ("float32", "float64", "float16", "bfloat16")
 TAKES: dict[str, tuple[str, ...]] = {
     "add": DTYPES,
@@ -70,7 +72,9 @@ class Elementwise(Problem):
     def arrays(self) -> tuple[Array, ...]:
         """x[shape], y[shape], alpha[1], as far as the function has them, and out[shape]."""
         names = FUNCTIONS[self.function]
-        inputs = (Array(n, (1,) if n == "alpha" else self.shape, self.dtype) for n in names)
+        factor = ((1,),) if self.function in _SCALES else ()
+        shapes = (*(self.shape,) * (len(names) - len(factor)), *factor)
+        inputs = (Array(n, shape, self.dtype) for n, shape in zip(names, shapes, strict=True))
         return (*inputs, Array("out", self.shape, self.dtype, role="output"))
 
     @property

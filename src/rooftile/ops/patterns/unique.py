@@ -106,8 +106,10 @@ class Unique(Counted):
         return y, np.array([made.size], np.int64)
 
     def judgement(self, output: Array, model: ErrorModel) -> Judgement:
-        """Elements exactly; of runs bit by bit, up to their number."""
-        return Exact() if output.name in ("found", "inverse") else Properties(self._wrong)
+        """The number of runs and each element's run exactly; the outputs of runs bit by bit, up to
+        the last run."""
+        _, found, *of_runs = self.output_arrays
+        return Exact() if output in (found, *of_runs[1:2]) else Properties(self._wrong)
 
     def _wrong(self, *arrays: AnyArray) -> str:
         outputs = len(self.output_arrays)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 MOST_BLOCKS = 65535
 """Blocks of a grid in y and z: kernels loop over the images beyond."""
 
@@ -30,3 +32,8 @@ def blocks(count: int, size: int) -> int:
 def tile_of(count: int, least: int, most: int) -> int:
     """The smallest power of two from ``least`` to ``most`` that covers ``count``, else ``most``."""
     return max(least, min(most, 1 << (count - 1).bit_length()))
+
+
+def wide(*numbers: int) -> tuple[np.int64, ...]:
+    """Numbers as kernels take them that count beyond 32 bits."""
+    return tuple(map(np.int64, numbers))

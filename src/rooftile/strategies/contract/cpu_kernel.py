@@ -147,7 +147,7 @@ class BoundKernel:
         """The same with weights, and maybe a bias, of so many elements: a row packs the weights for
         the kernel's, which reads the bias where it lies."""
         packing = self._kernel.packing
-        if packing is None or self._names != ("weights", "bias"):
+        if packing is None or len(self._names) != 2:
             return None
         zeros = np.zeros_like(self._keep[1])
         rows = packing.row(parameters[0], self._keep[0]), list(self._row)[1:]

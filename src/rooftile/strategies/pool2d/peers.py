@@ -60,8 +60,7 @@ def _masks_and_bias(
     problem: Pool2d, parameters: Sequence[Float32]
 ) -> tuple[Float32 | None, Float32]:
     """A weighted sum's weights as masks of each channel, and the bias or zeros."""
-    given = dict(zip(problem.parameter_shapes, parameters, strict=True))
-    masks = None
-    if "weights" in given:
-        masks = np.repeat(given["weights"][None, None], problem.channels, axis=0)
-    return masks, given.get("bias", np.zeros(problem.channels, np.float32))
+    of_channels = parameters[-1] if problem.bias else np.zeros(problem.channels, np.float32)
+    if problem.pool.kind != "weighted":
+        return None, of_channels
+    return np.repeat(parameters[0][None, None], problem.channels, axis=0), of_channels

@@ -187,8 +187,7 @@ class WinnersStage(ConvStage):
     @cached_property
     def _argmax(self) -> Any:
         """Memory for the places of winners."""
-        count = math.prod(self.layer.output_shape)
-        return self.work.floats(blocks(count, 4) if "argmax" in self.stored else count)
+        return self.work.floats(blocks(self.problem.output_arrays[-1].nbytes, 4))
 
     def forward(self) -> None:
         """See `Stage`."""

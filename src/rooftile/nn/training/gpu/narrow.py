@@ -23,20 +23,20 @@ def narrow_between(row: Sequence[Stage], images: str = "") -> str:
     stored so, and "" where it has float32."""
     # The activation whose value a stage's input is; nobody asks for the first one's gradient.
     before = lowest = ""
+    narrowed = False
     for number, one in enumerate(row):
         below = row[number - 1] if number else None
         if isinstance(one, WinnersStage):
             _tell_places(one, before)
             if below is None:
-                _narrow_images(one, images)
+                narrowed = _narrow_images(one, images)
             elif isinstance(below, WinnersStage):
                 _narrow_input(one, below, before)
                 _narrow_gradient(one, below, before, lowest)
         if isinstance(one, LinearStage) and isinstance(below, FirstConvStage):
             _narrow_features(one, below)
         before, lowest = one.before, before
-    first = row[0] if row else None
-    return images if isinstance(first, WinnersStage) and "x" in first.stored else ""
+    return images if narrowed else ""
 
 
 def _tell_places(one: WinnersStage, before: str) -> None:
@@ -47,10 +47,10 @@ def _tell_places(one: WinnersStage, before: str) -> None:
         one.tell_positions()
 
 
-def _narrow_images(one: WinnersStage, images: str) -> None:
-    """Store the network's input in the 16 bits of the precision ``images``."""
-    if dtype := _dtype(images):
-        _settle([(one, "x", dtype)], lambda: one.problems(""))
+def _narrow_images(one: WinnersStage, images: str) -> bool:
+    """Store the network's input in the 16 bits of the precision ``images``; whether it is."""
+    dtype = _dtype(images)
+    return bool(dtype) and _settle([(one, "x", dtype)], lambda: one.problems(""))
 
 
 def _narrow_input(one: WinnersStage, below: WinnersStage, before: str) -> None:

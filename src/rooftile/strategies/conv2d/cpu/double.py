@@ -8,7 +8,7 @@ from rooftile.strategies import ArrayKernel
 from rooftile.strategies.common import double
 from rooftile.strategies.common.fused import ACTIVATION_CODES
 from rooftile.strategies.conv2d.cpu.loops import Textbook, pool_codes
-from rooftile.strategies.conv2d.ends import BOUNDARY_CODES
+from rooftile.strategies.conv2d.sizes import BOUNDARY_CODES
 
 
 class Double(double.Double):

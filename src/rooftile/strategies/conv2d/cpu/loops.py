@@ -23,7 +23,7 @@ from rooftile.strategies.common.fused import (
     pooled_with,
 )
 from rooftile.strategies.contract.cpu import CpuKernel, CpuStrategy
-from rooftile.strategies.conv2d.ends import BOUNDARY_CODES
+from rooftile.strategies.conv2d.sizes import BOUNDARY_CODES
 
 
 @native

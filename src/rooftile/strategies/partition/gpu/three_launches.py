@@ -13,8 +13,8 @@ from rooftile.ops.patterns.partition import Partition
 from rooftile.ops.patterns.sort import Sort
 from rooftile.ops.problem import numpy_dtype
 from rooftile.strategies.common.sections import RUN, InSections
+from rooftile.strategies.common.sort_keys import key_macros
 from rooftile.strategies.contract.gpu import Config, Step, Tunable
-from rooftile.strategies.sort.gpu._base import key_macros
 
 
 class ThreeLaunches(InSections):

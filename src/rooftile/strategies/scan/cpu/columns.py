@@ -17,7 +17,7 @@ from rooftile.ops import AnyArray
 from rooftile.ops.features import features
 from rooftile.ops.patterns.scan import Scan
 from rooftile.strategies import HostStrategy
-from rooftile.strategies.scan.cpu._base import scanning
+from rooftile.strategies.common.scan_kernels import scanning
 
 _BAND = 256
 """Lines of a band."""

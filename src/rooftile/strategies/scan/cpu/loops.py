@@ -20,7 +20,7 @@ from rooftile.ops import AnyArray
 from rooftile.ops.features import features
 from rooftile.ops.patterns.scan import Scan
 from rooftile.strategies import HostStrategy
-from rooftile.strategies.scan.cpu._base import scanning
+from rooftile.strategies.common.scan_kernels import scanning
 
 _TEXT = """
 def kernel(x, y, sizes, begin, end):

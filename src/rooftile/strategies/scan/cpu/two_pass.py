@@ -21,7 +21,7 @@ from rooftile.ops.features import features
 from rooftile.ops.patterns.scan import Scan
 from rooftile.ops.problem import numpy_dtype
 from rooftile.strategies import HostStrategy
-from rooftile.strategies.scan.cpu._base import scanning
+from rooftile.strategies.common.scan_kernels import scanning
 
 _UNITS = 64
 """Parts of all lines together, so many that every core has some."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import numpy as np
-
 from rooftile.analysis.accesses import (
     WARP,
     Accesses,
@@ -20,7 +18,7 @@ from rooftile.devices.gpu import Launch
 from rooftile.ops.features import features
 from rooftile.ops.operator import SUM
 from rooftile.ops.patterns.scan import Scan
-from rooftile.strategies.common.grid import beyond_block, blocks
+from rooftile.strategies.common.grid import beyond_block, blocks, wide
 from rooftile.strategies.common.operators import CARRIED_BYTES, operator_macros
 from rooftile.strategies.contract.gpu import Config, GpuStrategy, Step, Tunable
 
@@ -132,8 +130,3 @@ def itemsize(problem: Scan) -> int:
 def words(problem: Scan, count: int) -> int:
     """Words of four bytes that so many combined elements take."""
     return blocks(count * itemsize(problem), 4)
-
-
-def wide(*numbers: int) -> tuple[np.int64, ...]:
-    """Numbers as kernels take them that count beyond 32 bits."""
-    return tuple(map(np.int64, numbers))

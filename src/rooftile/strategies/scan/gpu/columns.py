@@ -10,9 +10,9 @@ from rooftile.analysis.accesses import WARP, Accesses, Counted, beside, stored_b
 from rooftile.analysis.cooperation import chain
 from rooftile.devices.gpu import Launch
 from rooftile.ops.patterns.scan import Scan
-from rooftile.strategies.common.grid import beyond_block, blocks
+from rooftile.strategies.common.grid import beyond_block, blocks, wide
 from rooftile.strategies.contract.gpu import Config, Step, Tunable
-from rooftile.strategies.scan.gpu._base import GpuScan, itemsize, wide
+from rooftile.strategies.scan.gpu._base import GpuScan, itemsize
 from rooftile.strategies.scan.gpu._tiles import vector
 
 _ELEMENTS = 16

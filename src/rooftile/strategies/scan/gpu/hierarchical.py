@@ -8,8 +8,9 @@ from __future__ import annotations
 from rooftile.analysis.accesses import WARP, Accesses, Counted, broadcasts, stored_beside
 from rooftile.analysis.cooperation import chain
 from rooftile.ops.patterns.scan import Scan
+from rooftile.strategies.common.grid import wide
 from rooftile.strategies.contract.gpu import Config, Step
-from rooftile.strategies.scan.gpu._base import SectionScan, wide, words
+from rooftile.strategies.scan.gpu._base import SectionScan, words
 
 
 class Levels(SectionScan):

@@ -10,10 +10,10 @@ from rooftile.analysis.accesses import Counted, beside, stored_beside
 from rooftile.analysis.cooperation import vector_scan
 from rooftile.devices.gpu import Launch
 from rooftile.ops.patterns.scan import Scan
-from rooftile.strategies.common.grid import beyond_block, blocks
+from rooftile.strategies.common.grid import beyond_block, blocks, wide
 from rooftile.strategies.common.states import States
 from rooftile.strategies.contract.gpu import Config, Step, Tunable
-from rooftile.strategies.scan.gpu._base import itemsize, wide
+from rooftile.strategies.scan.gpu._base import itemsize
 from rooftile.strategies.scan.gpu._tiles import TileScan, rows, vector
 
 

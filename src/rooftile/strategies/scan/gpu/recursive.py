@@ -11,8 +11,9 @@ import itertools
 from rooftile.analysis.accesses import Accesses, Counted, beside, stored_beside
 from rooftile.analysis.cooperation import chain
 from rooftile.ops.patterns.scan import Scan
+from rooftile.strategies.common.grid import wide
 from rooftile.strategies.contract.gpu import Config, Step
-from rooftile.strategies.scan.gpu._base import itemsize, wide, words
+from rooftile.strategies.scan.gpu._base import itemsize, words
 from rooftile.strategies.scan.gpu.hierarchical import Levels
 
 

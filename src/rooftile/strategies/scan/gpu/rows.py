@@ -12,9 +12,8 @@ from rooftile.analysis.accesses import Counted, beside, stored_beside
 from rooftile.analysis.cooperation import vector_scan
 from rooftile.devices.gpu import Launch
 from rooftile.ops.patterns.scan import Scan
-from rooftile.strategies.common.grid import beyond_block, blocks, tile_of
+from rooftile.strategies.common.grid import beyond_block, blocks, tile_of, wide
 from rooftile.strategies.contract.gpu import Config, Step, Tunable
-from rooftile.strategies.scan.gpu._base import wide
 from rooftile.strategies.scan.gpu._tiles import TileScan, rows, vector
 
 _THREADS = 256

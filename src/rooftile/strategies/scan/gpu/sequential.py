@@ -11,9 +11,9 @@ from rooftile.analysis.cooperation import chain
 from rooftile.devices.gpu import Launch
 from rooftile.ops.features import features
 from rooftile.ops.patterns.scan import Scan
-from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.common.grid import blocks, wide
 from rooftile.strategies.contract.gpu import Config, Step, Tunable
-from rooftile.strategies.scan.gpu._base import GpuScan, wide
+from rooftile.strategies.scan.gpu._base import GpuScan
 
 
 class Sequential(GpuScan):

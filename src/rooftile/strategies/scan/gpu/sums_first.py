@@ -11,9 +11,9 @@ from dataclasses import replace
 from rooftile.analysis.accesses import WARP, Counted, broadcasts, stored_apart
 from rooftile.ops.features import features
 from rooftile.ops.patterns.scan import Scan
-from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.common.grid import blocks, wide
 from rooftile.strategies.contract.gpu import Config, Step, Tunable
-from rooftile.strategies.scan.gpu._base import BLOCKS, RUNS, SectionScan, wide, words
+from rooftile.strategies.scan.gpu._base import BLOCKS, RUNS, SectionScan, words
 
 
 class SumsFirst(SectionScan):

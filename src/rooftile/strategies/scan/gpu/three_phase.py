@@ -8,8 +8,9 @@ from __future__ import annotations
 from rooftile.analysis.accesses import Counted
 from rooftile.ops.features import features
 from rooftile.ops.patterns.scan import Scan
+from rooftile.strategies.common.grid import wide
 from rooftile.strategies.contract.gpu import Config, Step
-from rooftile.strategies.scan.gpu._base import SectionScan, wide
+from rooftile.strategies.scan.gpu._base import SectionScan
 
 
 class ThreePhase(SectionScan):

@@ -11,10 +11,10 @@ from rooftile.analysis.accesses import Counted, beside, stored_beside
 from rooftile.analysis.cooperation import vector_scan
 from rooftile.ops.features import features
 from rooftile.ops.patterns.scan import Scan
-from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.common.grid import blocks, wide
 from rooftile.strategies.common.waves import LEAST_ARCHITECTURE, Waves
 from rooftile.strategies.contract.gpu import Config, Step, Tunable
-from rooftile.strategies.scan.gpu._base import itemsize, wide
+from rooftile.strategies.scan.gpu._base import itemsize
 from rooftile.strategies.scan.gpu._tiles import TileScan
 
 _WIDTH = 4

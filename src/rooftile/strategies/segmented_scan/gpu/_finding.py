@@ -6,9 +6,8 @@ from rooftile.analysis.accesses import Accesses, scattered_loads, stored_beside
 from rooftile.analysis.cooperation import chain
 from rooftile.devices.gpu import Launch
 from rooftile.ops.patterns.segmented_scan import SegmentedScan
-from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.common.grid import blocks, wide
 from rooftile.strategies.contract.gpu import GpuStrategy, Step
-from rooftile.strategies.scan.gpu._base import wide
 
 _FINDING = 128
 """Threads of a block."""

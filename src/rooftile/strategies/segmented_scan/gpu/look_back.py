@@ -17,11 +17,10 @@ from rooftile.analysis.accesses import (
 from rooftile.analysis.cooperation import vector_scan
 from rooftile.devices.gpu import Launch
 from rooftile.ops.patterns.segmented_scan import SegmentedScan
-from rooftile.strategies.common.grid import beyond_block, blocks
+from rooftile.strategies.common.grid import beyond_block, blocks, wide
 from rooftile.strategies.common.operators import CARRIED_BYTES
 from rooftile.strategies.common.states import States
 from rooftile.strategies.contract.gpu import Config, Step, Tunable
-from rooftile.strategies.scan.gpu._base import wide
 from rooftile.strategies.segmented_scan.gpu._base import GpuSegmentedScan
 from rooftile.strategies.segmented_scan.gpu._finding import finding, found
 

@@ -9,11 +9,10 @@ from rooftile.analysis.accesses import WARP, Accesses, Counted, beside, stored_b
 from rooftile.analysis.cooperation import vector_scan
 from rooftile.ops.features import features
 from rooftile.ops.patterns.segmented_scan import SegmentedScan
-from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.common.grid import blocks, wide
 from rooftile.strategies.common.operators import CARRIED_BYTES
 from rooftile.strategies.common.waves import LEAST_ARCHITECTURE, Waves
 from rooftile.strategies.contract.gpu import Config, Step, Tunable
-from rooftile.strategies.scan.gpu._base import wide
 from rooftile.strategies.segmented_scan.gpu._base import GpuSegmentedScan
 from rooftile.strategies.segmented_scan.gpu._finding import finding, found
 

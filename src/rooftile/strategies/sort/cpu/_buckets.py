@@ -12,8 +12,8 @@ from rooftile.devices import cpu
 from rooftile.devices.cpu.native import source
 from rooftile.ops import AnyArray
 from rooftile.ops.patterns.sort import Sort
+from rooftile.strategies.common.sort_words import Words
 from rooftile.strategies.sort.cpu._digits import STORES
-from rooftile.strategies.sort.cpu._words import Words
 
 LARGEST = 2**18
 """Words of the largest bucket that is sorted in the cache."""

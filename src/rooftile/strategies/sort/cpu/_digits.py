@@ -15,7 +15,7 @@ from rooftile.devices import cpu
 from rooftile.devices.cpu.native import Native, source
 from rooftile.ops import AnyArray
 from rooftile.ops.patterns.sort import Sort
-from rooftile.strategies.sort.cpu._words import Words
+from rooftile.strategies.common.sort_words import Words
 
 DIGITS = 256
 DIGIT_BITS = 8

@@ -25,9 +25,9 @@ from rooftile.ops import AnyArray
 from rooftile.ops.features import features
 from rooftile.ops.patterns.sort import Sort
 from rooftile.strategies import HostStrategy
+from rooftile.strategies.common.sort_words import Words, rows_of
 from rooftile.strategies.sort.cpu import _buckets
 from rooftile.strategies.sort.cpu._digits import Digits, end_kernel, problem_takes
-from rooftile.strategies.sort.cpu._words import Words, rows_of
 
 
 class Buckets(HostStrategy):

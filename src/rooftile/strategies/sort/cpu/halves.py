@@ -22,8 +22,8 @@ from rooftile.ops import AnyArray
 from rooftile.ops.features import features
 from rooftile.ops.patterns.sort import Sort
 from rooftile.strategies import HostStrategy
+from rooftile.strategies.common.sort_words import Words, rows_of
 from rooftile.strategies.sort.cpu import buckets
-from rooftile.strategies.sort.cpu._words import Words, rows_of
 
 _SHARE = 2**14
 """Elements of a unit."""

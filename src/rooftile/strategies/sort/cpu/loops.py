@@ -23,7 +23,7 @@ from rooftile.ops import AnyArray
 from rooftile.ops.features import features
 from rooftile.ops.patterns.sort import Sort, ordered
 from rooftile.strategies import HostStrategy
-from rooftile.strategies.sort.cpu._words import rows_of
+from rooftile.strategies.common.sort_words import rows_of
 
 _TEXT = """
 def merged(keys, along, to_keys, to_along, first, middle, last):

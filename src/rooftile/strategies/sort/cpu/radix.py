@@ -20,6 +20,7 @@ from rooftile.ops import AnyArray
 from rooftile.ops.features import features
 from rooftile.ops.patterns.sort import Sort
 from rooftile.strategies import HostStrategy
+from rooftile.strategies.common.sort_words import Words, rows_of
 from rooftile.strategies.sort.cpu._digits import (
     DIGIT_BITS,
     DIGITS,
@@ -29,7 +30,6 @@ from rooftile.strategies.sort.cpu._digits import (
     parts_of,
     problem_takes,
 )
-from rooftile.strategies.sort.cpu._words import Words, rows_of
 
 _SHARE = 2**14
 """Words that become, or were, elements: a unit's."""

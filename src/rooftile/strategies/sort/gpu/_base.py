@@ -10,8 +10,9 @@ import numpy as np
 from rooftile.analysis.accesses import Accesses, beside, stored_apart, stored_beside
 from rooftile.devices.gpu import TensorMap
 from rooftile.ops.features import features
-from rooftile.ops.patterns.sort import GIVES, Sort
+from rooftile.ops.patterns.sort import Sort
 from rooftile.strategies.common.grid import beyond_block, blocks
+from rooftile.strategies.common.sort_keys import key_macros
 from rooftile.strategies.contract.gpu import Config, GpuStrategy, Tunable
 
 BLOCKS = Tunable("BLOCK", (64, 128, 256, 512), 256)
@@ -21,8 +22,6 @@ MOST_IN_LINE = 2**30
 """Elements of a line whose places 32 bits count, two of them left over for flags."""
 Argument = str | TensorMap | int | np.number[Any]
 """What a `Step` passes to its kernel."""
-_INFINITY_TOP = {"float32": 0x7F80, "float16": 0x7C00, "bfloat16": 0x7F80, "float64": 0x7FF0}
-"""The first 16 bits of infinity."""
 
 
 @dataclass(frozen=True)
@@ -98,20 +97,6 @@ class GpuSort(GpuStrategy):
         return f"{count} blocks, at most {MOST_BLOCKS}" if count > MOST_BLOCKS else None
 
 
-def key_macros(problem: Sort) -> dict[str, int | str]:
-    """What `keys.h` wants to know."""
-    return {
-        "BYTES": problem.key_bytes,
-        "REAL": int(problem.dtype in _INFINITY_TOP),
-        "SIGNED": int(problem.dtype.startswith("int")),
-        "INFINITY_TOP": _INFINITY_TOP.get(problem.dtype, 0),
-        "LOGICAL": int(problem.dtype == "bool"),
-        "DESCENDING": int(problem.descending),
-        "BESIDE": int(problem.inner == 1),
-        "GIVES": GIVES.index(problem.gives),
-    }
-
-
 def ends_of(problem: Sort, passes: int) -> list[Ends]:
     """Where each of so many passes reads and writes: from x to the results, each there and back."""
     own, results = ("keys", "along"), ("y", "moved")
@@ -129,8 +114,3 @@ def ends_of(problem: Sort, passes: int) -> list[Ends]:
         found.append(Ends(*here, *there, int(number == 0), int(last)))
         here = there
     return found
-
-
-def wide(*numbers: int) -> tuple[Argument, ...]:
-    """Numbers as kernels take them that count beyond 32 bits."""
-    return tuple(map(np.int64, numbers))

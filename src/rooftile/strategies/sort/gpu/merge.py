@@ -11,9 +11,9 @@ from rooftile.analysis.accesses import Counted, scattered_loads
 from rooftile.analysis.cooperation import chain
 from rooftile.devices.gpu import Launch
 from rooftile.ops.patterns.sort import Sort
-from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.common.grid import blocks, wide
 from rooftile.strategies.contract.gpu import Config, Step
-from rooftile.strategies.sort.gpu._base import BLOCKS, GpuSort, ends_of, wide
+from rooftile.strategies.sort.gpu._base import BLOCKS, GpuSort, ends_of
 
 
 class Merge(GpuSort):

@@ -10,9 +10,9 @@ from rooftile.analysis.accesses import WARP, Accesses, Counted
 from rooftile.analysis.cooperation import chain
 from rooftile.devices.gpu import Launch
 from rooftile.ops.patterns.sort import Sort
-from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.common.grid import blocks, wide
 from rooftile.strategies.contract.gpu import Config, Step
-from rooftile.strategies.sort.gpu._base import BLOCKS, GpuSort, wide
+from rooftile.strategies.sort.gpu._base import BLOCKS, GpuSort
 
 _SECTION = 2048
 """Elements of a block."""

@@ -10,9 +10,9 @@ from rooftile.analysis.accesses import WARP, Accesses, Counted, beside, stored_b
 from rooftile.analysis.cooperation import chain, increments, warp_tree
 from rooftile.devices.gpu import Launch
 from rooftile.ops.patterns.sort import Sort
-from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.common.grid import blocks, wide
 from rooftile.strategies.contract.gpu import Config, Step, Tunable
-from rooftile.strategies.sort.gpu._base import GpuSort, ends_of, wide
+from rooftile.strategies.sort.gpu._base import GpuSort, ends_of
 
 _DIGITS = 256
 _CLEARING = 256

@@ -13,9 +13,9 @@ from rooftile.analysis.accesses import WARP, Accesses, Counted, beside, stored_a
 from rooftile.analysis.cooperation import block_scan, chain, in_turn, shared_tree
 from rooftile.devices.gpu import Launch
 from rooftile.ops.patterns.sort import Sort
-from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.common.grid import blocks, wide
 from rooftile.strategies.contract.gpu import Config, Step, Tunable
-from rooftile.strategies.sort.gpu._base import Argument, GpuSort, ends_of, wide
+from rooftile.strategies.sort.gpu._base import Argument, GpuSort, ends_of
 
 _BITS = 4
 _DIGITS = 1 << _BITS

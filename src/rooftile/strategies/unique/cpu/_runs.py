@@ -8,7 +8,7 @@ from rooftile.devices.cpu.native import Native, source
 from rooftile.ops.patterns.sort import Sort
 from rooftile.ops.patterns.unique import Unique
 from rooftile.ops.problem import Dtype
-from rooftile.strategies.sort.cpu._words import Words
+from rooftile.strategies.common.sort_words import Words
 
 _BEGINS = """
 {words}

@@ -11,9 +11,9 @@ from rooftile.ops.features import features
 from rooftile.ops.patterns.sort import Sort
 from rooftile.ops.patterns.unique import Unique
 from rooftile.ops.problem import numpy_dtype
+from rooftile.strategies.common.sort_keys import key_macros
 from rooftile.strategies.common.tiles_in_order import LOOKING, TilesInOrder
 from rooftile.strategies.contract.gpu import Config, Step
-from rooftile.strategies.sort.gpu._base import key_macros
 
 
 class LookBack(TilesInOrder):

@@ -8,15 +8,15 @@ from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d
 from rooftile.ops.features import features
 from rooftile.strategies.common.cores import CORES, Cores
-from rooftile.strategies.common.warpgroups import elements, wgmma, wgmma_wait
-from rooftile.strategies.contract.gpu import Config, Step
-from rooftile.strategies.conv2d.gpu._base import GpuConv2d
-from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
+from rooftile.strategies.common.folded_pool import (
     does_not_fold,
     groups_of,
     halves_of,
     slabs_of,
 )
+from rooftile.strategies.common.warpgroups import elements, wgmma, wgmma_wait
+from rooftile.strategies.contract.gpu import Config, Step
+from rooftile.strategies.conv2d.gpu._base import GpuConv2d
 
 MOST_WARPS = 16
 ENOUGH_BLOCKS = 2500

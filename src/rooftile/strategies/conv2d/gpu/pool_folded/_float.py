@@ -8,11 +8,7 @@ from abc import abstractmethod
 import numpy as np
 
 from rooftile.ops import Conv2d, Float32
-from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.common.rounded import rounding
-from rooftile.strategies.contract.gpu import Config, Step, Tunable
-from rooftile.strategies.conv2d.gpu.pool_folded._base import ENOUGH_BLOCKS, MOST_WARPS, PoolFolded
-from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
+from rooftile.strategies.common.folded_pool import (
     GROUP_MAPS,
     bands_of,
     divides,
@@ -21,6 +17,10 @@ from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
     strips_of,
     tile_of,
 )
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.common.rounded import rounding
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
+from rooftile.strategies.conv2d.gpu.pool_folded._base import ENOUGH_BLOCKS, MOST_WARPS, PoolFolded
 
 _MOST_REGISTERS = 255
 BANDS = (40, 20, 16, 10, 8, 4, 2, 1)

@@ -11,12 +11,12 @@ from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d, Float32
 from rooftile.ops.features import features
 from rooftile.strategies.common.cores import CORES, Cores
-from rooftile.strategies.contract.gpu import Config, Step
-from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
+from rooftile.strategies.common.folded_pool import (
     GROUP_MAPS,
     groups_of,
     weight_bytes,
 )
+from rooftile.strategies.contract.gpu import Config, Step
 from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded import NarrowFolded
 
 _MOST_BLOCKS = 4

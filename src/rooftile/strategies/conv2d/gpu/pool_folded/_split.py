@@ -7,12 +7,12 @@ import math
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d
 from rooftile.strategies.common.cores import CORES, Cores
+from rooftile.strategies.common.folded_pool import GROUP_MAPS, groups_of
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.scaled import rounded_macros, split_macros
 from rooftile.strategies.common.warpgroups import LEAST_REDUCTION, too_short
 from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.conv2d.gpu.pool_folded._base import PoolFolded
-from rooftile.strategies.conv2d.gpu.pool_folded._layout import GROUP_MAPS, groups_of
 
 _SPLIT_THREADS = 256
 

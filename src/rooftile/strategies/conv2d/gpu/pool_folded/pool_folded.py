@@ -7,12 +7,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from rooftile.ops import Conv2d, Float32
-from rooftile.strategies.common.grid import PORTABLE_SHARED_BYTES, blocks
-from rooftile.strategies.common.rounded import rounding
-from rooftile.strategies.common.storage import is_narrow, item_bytes
-from rooftile.strategies.contract.gpu import Config, Step, Tunable, family
-from rooftile.strategies.conv2d.gpu.pool_folded._base import ENOUGH_BLOCKS, MOST_WARPS, PoolFolded
-from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
+from rooftile.strategies.common.folded_pool import (
     GROUP_MAPS,
     bands_of,
     divides,
@@ -23,6 +18,11 @@ from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
     tile_of,
     weight_bytes,
 )
+from rooftile.strategies.common.grid import PORTABLE_SHARED_BYTES, blocks
+from rooftile.strategies.common.rounded import rounding
+from rooftile.strategies.common.storage import is_narrow, item_bytes
+from rooftile.strategies.contract.gpu import Config, Step, Tunable, family
+from rooftile.strategies.conv2d.gpu.pool_folded._base import ENOUGH_BLOCKS, MOST_WARPS, PoolFolded
 
 _WORTH = 40 * 1024
 """Shared memory a block up to which a band grows: blocks beside it hide its loads."""

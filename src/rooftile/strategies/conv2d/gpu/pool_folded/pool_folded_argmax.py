@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rooftile.ops import Conv2d
+from rooftile.strategies.common.folded_pool import rows_of_few
 from rooftile.strategies.contract.gpu import Config, family
 from rooftile.strategies.conv2d.gpu._argmax import Argmax
 from rooftile.strategies.conv2d.gpu.pool_folded._in_float16 import Tf32InFloat16
-from rooftile.strategies.conv2d.gpu.pool_folded._layout import rows_of_few
 from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded import BANDS, NarrowFolded
 from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_ieee import PoolFoldedIeee
 from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_tf32 import PoolFoldedTf32

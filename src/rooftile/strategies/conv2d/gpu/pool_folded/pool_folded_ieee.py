@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from rooftile.ops import Conv2d
-from rooftile.strategies.contract.gpu import Config
-from rooftile.strategies.conv2d.gpu.pool_folded._float import BAND_TUNABLES, BANDS, WarpsFolded
-from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
+from rooftile.strategies.common.folded_pool import (
     patch_slabs,
     rows_of_few,
     slabs_of,
 )
+from rooftile.strategies.contract.gpu import Config
+from rooftile.strategies.conv2d.gpu.pool_folded._float import BAND_TUNABLES, BANDS, WarpsFolded
 from rooftile.strategies.conv2d.gpu.pool_folded._split import SplitFolded
 
 _OTHERS = 72

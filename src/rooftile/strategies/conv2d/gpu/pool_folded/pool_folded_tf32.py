@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from rooftile.ops import Conv2d
+from rooftile.strategies.common.folded_pool import patch_slabs, slabs_of
 from rooftile.strategies.contract.gpu import Config, Tunable
 from rooftile.strategies.conv2d.gpu.pool_folded._float import BAND_TUNABLES, WarpsFolded
-from rooftile.strategies.conv2d.gpu.pool_folded._layout import patch_slabs, slabs_of
 
 _OTHERS = 40
 """Registers for addresses, loops and results."""

@@ -8,13 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from rooftile.ops import Conv2d, Float32
-from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.common.rounded import rounding
-from rooftile.strategies.common.storage import is_narrow, item_bytes
-from rooftile.strategies.contract.gpu import Config, Step, Tunable, family
-from rooftile.strategies.conv2d.gpu.pool_folded._base import PoolFolded
-from rooftile.strategies.conv2d.gpu.pool_folded._float import BANDS
-from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
+from rooftile.strategies.common.folded_pool import (
     GROUP_MAPS,
     bands_of,
     divides,
@@ -25,6 +19,12 @@ from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
     tile_of,
     whole_segments,
 )
+from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.common.rounded import rounding
+from rooftile.strategies.common.storage import is_narrow, item_bytes
+from rooftile.strategies.contract.gpu import Config, Step, Tunable, family
+from rooftile.strategies.conv2d.gpu.pool_folded._base import PoolFolded
+from rooftile.strategies.conv2d.gpu.pool_folded._float import BANDS
 
 _OTHERS = 56
 """Registers for addresses, loops, results and what scales them."""

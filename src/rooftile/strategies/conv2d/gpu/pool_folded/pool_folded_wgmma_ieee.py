@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from rooftile.ops import Conv2d, Float32
+from rooftile.strategies.common.folded_pool import groups_of
 from rooftile.strategies.contract.gpu import Config
-from rooftile.strategies.conv2d.gpu.pool_folded._layout import groups_of
 from rooftile.strategies.conv2d.gpu.pool_folded._split import SplitFolded
 from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_wgmma import WarpgroupsFolded
 

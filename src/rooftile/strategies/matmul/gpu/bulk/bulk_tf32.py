@@ -46,49 +46,42 @@ class BulkTf32(Bulk):
 
     def workspace(self, problem: Matmul, config: Config) -> dict[str, int]:
         """The turned matrix."""
-        name = _turned(problem)
-        return {} if name is None else {"turned": _named(problem, name).size}
+        array = _turned(problem)
+        return {} if array is None else {"turned": array.size}
 
     def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:
         """See `Bulk.accesses`; and what turns a matrix."""
-        found, name = super().accesses(problem, config), _turned(problem)
-        return (
-            found
-            if name is None
-            else {self.kernel("turn"): turning_accesses(_named(problem, name)), **found}
-        )
+        found, array = super().accesses(problem, config), _turned(problem)
+        return found if array is None else {self.kernel("turn"): turning_accesses(array), **found}
 
     def _before(
         self, problem: Matmul, config: Config
     ) -> tuple[tuple[Step, ...], Mapping[str, str]]:
-        name = _turned(problem)
-        if name is None:
+        array = _turned(problem)
+        if array is None:
             return (), {}
-        return (turning(self, _named(problem, name), "turned"),), {name: "turned"}
+        return (turning(self, array, "turned"),), {array.name: "turned"}
 
     def _tile(self, problem: Matmul, config: Config) -> Tile:
         return super()._tile(_read(problem), config)
 
 
-def _turned(problem: Matmul) -> str | None:
-    """The matrix that is turned before, if any."""
+def _turned(problem: Matmul) -> Array | None:
+    """The matrix that is turned before, if any: the smaller one."""
     if not problem.transpose_a or problem.transpose_b:
         return None
-    return "a" if problem.rows <= problem.columns else "b"
+    left, right = problem.input_arrays
+    return left if problem.rows <= problem.columns else right
 
 
 def _read(problem: Matmul) -> Matmul:
     """The problem as the product finds its matrices."""
-    name = _turned(problem)
-    if name is None:
+    array = _turned(problem)
+    if array is None:
         return problem
-    if name == "a":
+    if array == problem.input_arrays[0]:
         return replace(problem, transpose_a=False)
     return replace(problem, transpose_b=True)
-
-
-def _named(problem: Matmul, name: str) -> Array:
-    return next(array for array in problem.arrays if array.name == name)
 
 
 STRATEGY = BulkTf32()

@@ -10,6 +10,13 @@ from rooftile.ops import Chain, Conv2d, Float32
 from rooftile.ops.features import features
 from rooftile.strategies import strategy
 from rooftile.strategies.common.cores import CORES, Cores
+from rooftile.strategies.common.folded_pool import (
+    does_not_fold,
+    patch_slabs,
+    pool_window,
+    strips_of,
+    weight_bytes,
+)
 from rooftile.strategies.common.fused import ACTIVATION_CODES
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.rounded import rounding
@@ -20,14 +27,7 @@ from rooftile.strategies.common.warpgroups import (
 )
 from rooftile.strategies.contract.gpu import Config, GpuStrategy, Step, Tunable, family
 from rooftile.strategies.contract.machine import Multiprocessors
-from rooftile.strategies.conv2d.gpu._base import sizes
-from rooftile.strategies.conv2d.gpu.pool_folded._layout import (
-    does_not_fold,
-    patch_slabs,
-    pool_window,
-    strips_of,
-    weight_bytes,
-)
+from rooftile.strategies.conv2d.sizes import sizes
 
 _MOST_REGISTERS = 232
 _MOST_PIECES = 24

@@ -93,8 +93,9 @@ def of_strips(problem: Matmul, tile: int) -> Accesses:
 
 
 def of_bias(operands: tuple[str, ...], problem: Matmul, lanes: int) -> Accesses:
-    """A bias that a row's lanes read beside each other; nothing where no operand is one."""
-    if "bias" not in operands:
+    """A bias, the third operand, that a row's lanes read beside each other; nothing where two
+    matrices are all."""
+    if len(operands) < 3:
         return Accesses()
     return row_loads(problem.columns, problem.rows, lanes=min(WARP, lanes))
 

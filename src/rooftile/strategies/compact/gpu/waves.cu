@@ -14,7 +14,7 @@
 #include "counts.h"
 #include "flags.h"
 #include "items.h"
-#include "common/whole_tiles.h"
+#include "common/wave_tiles.h"
 
 #define PIECE 1024
 #define TILE (WARPS * PIECE)
@@ -136,8 +136,8 @@ __global__ __launch_bounds__(2 * THREADS + 96, BLOCKS) void waves(
     __syncthreads();
     if (warp < WARPS) move_tiles(stages, before, bits, ring, y, kept, tiles);
     else if (warp < 2 * WARPS) count_tiles(totals, bits, stages, ring, x, mask, tiles, count);
-    else if (warp == 2 * WARPS) publish_tiles(totals, ring, states, tiles);
-    else if (warp == 2 * WARPS + 1) look_up_tiles(before, totals, ring, states, tiles);
+    else if (warp == 2 * WARPS) publish_tiles(totals, 0, ring, states, tiles);
+    else if (warp == 2 * WARPS + 1) look_up_tiles(before, totals, 0, ring, states, tiles);
     else if (threadIdx.x % 32 == 0)
         load_tiles((unsigned)__cvta_generic_to_shared(stages), ring, x, mask, tiles, count);
 }

@@ -13,7 +13,7 @@
 #define WARPS (THREADS / 32)
 #define FAMILY waves
 #include "stages.h"
-#include "common/whole_tiles.h"
+#include "common/wave_tiles.h"
 
 // WARPS warps: what each one's piece comes to.
 __device__ __forceinline__ void sum_tiles(carried (*totals)[WARPS], const char* stages, int warp,
@@ -67,8 +67,8 @@ __global__ __launch_bounds__(2 * THREADS + 96, BLOCKS) void waves(
     __syncthreads();
     if (warp < WARPS) store_tiles(stages, before, warp, ring, x, y, tiles, count);
     else if (warp < 2 * WARPS) sum_tiles(totals, stages, warp - WARPS, ring, x, tiles, count);
-    else if (warp == 2 * WARPS) publish_tiles(totals, ring, states, tiles);
-    else if (warp == 2 * WARPS + 1) look_up_tiles(before, totals, ring, states, tiles);
+    else if (warp == 2 * WARPS) publish_tiles(totals, 0, ring, states, tiles);
+    else if (warp == 2 * WARPS + 1) look_up_tiles(before, totals, 0, ring, states, tiles);
     else if (threadIdx.x % 32 == 0)
         load_tiles((unsigned)__cvta_generic_to_shared(stages), ring, x, tiles, count);
 }

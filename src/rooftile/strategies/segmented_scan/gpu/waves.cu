@@ -14,6 +14,7 @@
 #define AT_ONCE 4
 #define FAMILY waves
 #include "scan/gpu/stages.h"
+#include "common/wave_tiles.h"
 typedef OFFSET offset;
 #include "cuts.h"
 
@@ -89,56 +90,6 @@ __device__ __forceinline__ void sum_tiles(carried (*totals)[WARPS], unsigned (*c
         carried all = of_piece(&rows, &cuts, &cut);
         if (threadIdx.x % 32 == 0) totals[now.stage][warp] = all, cut_warps[now.stage][warp] = cut;
         barrier_arrive(BARRIER(ring, SUMMED, now.stage));
-        advance(&now, STAGES);
-    }
-}
-
-// A warp: tells others what tiles come to.
-__device__ __forceinline__ void publish_tiles(const carried (*totals)[WARPS],
-                                              const unsigned (*cut_warps)[WARPS], unsigned ring,
-                                              word* states, int64 tiles)
-{
-    struct pipeline_state now = {0, 0};
-    int lane = threadIdx.x % 32;
-    for (int64 tile = blockIdx.x; tile < tiles; tile += ALL) {
-        barrier_wait(BARRIER(ring, SUMMED, now.stage), now.phase);
-        unsigned begins = __ballot_sync(EVERY_LANE, lane < WARPS && cut_warps[now.stage][lane]);
-        bool counts = lane < WARPS && lane >= 31 - __clz(begins | 1);
-        carried all = of_lanes(counts ? totals[now.stage][lane] : IDENTITY);
-        if (lane == 0) tell(states + tile, all, begins != 0);
-        barrier_arrive(BARRIER(ring, KNOWN, now.stage));
-        advance(&now, STAGES);
-    }
-}
-
-// A warp: what is before each piece.
-__device__ __forceinline__ void look_up_tiles(carried (*before)[WARPS],
-                                              const carried (*totals)[WARPS],
-                                              const unsigned (*cut_warps)[WARPS], unsigned ring,
-                                              const word* states, int64 tiles)
-{
-    struct pipeline_state now = {0, 0};
-    struct carry carry = nothing();
-    int lane = threadIdx.x % 32;
-    unsigned up_to = 0xffffffffu >> (31 - lane);
-    word seen[LOOKS];
-    if (blockIdx.x < tiles) ask(seen, states, blockIdx.x);
-    for (int64 tile = blockIdx.x; tile < tiles; tile += ALL) {
-        carry = looked_up(carry, seen, states, tile);
-        // The next answers are on their way while this one is passed on.
-        if (tile + ALL < tiles) ask(seen, states, tile + ALL);
-        barrier_wait(BARRIER(ring, SUMMED, now.stage), now.phase);
-        unsigned begins = __ballot_sync(EVERY_LANE, lane < WARPS && cut_warps[now.stage][lane]);
-        int first = 31 - __clz((begins & up_to) | 1);
-        carried sum = lane < WARPS ? totals[now.stage][lane] : IDENTITY;
-        UNROLL for (int reach = 1; reach < WARPS; reach *= 2) {
-            carried other = __shfl_up_sync(EVERY_LANE, sum, reach);
-            if (lane - reach >= first) sum = combined(other, sum);
-        }
-        carried earlier = __shfl_up_sync(EVERY_LANE, sum, 1);
-        carried own = begins & up_to >> 1 ? earlier : value_of(joined(carry, earlier));
-        if (lane < WARPS) before[now.stage][lane] = lane ? own : value_of(carry);
-        barrier_arrive(BARRIER(ring, KNOWN, now.stage));
         advance(&now, STAGES);
     }
 }

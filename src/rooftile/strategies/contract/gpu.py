@@ -242,14 +242,15 @@ class GpuStrategy(Strategy):
 
     @cached_property
     def _text_path(self) -> Path:
-        """The text beside the module of its class, or of the class that it derives from."""
-        own = Path(inspect.getfile(type(self)))
+        """The text beside the module of its class, or of a class that it derives from: of its name,
+        or of the module's."""
         bases = type(self).__mro__[: type(self).__mro__.index(GpuStrategy)]
-        for module in (Path(inspect.getfile(base)) for base in bases):
-            path = module.with_name(f"{self.source or module.stem}.cu")
-            if path.exists():
-                return path
-        return own.with_name(f"{self.source or own.stem}.cu")
+        modules = [Path(inspect.getfile(base)) for base in bases]
+        for module in modules:
+            for stem in (self.source,) if self.source else (self.name, module.stem):
+                if (path := module.with_name(f"{stem}.cu")).exists():
+                    return path
+        return modules[0].with_name(f"{self.source or self.name}.cu")
 
     @cached_property
     def text(self) -> str:

@@ -26,7 +26,7 @@ from rooftile.runtime.selection.tuned import (
 )
 from rooftile.strategies import strategy
 from rooftile.strategies.contract import renamed
-from rooftile.strategies.conv2d.gpu.row_local import RowLocal
+from rooftile.strategies.conv2d.gpu.rows import RowLocal
 
 PROBLEM = Conv2d(8, 1, 20, 24, 2, (3, 3), activation="relu", pool=Pool.of("max", 2))
 ROWS = strategy("conv2d", "row_local", "opencl")

@@ -19,7 +19,7 @@ from rooftile.ops import parse
 from rooftile.runtime.selection.tuned import tunings
 from rooftile.runtime.timing.host import timing_of
 from rooftile.strategies import strategy
-from rooftile.strategies.conv2d.gpu.row_local import RowLocal
+from rooftile.strategies.conv2d.gpu.rows import RowLocal
 
 from .tuning_child import PROBLEM, STRATEGY
 

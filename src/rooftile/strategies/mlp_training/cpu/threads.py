@@ -1,9 +1,5 @@
 """Threads that share the loops of each layer, as the parallel loops of a compiler do.
 
-Of each row, every layer is a loop forward and two backward, whose neurons the threads share out; at
-each loop's end they wait for each other.  A loop has some thirty products: less work than it takes
-to say that there is some.
-
 Source: Amdahl, "Validity of the single processor approach to achieving large scale computing
 capabilities", AFIPS 1967; OpenMP Architecture Review Board, "OpenMP Application Programming
 Interface", version 5.2 (2021), section 11.5.
@@ -112,11 +108,19 @@ def _kernel(real: str) -> Native:
 
 
 class SharedLoops(HostStrategy):
-    """So many threads share each loop."""
+    """``threads`` threads share each loop; they wait for each other some twenty times a row.
+
+    Of each row, every layer is a loop forward and two backward, whose neurons the threads share
+    out; at each loop's end they wait for each other. A loop has some thirty products: less work
+    than it takes to say that there is some.
+    """
 
     operation = "mlp_training"
     takes = features("dtype:float64")
-    threads: int
+
+    def __init__(self, threads: int) -> None:
+        self.threads, self.name = threads, f"threads_{threads}"
+        self.summary = f"{threads} threads share the loops of each layer"
 
     def prepare(
         self, problem: MlpTraining, parameters: tuple[AnyArray, ...], threads: int
@@ -187,3 +191,6 @@ def _loops(p: MlpTraining) -> Iterator[tuple[tuple[int, ...], int]]:
         if k > 0:
             yield told(_BACKWARD, k), sizes[k]
         yield told(_STEP, k), sizes[k + 1]
+
+
+STRATEGIES = tuple(SharedLoops(threads) for threads in (2, 4, 8, 16))

@@ -1,7 +1,9 @@
-"""What the rungs have in common whose threads (OpenCL: work-items) slide along rows.
+"""Rows of results by threads that slide a window along rows of the image.
 
-They are the four variants of the OpenCL report on a 5x5 convolution: its groups of 28, 56 or 112 by
-work-items of 64, 128 or 256, its float4 windows, and with a SPAN of 224 its whole rows.
+Source: the OpenCL report on a 5x5 convolution, variant without caching; the OpenCL report on a 5x5
+convolution, variant with rows in private memory; the OpenCL report on a 5x5 convolution, variant
+with rows in local memory; the OpenCL report on a 5x5 convolution, variant with two pooled rows a
+group.
 """
 
 from __future__ import annotations
@@ -24,7 +26,11 @@ _VECTOR = 4
 
 class RowConv2d(GpuConv2d):
     """Groups share out the rows of the result, the threads of a group the maps; each thread slides
-    a window of four columns along its rows."""
+    a window of four columns along its rows.
+
+    They are the four variants of the OpenCL report on a 5x5 convolution: its groups of 28, 56 or
+    112 by work-items of 64, 128 or 256, its float4 windows, and with a SPAN of 224 its whole rows.
+    """
 
     takes = features("activation:* padding pool:max")
 
@@ -103,3 +109,38 @@ class RowConv2d(GpuConv2d):
 def _span(problem: Conv2d, config: Config) -> int:
     """Columns that a thread slides along: no more than the row has, in whole windows."""
     return min(config["SPAN"], blocks(problem.conv_read[1], _VECTOR) * _VECTOR)
+
+
+class RowGlobal(RowConv2d):
+    """A thread makes one map of one row of the result; a tap meets four columns at a time."""
+
+    name = "row_global"
+    summary = "a thread a map slides a float4 window along rows in global memory"
+
+
+class RowPrivate(RowConv2d):
+    """The rows of a span lie in registers, those of whole rows in memory of the thread's own."""
+
+    name = "row_private"
+    summary = "the rows in each thread's private memory"
+    tunables = (*RowConv2d.tunables[:2], Tunable("SPAN", (8, 16, 32, 224), 8))
+
+
+class RowLocal(RowConv2d):
+    """The threads of a block make different maps, and share the input rows of a channel."""
+
+    name = "row_local"
+    summary = "the rows in shared memory, read once a block"
+    shares_rows = True
+
+
+class RowPair(RowConv2d):
+    """All input rows of a channel that a pair of result rows reads, between two barriers."""
+
+    name = "row_pair"
+    summary = "two rows of the result a group: an input row in shared memory serves both"
+    result_rows = 2
+    shares_rows = True
+
+
+STRATEGIES = (RowGlobal(), RowPrivate(), RowLocal(), RowPair())

@@ -8,7 +8,8 @@ from rooftile.strategies.contract.cpu import (
     CpuStrategy,
     HostStrategy,
 )
-from rooftile.strategies.contract.strategy import Strategy, Tunable, ladder, preference, strategy
+from rooftile.strategies.contract.ladder import ladder, preference, strategy
+from rooftile.strategies.contract.strategy import Strategy, Tunable
 
 __all__ = [
     "ArrayKernel",

@@ -11,19 +11,19 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from rooftile.devices.select import describe_gpu, lent_gpu, parse_device
 from rooftile.errors import DeviceMissing, InputError, UnsupportedProblem
-from rooftile.ops import FORMATS, Chain, Problem, admits, check_precision
+from rooftile.ops import FORMATS, Chain, Problem, check_precision
 from rooftile.runtime.selection.costs import speeds_of
 from rooftile.runtime.selection.tuned import Stamp, Tunings, stamp, tunings
 from rooftile.strategies import Strategy, ladder, preference
 from rooftile.strategies import strategy as by_name
-from rooftile.strategies.contract.strategy import costs_of
+from rooftile.strategies.contract.strategy import fastest
 
 ROUNDING_KINDS = ("cuda",)
 """The kinds of device with strategies at ``tf32``, ``fp16`` and ``bf16``, on tensor cores."""
@@ -31,8 +31,6 @@ _RECENT_S = 0.05
 """Seconds for which another process's winner may go unseen."""
 _MOST_KEPT = 4096
 """How many choices are kept; where one more comes, all are dropped."""
-_LESS = 0.97
-"""An estimate is less than another where it is at most this share of it."""
 _FASTEST = "the fastest that takes the problem"
 _BY_NAME = "taken by name only: where it pays is not known"
 _TUNED = "a tuning on this device found it faster than what was picked before"
@@ -138,10 +136,11 @@ def decide_together(problem: Chain, precision: str, device: str) -> Choice | Non
     Raises `InputError` for an unknown device.
     """
     kind, _ = parse_device(device)
-    for rung in preference(problem.operation, kind):
-        if rung.precision == precision and _against(rung, problem, precision, device) is None:
-            return Choice(rung, problem, device, tunings(problem, kind))
-    return None
+    rungs = [rung for rung in preference(problem.operation, kind) if rung.precision == precision]
+    found, _ = first_of(rungs, problem, precision, device)
+    if found is None:
+        return None
+    return Choice(found, problem, device, tunings(problem, kind))
 
 
 def first_of(
@@ -155,7 +154,7 @@ def first_of(
     parse_device(device)
     reason: str | None = None
     for rung in rungs:
-        reason = _against(rung, problem, precision, device)
+        reason = rung.why_passed_over(problem, precision, partial(_architecture, device))
         if reason is None:
             return rung, ""
     return None, reason or "there is no strategy"
@@ -172,25 +171,28 @@ def explain_choice(
     chosen, (kind, index) = choice.strategy, parse_device(device)
     later = "measured slower than" if kind == "cpu" else "preferred to it is"
     tuned = choice.tunings.strategy(precision, index)
+    preferred = preference(problem.operation, kind)
 
-    def of(rung: Strategy, against: str | None) -> Consideration:
+    def of(rung: Strategy) -> Consideration:
         if rung is chosen:
             return Consideration(rung.name, True, _TUNED if tuned else _FASTEST)
-        return Consideration(rung.name, False, against or slower(rung) or f"{later} {chosen.name}")
+        if rung not in preferred:
+            return Consideration(rung.name, False, rung.why_refused(problem, precision) or _BY_NAME)
+        there = partial(_architecture, device)
+        against = rung.why_passed_over(problem, precision, there) or slower(rung)
+        return Consideration(rung.name, False, against or f"{later} {chosen.name}")
 
     def slower(rung: Strategy) -> str:
         """Both estimates, where they decided."""
-        estimates = [_estimated(one, problem, device) for one in (rung, chosen)]
-        if tuned or None in estimates:
+        if tuned or kind == "opencl" or not (rung.costs and chosen.costs):
             return ""
-        own, least = (f"{1e6 * (seconds or 0.0):.3g} us" for seconds in estimates)
-        return f"estimated at {own}, {chosen.name} at {least}"
+        own, least = (one.estimate(problem, speeds_of(device)) for one in (rung, chosen))
+        if own is None or least is None:
+            return ""
+        return f"estimated at {1e6 * own:.3g} us, {chosen.name} at {1e6 * least:.3g} us"
 
-    considered = [of(*pair) for pair in _considered(problem, precision, device)]
-    preferred = preference(problem.operation, kind)
     others = [r for r in reversed(ladder(problem.operation, kind)) if r not in preferred]
-    named = [of(rung, _not_asked_for(rung, problem, precision) or _BY_NAME) for rung in others]
-    return (*considered, *named)
+    return tuple(map(of, (*preferred, *others)))
 
 
 def _decided(
@@ -198,112 +200,44 @@ def _decided(
 ) -> Choice:
     check_precision(precision)
     kind, index = parse_device(device)
-    _check_rounding(precision, kind)
-    _check_operation(problem, kind)
-    found = tunings(problem, kind)
-    if strategy is not None:
-        return Choice(_named(problem, precision, strategy, kind), problem, device, found)
-    tuned = found.strategy(precision, index)
-    if tuned is not None:
-        return Choice(tuned, problem, device, found)
-    taking = [
-        rung
-        for rung, reason in _considered(problem, precision, device)
-        if reason is None and not (once and rung.why_slow_once(problem))
-    ]
-    if taking:
-        return Choice(_fastest(taking, problem, device), problem, device, found)
-    if problem.double and kind != "cpu":
-        raise UnsupportedProblem(
-            "any", f"no strategy of {problem.operation} on {kind} takes float64",
-            'device="cpu", or float32',
-        )  # fmt: skip
-    raise UnsupportedProblem("any", f"no strategy of {problem.operation} takes {problem}")
-
-
-def _fastest(rungs: Sequence[Strategy], problem: Problem, device: str) -> Strategy:
-    """The strategy of the least estimate; one without an estimate keeps its place in the order of
-    preference, which also decides where estimates are about equal."""
-    best = rungs[0]
-    if len(rungs) == 1 or (least := _estimated(best, problem, device)) is None:
-        return best
-    for rung in rungs[1:]:
-        seconds = _estimated(rung, problem, device)
-        if seconds is not None and seconds < _LESS * least:
-            best, least = rung, seconds
-    return best
-
-
-def _estimated(rung: Strategy, problem: Problem, device: str) -> float | None:
-    """The seconds that a strategy estimates; None on OpenCL, where no costs were fitted."""
-    if parse_device(device)[0] == "opencl" or costs_of(rung, problem.case) is None:
-        return None
-    return rung.estimate(problem, speeds_of(device))
-
-
-def _check_rounding(precision: str, kind: str) -> None:
-    """Raise `InputError` for a precision that rounds, where no strategy does."""
     if precision in FORMATS and kind not in ROUNDING_KINDS:
-        raise InputError(
-            "precision",
-            repr(precision),
-            f"'ieee' or 'fast' on {kind}: only tensor cores of device 'cuda' round their inputs",
+        instead = (
+            f"'ieee' or 'fast' on {kind}: only tensor cores of device 'cuda' round their inputs"
         )
-
-
-def _check_operation(problem: Problem, kind: str) -> None:
+        raise InputError("precision", repr(precision), instead)
     try:
-        ladder(problem.operation, kind)
+        preferred = preference(problem.operation, kind)
     except InputError:
         raise UnsupportedProblem(
             "any", f"{problem.operation} has no strategies on {kind} yet", 'device="cpu"'
         ) from None
+    named = None if strategy is None else by_name(problem.operation, strategy, kind)
+    found = tunings(problem, kind)
+    chosen = named or found.strategy(precision, index)
+    if named is not None:
+        named.check(problem, precision)
+    if chosen is None:
+        taking = [
+            rung
+            for rung in preferred
+            if rung.why_passed_over(problem, precision, partial(_architecture, device)) is None
+            and not (once and rung.why_slow_once(problem))
+        ]
+        if not taking:
+            takes, instead = f"takes {problem}", ""
+            if problem.double and kind != "cpu":
+                takes, instead = f"on {kind} takes float64", 'device="cpu", or float32'
+            reason = f"no strategy of {problem.operation} {takes}"
+            raise UnsupportedProblem("any", reason, instead)
+        # On OpenCL no costs were fitted.
+        machine = None if kind == "opencl" else partial(speeds_of, device)
+        chosen = fastest(taking, problem, machine)
+    return Choice(chosen, problem, device, found)
 
 
-def _named(problem: Problem, precision: str, name: str, kind: str) -> Strategy:
-    if not isinstance(name, str):
-        names = [rung.name for rung in ladder(problem.operation, kind)]
-        raise InputError("strategy", repr(name), f"None or one of {names}")
-    rung = by_name(problem.operation, name, kind)
-    if not admits(precision, rung.precision):
-        raise UnsupportedProblem(
-            name,
-            f"its precision is {rung.precision!r}, asked was {precision!r}",
-            f"precision={rung.precision!r}",
-        )
-    rung.check(problem)
-    return rung
-
-
-def _considered(
-    problem: Problem, precision: str, device: str
-) -> Iterator[tuple[Strategy, str | None]]:
-    """The strategies by preference, each with why it is out of the question (None: it is not)."""
-    kind, _ = parse_device(device)
-    for rung in preference(problem.operation, kind):
-        yield rung, _against(rung, problem, precision, device)
-
-
-def _against(rung: Strategy, problem: Problem, precision: str, device: str) -> str | None:
-    return (
-        _not_asked_for(rung, problem, precision)
-        or rung.why_slow(problem)
-        or _not_of_this(rung, device)
-    )
-
-
-def _not_asked_for(rung: Strategy, problem: Problem, precision: str) -> str | None:
-    if not admits(precision, rung.precision):
-        return f"its precision is {rung.precision!r}, asked was {precision!r}"
-    return rung.why_not(problem)
-
-
-def _not_of_this(rung: Strategy, device: str) -> str | None:
-    """Why the device cannot run a strategy; None where it can. It is asked last, because it opens
-    the device unless every device runs the strategy."""
-    if rung.anywhere:
-        return None
+def _architecture(device: str) -> str | None:
+    """That of a device, which is opened; None where it is missing."""
     try:
-        return rung.why_not_on(lent_gpu(device).description.architecture)
+        return lent_gpu(device).description.architecture
     except DeviceMissing:
-        return rung.why_not_on(None)
+        return None

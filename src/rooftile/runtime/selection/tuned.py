@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -56,13 +56,14 @@ class Tunings:
     """By hardware, those of near batches: the nearest first, and of one batch the newest first."""
 
     def config(self, strategy: Strategy, hardware: str) -> dict[str, int] | None:
-        """The recorded config of a strategy on this hardware; None without one. Of the nearest
-        batch the newest counts, and only one with which the strategy still launches what was timed
-        then."""
-        for winner in self.winners.get(hardware, ()):
-            if winner.strategy == strategy.name and self._still(strategy, winner):
-                return dict(winner.config)
-        return None
+        """The recorded config of a strategy on this hardware; None without one.
+
+        Of the nearest batch the newest counts, and only one with which the strategy still launches
+        what was timed then.
+        """
+        winners = [w for w in self.winners.get(hardware, ()) if w.strategy == strategy.name]
+        _, winner = self._still(winners, {strategy.name: strategy})
+        return None if winner is None else dict(winner.config)
 
     def strategy(self, precision: str, index: int) -> Strategy | None:
         """The strategy that a tuning on a device, ``kind:index``, found faster than what was picked
@@ -73,23 +74,31 @@ class Tunings:
             hardware = describe_gpu(self.kind, index).name
         except DeviceMissing:
             return None  # Whoever runs the strategy will say so.
+        winners = [
+            winner
+            for winner in self.winners.get(hardware, ())
+            if winner.preferred and winner.precision == precision
+        ]
         rungs = {rung.name: rung for rung in ladder(self.problem.operation, self.kind)}
-        for winner in self.winners.get(hardware, ()):
-            rung = rungs.get(winner.strategy)
-            if rung is None or not winner.preferred or winner.precision != precision:
-                continue
-            if rung.why_not(self.problem) is None and self._still(rung, winner):
-                return rung
-        return None
+        return self._still(winners, rungs)[0]
 
-    def _still(self, strategy: Strategy, winner: Winner) -> bool:
-        """Whether the strategy can run the problem so, and launches what it did when it won."""
-        if set(winner.config) != {tunable.name for tunable in strategy.tunables}:
-            return False
+    def _still(
+        self, winners: Iterable[Winner], rungs: Mapping[str, Strategy]
+    ) -> tuple[Strategy, Winner] | tuple[None, None]:
+        """The first winner whose strategy still takes the problem, can run it so, and launches what
+        it did when it won."""
         problem = self.problem
-        then = problem if problem.batch_size is None else problem.with_batch(winner.batch)
-        same = fingerprint(strategy, then, items(winner.config)) == winner.fingerprint
-        return same and strategy.invalid(problem, strategy.config(problem, winner.config)) is None
+        for winner in winners:
+            rung, config = rungs.get(winner.strategy), winner.config
+            if rung is None or set(config) != {tunable.name for tunable in rung.tunables}:
+                continue
+            if rung.why_not(problem) is not None:
+                continue
+            then = problem if problem.batch_size is None else problem.with_batch(winner.batch)
+            same = fingerprint(rung, then, items(config)) == winner.fingerprint
+            if same and rung.invalid(problem, rung.config(problem, config)) is None:
+                return rung, winner
+        return None, None
 
 
 def tunings(problem: Problem, kind: str) -> Tunings:

@@ -49,10 +49,6 @@ class GpuStrategy(Strategy):
     """The text's name, where rungs share one; empty where it is the module's own."""
     family: str = ""
     """What the names of its kernels begin with, see `kernel`; empty where it is the text's name."""
-    architectures: ClassVar[tuple[str, ...]] = ()
-    """The only GPUs whose instructions its text uses, as ``sm_90``; empty where any will do."""
-    least_architecture: ClassVar[int] = 0
-    """The first GPUs that have its instructions, as 80 for ``sm_80``."""
     tensor_cores: ClassVar[bool] = False
     """Whether tensor cores do its multiply-adds, at their own rates."""
     summing: ClassVar[str] = ""
@@ -153,23 +149,6 @@ class GpuStrategy(Strategy):
     def picture(self, problem: Any, config: Config) -> Panels:
         """What the first block works on, element by element; empty where nobody drew it."""
         return ()
-
-    @property
-    def anywhere(self) -> bool:
-        """See `Strategy.anywhere`."""
-        return not (self.architectures or self.least_architecture)
-
-    def why_not_on(self, architecture: str | None) -> str | None:
-        """See `Strategy.why_not_on`."""
-        only = " and ".join(self.architectures)
-        if architecture is None:
-            return f"it is for {only}, and no GPU is there" if only else None
-        if self.architectures and architecture not in self.architectures:
-            return f"it uses instructions of {only} alone, not {architecture}"
-        least = self.least_architecture
-        if least and int(architecture.removeprefix("sm_")) < least:
-            return f"it uses instructions of sm_{least} and later, not {architecture}"
-        return None
 
     def takes_feature(self, feature: str, features: Collection[str]) -> bool:
         """See `Strategy.takes_feature`: `stores` too."""

@@ -1,24 +1,20 @@
-"""What a strategy is, and how the strategies of an operation are found."""
+"""What a strategy states, and which of several is estimated to be the fastest."""
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-import pkgutil
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from types import ModuleType
 from typing import Any, ClassVar, final
 
-from rooftile.errors import InputError, UnsupportedProblem, did_you_mean, unknown
-from rooftile.ops import ERROR_MODELS, AnyArray, ErrorModel, Precision
+from rooftile.errors import InputError, UnsupportedProblem, did_you_mean
+from rooftile.ops import ERROR_MODELS, AnyArray, ErrorModel, Precision, admits
 from rooftile.ops.features import taken
-from rooftile.ops.registry import package_of
 from rooftile.strategies.binding.bound import Bound, Config
 from rooftile.strategies.contract.costs import Costs, Speeds, Work
-from rooftile.strategies.contract.renamed import current
+
+LESS = 0.97
+"""An estimate is less than another where it is at most this share of it."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +46,13 @@ class Strategy(ABC):
     requires: ClassVar[frozenset[str]] = frozenset()
     """Features without which it refuses a problem, as ``{"returns"}``."""
     precision: Precision = "ieee"
+    architectures: ClassVar[tuple[str, ...]] = ()
+    """The only GPUs whose instructions its text uses, as ``sm_90``; empty where any will do."""
+    least_architecture: ClassVar[int] = 0
+    """The first GPUs that have its instructions, as 80 for ``sm_80``."""
+    costs: Mapping[str, Costs] = {}
+    """What was fitted to measurements, for each case of a problem (`rooftile.ops.Problem.case`):
+    COSTS of the operation's module ``ladder``, see `rooftile.strategies.ladder`."""
     transforms: ClassVar[bool] = False
     """Whether it needs fewer FLOPs than the direct method, so that their floor is not its own."""
     tunables: ClassVar[tuple[Tunable, ...]] = ()
@@ -89,25 +92,17 @@ class Strategy(ABC):
 
     def estimate(self, problem: Any, machine: Speeds) -> float | None:
         """About how many seconds a call takes on a machine; None where nobody fitted its costs
-        to problems of the kind, or of the size.
-
-        The fitted costs are COSTS of the operation's module ``ladder``, for each case of a problem
-        that they were fitted to (`rooftile.ops.Problem.case`).
-        """
-        costs = costs_of(self, problem.case)
+        to problems of the kind, or of the size."""
+        costs = self.costs.get(problem.case)
         if costs is None or problem.bytes > costs.most_bytes:
             return None
         return self.seconds(problem, machine, costs)
 
     def seconds(self, problem: Any, machine: Speeds, costs: Costs) -> float:
         """What a call takes on a machine where the rung has these costs."""
-        return costs.seconds(
-            self.work(problem),
-            machine,
-            precision=self.precision,
-            threads=self.workers(problem, machine),
-            starts=self.starts(problem),
-        )
+        work, threads = self.work(problem), self.workers(problem, machine)
+        starts, precision = self.starts(problem), self.precision
+        return costs.seconds(work, machine, precision=precision, threads=threads, starts=starts)
 
     def starts(self, problem: Any) -> int:
         """How often a call waits until the machine's other threads, or kernels, have started."""
@@ -136,12 +131,36 @@ class Strategy(ABC):
     @property
     def anywhere(self) -> bool:
         """Whether every device of its kinds runs it, so that none need be asked."""
-        return True
+        return not (self.architectures or self.least_architecture)
 
     def why_not_on(self, architecture: str | None) -> str | None:
         """Why its kernels do not run on devices of an architecture; None when they do.
         ``architecture`` None: there is no device to tell."""
+        only, least = " and ".join(self.architectures), self.least_architecture
+        if architecture is None:
+            return f"it is for {only}, and no GPU is there" if only else None
+        if only and architecture not in self.architectures:
+            return f"it uses instructions of {only} alone, not {architecture}"
+        if least and int(architecture.removeprefix("sm_")) < least:
+            return f"it uses instructions of sm_{least} and later, not {architecture}"
         return None
+
+    def why_refused(self, problem: Any, precision: str) -> str | None:
+        """Why it does not compute the problem at a precision; None when it does."""
+        if not admits(precision, self.precision):
+            return f"its precision is {self.precision!r}, asked was {precision!r}"
+        return self.why_not(problem)
+
+    def why_passed_over(
+        self, problem: Any, precision: str, architecture: Callable[[], str | None]
+    ) -> str | None:
+        """Why it is no candidate for the problem unless it is named; None when it is one.
+
+        ``architecture`` gives what `why_not_on` takes.  It is called last, and only for a strategy
+        that not every device runs, because it may open the device.
+        """
+        reason = self.why_refused(problem, precision) or self.why_slow(problem)
+        return reason if reason or self.anywhere else self.why_not_on(architecture())
 
     def fingerprint(self, problem: Any, config: Config) -> str:
         """What its kernels depend on, as text: the same one means the same program."""
@@ -190,80 +209,31 @@ class Strategy(ABC):
         it its own way."""
         return None
 
-    def check(self, problem: Any) -> None:
-        """Raise `UnsupportedProblem` when the strategy does not take the problem."""
-        reason = self.why_not(problem)
+    def check(self, problem: Any, precision: str | None = None) -> None:
+        """Raise `UnsupportedProblem` when the strategy does not take the problem, or not at the
+        precision."""
+        reason = self.why_refused(problem, precision or self.precision)
         if reason is not None:
-            raise UnsupportedProblem(self.name, reason, "strategy=None (the best that does)")
+            fits = admits(precision or self.precision, self.precision)
+            own = f"precision={self.precision!r}"
+            best = "strategy=None (the best that does)"
+            raise UnsupportedProblem(self.name, reason, best if fits else own)
 
 
-@cache
-def ladder(operation: str, kind: str = "cpu") -> tuple[Strategy, ...]:
-    """Every strategy of an operation for a kind of device, in the order in which to meet them.
+def fastest(
+    rungs: Sequence[Strategy], problem: Any, machine: Callable[[], Speeds] | None
+) -> Strategy:
+    """The strategy of the least estimate on a machine.
 
-    LADDER of the operation's module ``ladder`` has their names, for the CPU and for both kinds of
-    GPU.  A module of the folder ``cpu`` or ``gpu`` of the operation's package, or of a folder of
-    theirs, brings one as ``STRATEGY`` or several as ``STRATEGIES``; modules whose names begin with
-    an underscore bring none.  Raises `InputError` for an operation without strategies on the kind,
-    and `TypeError` where LADDER does not name them all.
+    One without an estimate keeps its place in the order of preference, which also decides where
+    estimates are about equal, and all do where ``machine`` is None.
     """
-    where = "cpu" if kind == "cpu" else "gpu"
-    try:
-        package = importlib.import_module(f"{package_of(operation)}.{where}")
-    except ModuleNotFoundError:
-        raise InputError("operation", repr(operation), f"one with strategies on {kind}") from None
-    rungs = {rung.name: rung for rung in _strategies_in(package)}
-    names = _table(operation, "LADDER").get(where, ())
-    if differing := sorted(rungs.keys() ^ set(names)):
-        raise TypeError(f"LADDER of {operation} and its modules on {where} differ in {differing}")
-    return tuple(rungs[name] for name in names if kind in rungs[name].devices)
-
-
-def _strategies_in(package: ModuleType) -> Iterator[Strategy]:
-    for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-        if not info.name.rpartition(".")[2].startswith("_"):
-            module = importlib.import_module(info.name)
-            yield from getattr(module, "STRATEGIES", ())
-            if hasattr(module, "STRATEGY"):
-                yield module.STRATEGY
-
-
-@cache
-def _table(operation: str, name: str) -> Mapping[str, tuple[str, ...]]:
-    """A table of the operation's module ``ladder``: empty where there is none."""
-    module = f"{package_of(operation)}.ladder"
-    if importlib.util.find_spec(module) is None:
-        return {}
-    found: Mapping[str, tuple[str, ...]] = getattr(importlib.import_module(module), name, {})
-    return found
-
-
-def costs_of(rung: Strategy, case: str) -> Costs | None:
-    """The costs of a rung that were fitted to a case of its operation's problems; None without."""
-    where = "cpu" if "cpu" in rung.devices else "gpu"
-    table: Any = _table(rung.operation, "COSTS").get(where, {})
-    found: Costs | None = table.get(rung.name, {}).get(case)
-    return found
-
-
-@cache
-def preference(operation: str, kind: str) -> tuple[Strategy, ...]:
-    """The strategies that are picked without being named, the fastest first.
-
-    PREFERENCE of the operation's module ``ladder`` has their names; without it all are picked, the
-    last of LADDER first.  Raises `InputError`.
-    """
-    rungs = {rung.name: rung for rung in ladder(operation, kind)}
-    where = "cpu" if kind == "cpu" else "gpu"
-    names = _table(operation, "PREFERENCE").get(where)
-    if names is None:
-        names = () if _table(operation, "PREFERENCE") else tuple(reversed(rungs))
-    return tuple(rungs[name] for name in names if name in rungs)
-
-
-def strategy(operation: str, name: str, kind: str = "cpu") -> Strategy:
-    """The strategy of an operation by name, also by one of `RENAMED`.  Raises `InputError`."""
-    rungs = {rung.name: rung for rung in ladder(operation, kind)}
-    if current(name) not in rungs:
-        raise unknown("strategy", name, rungs)
-    return rungs[current(name)]
+    best = rungs[0]
+    # The machine is asked for its speeds only where there is something to estimate.
+    if len(rungs) == 1 or machine is None or problem.case not in best.costs:
+        return best
+    (_, least), *others = [(rung, rung.estimate(problem, machine())) for rung in rungs]
+    for rung, seconds in others:
+        if least is not None and seconds is not None and seconds < LESS * least:
+            best, least = rung, seconds
+    return best

@@ -1,0 +1,94 @@
+"""How the strategies of an operation are found: its ladder, and those that are preferred."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import pkgutil
+from collections.abc import Iterator, Mapping
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+from rooftile.errors import InputError, unknown
+from rooftile.ops.registry import package_of
+from rooftile.strategies.contract.renamed import current
+from rooftile.strategies.contract.strategy import Strategy
+
+
+@cache
+def ladder(operation: str, kind: str = "cpu") -> tuple[Strategy, ...]:
+    """Every strategy of an operation for a kind of device, in the order in which to meet them.
+
+    LADDER of the operation's module ``ladder`` has their names, for the CPU and for both kinds of
+    GPU, and COSTS what `Strategy.costs` holds.  A module of the folder ``cpu`` or ``gpu`` of the
+    operation's package, or of a folder of theirs, brings one as ``STRATEGY`` or several as
+    ``STRATEGIES``; modules whose names begin with an underscore bring none.  Raises `InputError`
+    for an operation without strategies on the kind, and `TypeError` where LADDER does not name them
+    all.
+    """
+    where = _folder(kind)
+    try:
+        package = importlib.import_module(f"{package_of(operation)}.{where}")
+    except ModuleNotFoundError:
+        raise InputError("operation", repr(operation), f"one with strategies on {kind}") from None
+    rungs = {rung.name: rung for rung in _strategies_in(package)}
+    names = _table(operation, "LADDER").get(where, ())
+    if differing := sorted(rungs.keys() ^ set(names)):
+        raise TypeError(f"LADDER of {operation} and its modules on {where} differ in {differing}")
+    for name, costs in _table(operation, "COSTS").get(where, {}).items():
+        rungs[name].costs = costs
+    return tuple(rungs[name] for name in names if kind in rungs[name].devices)
+
+
+@cache
+def preference(operation: str, kind: str) -> tuple[Strategy, ...]:
+    """The strategies that are picked without being named, the fastest first.
+
+    PREFERENCE of the operation's module ``ladder`` has their names; without it all are picked, the
+    last of LADDER first.  Raises `InputError`.
+    """
+    rungs, table = _by_name(operation, kind), _table(operation, "PREFERENCE")
+    names = table.get(_folder(kind), () if table else tuple(reversed(rungs)))
+    return tuple(rungs[name] for name in names if name in rungs)
+
+
+def strategy(operation: str, name: str, kind: str = "cpu") -> Strategy:
+    """The strategy of an operation by name, also by one of `RENAMED`.  Raises `InputError`."""
+    rungs = _by_name(operation, kind)
+    if not isinstance(name, str):
+        raise InputError("strategy", repr(name), f"None or one of {[*rungs]}")
+    if current(name) not in rungs:
+        raise unknown("strategy", name, rungs)
+    return rungs[current(name)]
+
+
+def _by_name(operation: str, kind: str) -> dict[str, Strategy]:
+    return {rung.name: rung for rung in ladder(operation, kind)}
+
+
+def _folder(kind: str) -> str:
+    """The folder with the strategies of a kind of device, which tables call them by."""
+    return "cpu" if kind == "cpu" else "gpu"
+
+
+def _strategies_in(package: ModuleType) -> Iterator[Strategy]:
+    for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        if not info.name.rpartition(".")[2].startswith("_"):
+            module = importlib.import_module(info.name)
+            yield from getattr(module, "STRATEGIES", ())
+            if hasattr(module, "STRATEGY"):
+                yield module.STRATEGY
+
+
+@cache
+def _table(operation: str, name: str) -> Mapping[str, Any]:
+    """A table of the operation's module ``ladder``, by folder: empty where there is none."""
+    module = f"{package_of(operation)}.ladder"
+    if importlib.util.find_spec(module) is None:
+        return {}
+    found: Mapping[str, Any] = getattr(importlib.import_module(module), name, {})
+    return found
+
+
+__all__ = ["ladder", "preference", "strategy"]

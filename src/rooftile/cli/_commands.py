@@ -1,7 +1,7 @@
 """The commands of ``rooftile``: its own, and those of other distributions.
 
 A distribution adds a command by an entry point of the group ``rooftile.commands``: a module with
-the functions ``add_arguments`` and ``command``, as those of `rooftile.cli.commands`.
+the functions ``add_arguments`` and ``command``, as the modules of `rooftile.cli.commands`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def command_module(name: str) -> ModuleType:
 
 
 def is_known(name: str) -> bool:
-    """Whether a word is a command, of a distribution that is not installed too."""
+    """True if a word is a command, also of a distribution that is not installed."""
     return name in OWN or name in OF_PAPERS or name in _of_others()
 
 

@@ -1,4 +1,4 @@
-"""What ``rooftile --help`` says of all commands, in groups, and ``rooftile`` without any."""
+"""The help of all commands, in groups, for ``rooftile --help`` and for ``rooftile`` alone."""
 
 from __future__ import annotations
 

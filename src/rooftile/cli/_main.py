@@ -20,7 +20,7 @@ _PURPOSE = "Convolutional networks and parallel patterns, up to the hardware's r
 _BELOW = "one of those below; rooftile COMMAND --help tells its options"
 _USAGE = 2
 _INTERRUPTED = 130
-"""What a shell reports for a program that Ctrl-C ended."""
+"""A shell's exit status for a program that Ctrl-C ended."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("interrupted", file=sys.stderr)
         return _INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has gone: no complaint, also not at the interpreter's end.
+        # The reader of our output has gone: no complaint, also not at the interpreter's end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (RooftileError, OSError, MemoryError) as error:

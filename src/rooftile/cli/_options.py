@@ -1,4 +1,4 @@
-"""What several commands ask for in the same words, and the numbers that options take.
+"""Options that several commands share, and the numbers that options take.
 
 A number that makes no sense is refused here, by the option's name: none is silently replaced.
 """
@@ -138,7 +138,7 @@ def shapes_of(arguments: argparse.Namespace, operation: str) -> tuple[str, ...]:
 
 
 def add_table_arguments(parser: argparse._ActionsContainer) -> None:
-    """How a table's file is read."""
+    """Add the options of a table's file."""
     parser.add_argument("--delimiter", default=",", metavar="C", help="between columns of a CSV")
     parser.add_argument("--header", action="store_true", help="the first line has names")
     parser.add_argument(
@@ -159,7 +159,7 @@ def check_writable(option: str, path: Path) -> None:
 
     if not path.parent.is_dir() or path.is_dir():
         raise InputError(option, str(path), "a file in a directory that exists")
-    # A file is written beside and renamed; a pipe or a device is written to.
+    # A file is written under another name and renamed; a pipe or a device is written to.
     into = path if path.exists() and not path.is_file() else path.resolve().parent
     if not os.access(into, os.W_OK):
         raise InputError(option, f"{path}, which you may not write", "a file that you may write")

@@ -1,1 +1,1 @@
-"""How well: verification, measurement, ceilings, the ladder climbed."""
+"""The laboratory: verification, measurement, ceilings, climbs."""

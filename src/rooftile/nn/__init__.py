@@ -1,4 +1,4 @@
-"""What for: layers, networks, plans, training, data sets, built-in models.
+"""Layers, networks, plans, training, data sets, built-in models.
 
 They are imported on first use (PEP 562): data are read while networks are still imported.
 """

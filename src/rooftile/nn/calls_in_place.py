@@ -17,11 +17,11 @@ from rooftile.runtime.calls.workspace import memory_for
 
 
 class CallsInPlace:
-    """Starts the layers on the caller's stream, reading images and writing scores as they lie.
+    """Starts the layers on the caller's stream, which read images and write scores without a copy.
 
-    What is between the layers lies in memory of the caller's library, which knows the stream that
-    still uses it: so calls of any thread on any stream, and graphs that replay beside them, do not
-    meet, and none waits for another.
+    Results between the layers are in memory of the caller's library, which knows the stream that
+    still uses it: calls of any thread on any stream, and concurrent replays of graphs, do not share
+    memory, and none waits for another.
     """
 
     def __init__(self, gpu: CudaDevice, batch: int, way: Callable[[str], Way]) -> None:
@@ -52,7 +52,7 @@ class CallsInPlace:
     def repeat(
         self, library: Library, dtype: str, count: int, shape: tuple[int, ...]
     ) -> GpuRepeat | None:
-        """What the next call with so many images launches; None for more than a batch."""
+        """The launches of the next call with ``count`` images; None for more than a batch."""
         if not library.quick or count > self._batch:
             return None
         way = self._way(dtype)
@@ -65,7 +65,7 @@ class CallsInPlace:
         if not library.capturable:
             reason, instead = f"{library.title} brings no memory for it", "PyTorch or CuPy"
         elif call not in self._called:
-            reason = "the plan has not computed so many images of this dtype in place yet"
+            reason = "the plan has not computed this number of images of this dtype in place yet"
             instead = "the same call once before the capture"
         if reason:
             raise UnsupportedProblem("plan", f"a graph is being captured, and {reason}", instead)

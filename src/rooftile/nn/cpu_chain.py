@@ -54,7 +54,7 @@ def chain(links: Sequence[Link], group: int) -> tuple[CpuKernel, Float32, Float3
 
 @dataclass(frozen=True)
 class _Layout:
-    """Where each link's part begins in the joined arrays and in scratch."""
+    """Offsets of each link's part in the joined arrays and in scratch."""
 
     weights: tuple[int, ...]
     bias: tuple[int, ...]
@@ -86,7 +86,7 @@ class _Layout:
 
 
 def _starts(counts: Sequence[int]) -> tuple[int, ...]:
-    """Where parts of these sizes begin, each on a cache line, and where the last one ends."""
+    """Offsets of parts of these sizes, each on a cache line, and the end of the last one."""
     starts = [0]
     for count in counts:
         starts.append(starts[-1] + -(-count // _LINE) * _LINE)

@@ -20,10 +20,10 @@ from rooftile.strategies import Bound
 from rooftile.strategies.contract.cpu_kernel import packed
 
 _CHAINED_PARAMETERS = 64 * 1024
-"""A layer of at most so many parameters joins a chain: more would be fetched from memory again for
+"""Largest number of parameters of a layer in a chain: more would be fetched from memory again for
 every few images."""
 _GROUP = 8
-"""At most so many images go through a chain at a time."""
+"""Largest number of images that go through a chain at a time."""
 
 
 class _Buffer:
@@ -49,7 +49,7 @@ class _Step:
 
 
 class CpuPlan(Plan):
-    """A plan whose calls run on so many threads."""
+    """A plan whose calls run on ``threads`` threads."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ def _steps(layers: Sequence[PlannedLayer], batch: int, threads: int) -> list[_St
 
 
 def _is_kernel(layer: PlannedLayer, threads: int) -> bool:
-    """Whether the layer can share a call: a kernel that wants as many threads as the others."""
+    """True if the layer can share a call: a kernel that wants as many threads as the others."""
     return layer.strategy.kernels and (layer.strategy.parallel or threads == 1)
 
 

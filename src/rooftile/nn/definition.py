@@ -1,4 +1,4 @@
-"""What a network is: layers in a row, and the parameters of each."""
+"""The definition of a network: its layers in order, and the parameters of each."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class NetworkDefinition:
 
     @cached_property
     def interface(self) -> Interface:
-        """How inputs are prepared, and what outputs stand for."""
+        """The preparation of inputs, and the meaning of outputs."""
         return Interface(
             self.name,
             self.input_shape,
@@ -111,12 +111,12 @@ class NetworkDefinition:
         )
 
     def prepare(self, raw: NDArray[Any]) -> Float32:
-        """What the layers read of raw images or rows: see `Interface.prepare`."""
+        """The layers' input from raw images or rows: see `Interface.prepare`."""
         return self.interface.prepare(raw)
 
     def problems(self, batch: int) -> tuple[tuple[str, LayerProblem], ...]:
-        """Each operation's name and problem for a batch, in order: those of `weighted`, and behind
-        them the activations that they do not fuse, called ``<layer>.<activation>``. Raises
+        """Each operation's name and problem for a batch, in order: layers with weights, each
+        followed by the activation that it does not fuse, called ``<layer>.<activation>``. Raises
         `UnsupportedProblem` for an activation that no operation computes by itself."""
         problems: list[tuple[str, LayerProblem]] = []
         for layer, (name, problem) in zip(self.layers, self.weighted(batch), strict=True):
@@ -175,10 +175,10 @@ class NetworkDefinition:
     def initialise(self, seed: int, init: Init | None = None, *, last_scale: float = 1.0) -> Self:
         """The same layers with random weights.
 
-        ``init`` is the rule by which those of all layers are drawn, ``glorot``,
+        ``init`` is the rule by which the weights of all layers are drawn, ``glorot``,
         ``kaiming_uniform``, ``he`` or ``lecun``, see `rooftile.nn.initialisation.RULES`; None: by
-        each layer's own ``init``, or ``glorot``.  What is drawn for the last layer is multiplied
-        by ``last_scale``.  Raises `InputError`.
+        each layer's own ``init``, or ``glorot``. The last layer's weights are multiplied by
+        ``last_scale``. Raises `InputError`.
         """
         check_seed(seed)
         check_scale(last_scale)
@@ -240,7 +240,7 @@ def _sizes(shape: Shape) -> str:
 
 
 def is_bias(key: str) -> bool:
-    """Whether a parameter is added, by its key."""
+    """True if a parameter is added, by its key."""
     return key.endswith(".bias")
 
 

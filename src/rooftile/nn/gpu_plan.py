@@ -34,25 +34,26 @@ from rooftile.strategies.contract.gpu import of_launches
 from rooftile.strategies.contract.machine import Multiprocessors
 
 STREAMED_BYTES = 4 * 2**20
-"""Host arrays of so many bytes are cut into segments, whose copies run beside the computation."""
+"""Bytes from which host arrays are cut into segments, whose copies overlap the computation."""
 _SEGMENT_BYTES = 8 * 2**20
-"""A segment's copy and computation must be long beside what the host does for them."""
+"""Bytes of a segment, whose copy and computation must be long compared with the host's work for
+them."""
 _STAGED_BYTES = 2**18
-"""Shorter segments, those of small batches, are the driver's to copy: to wake a thread takes as
+"""Bytes below which a small batch's segment is left to the driver's copy: waking a thread takes as
 long."""
 
 
 class GpuPlan(Plan):
     """A plan whose layers are launched back to back on device memory.
 
-    Images in host memory are copied in and scores out: of few images through page-locked memory
-    and a batch as one graph, where the device has graphs; of many in segments, whose copies run
-    beside the computation.  Images in the GPU's memory are read as they lie.
+    Images in host memory are copied in and scores out: of few images through page-locked memory and
+    a batch as one graph, where the device has graphs; of many in segments, whose copies overlap the
+    computation. Images in the GPU's memory are read without a copy.
 
     Where a strategy takes the first two layers together and is faster, they are one layer of the
-    plan, such as ``conv1+conv2``; naming any layer's strategy keeps them apart.  ``bound`` holds
-    what each of ``layers`` launches for float32.  Segments have layers of their own, which are
-    chosen for so many images.
+    plan, such as ``conv1+conv2``; naming any layer's strategy keeps them separate. ``bound`` holds
+    what each of ``layers`` launches for float32. Segments have layers of their own, which are
+    chosen for their number of images.
     """
 
     def __init__(
@@ -91,13 +92,13 @@ class GpuPlan(Plan):
 
     @contextmanager
     def held(self) -> Iterator[GpuDevice]:
-        """The device, made current: for whoever calls `start` or a layer of ``bound``.  Calls of
+        """The device, made current, for a caller of `start` or of a layer of ``bound``. Calls of
         the plan with arrays in the CPU's memory wait meanwhile."""
         with self._turn, self._gpu.on():
             yield self._gpu
 
     def start(self, images: Any, scores: Any, count: int, dtype: str = "float32") -> None:
-        """Start all layers for so many images; images and scores lie anywhere on the device."""
+        """Start all layers for ``count`` images; images and scores are anywhere on the device."""
         execution = self.way(dtype).execution(count)
         execution.start((images, scores), self._scratch.of(execution.workspace.sizes))
 
@@ -183,7 +184,7 @@ class GpuPlan(Plan):
 
     @property
     def _most_bytes(self) -> float:
-        """Host arrays of so many bytes stream."""
+        """Bytes from which host arrays are streamed."""
         return STREAMED_BYTES if self._gpu.description.kind == "cuda" else math.inf
 
     @cached_property
@@ -205,9 +206,9 @@ class GpuPlan(Plan):
         return Stager(self._cuda)
 
     def _streamer(self, most: int) -> Streamer:
-        """For segments of at most so many images. Their layers are chosen for as many: in the tiles
-        of those for a whole batch a segment takes up to 1.3 times as long, since some of the GPU's
-        processors get none."""
+        """The streamer of segments of at most ``most`` images. Their layers are chosen for that
+        number: with the tiles of a whole batch's layers a segment takes up to 1.3 times as long,
+        since some multiprocessors get none."""
         found = self._streamers.get(most)
         if found is None:
             network, precision, asked = self.network, self.precision, self._asked
@@ -267,7 +268,7 @@ class GpuPlan(Plan):
         return problem.stored(**{x.name: reads, y.name: writes})
 
     def _runs(self, number: int, reads: str, writes: str) -> bool:
-        """Whether a layer's strategy runs with these dtypes."""
+        """True if a layer's strategy runs with these dtypes."""
         layer = self.layers[number]
         placed = of_launches(layer.strategy).on(Multiprocessors.of(self._gpu.description))
         return placed.runs(self._stored(number, reads, writes), layer.choice.config)
@@ -279,8 +280,8 @@ class GpuPlan(Plan):
 
 
 def evenly(count: int, most: int) -> int:
-    """How many of so many images make a segment, at most ``most``: all segments are as long as the
-    others, but the last may be a little shorter."""
+    """Number of images of a segment, at most ``most``: all segments are of equal length, but the
+    last may be a little shorter."""
     return -(-count // -(-count // most))
 
 

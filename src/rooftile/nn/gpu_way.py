@@ -1,4 +1,4 @@
-"""How images of one dtype go through a GPU plan's layers, in whichever memory."""
+"""The path of images of one dtype through a GPU plan's layers, in any memory."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from rooftile.strategies.binding.executable import Executable
 from rooftile.strategies.binding.execution import MOST_EXECUTIONS, Execution, Workspace
 
 TURNS = ("turn 0", "turn 1")
-"""Where the layers' results lie: two arrays in turns hold all of them."""
+"""Names of the two arrays that hold the layers' results in turns."""
 NUMBERS, WIDE = "numbers", "wide"
-"""Where the images lie as float32, and the scores before they are rounded."""
+"""Names of the arrays of images as float32, and of scores before they are rounded."""
 
 
 class Way:
@@ -55,7 +55,7 @@ class Way:
         return {name: nbytes for name, nbytes in found.items() if nbytes}
 
     def execution(self, count: int) -> Execution:
-        """The launches for so many images: of images, scores, and workspace between both."""
+        """The launches for ``count`` images: of images, scores, and workspace between both."""
         found = self._executions.get(count)
         if found is None:
             if len(self._executions) >= MOST_EXECUTIONS:

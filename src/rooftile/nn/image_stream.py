@@ -1,4 +1,4 @@
-"""What a plan on an NVIDIA GPU offers to those whose images lie in host memory."""
+"""The stream of a plan on an NVIDIA GPU, for images in host memory."""
 
 from __future__ import annotations
 
@@ -87,8 +87,8 @@ class ImageStream:
     def held(
         self, images: Images, segments: int | None = None
     ) -> Iterator[tuple[Streamer, Images, int]]:
-        """What `classify` runs: a streamer, contiguous images, and how many a segment has. Calls of
-        the stream and of its plan wait meanwhile. Raises `InputError`, `OutOfMemory`."""
+        """A streamer, contiguous images, and the images of a segment, for `classify`. Calls of the
+        stream and of its plan wait meanwhile. Raises `InputError`, `OutOfMemory`."""
         images = self._streamer.checked(images)
         with self._turn:
             yield self._streamer, images, self._segment(images, segments)
@@ -100,13 +100,13 @@ class ImageStream:
             return self._model(images)
 
     def segments(self, images: Images) -> int:
-        """How many it takes by default."""
+        """The default number of segments."""
         images = self._streamer.checked(images)
         with self._turn:
             return -(-len(images) // self._length(images))
 
     def _segment(self, images: Images, segments: int | None) -> int:
-        """How many images a segment has."""
+        """Number of images of a segment."""
         count = len(images)
         if segments is None:
             return self._length(images)
@@ -135,7 +135,8 @@ class ImageStream:
         return for_images(self._models[key], len(images))
 
     def _kind(self, images: Images) -> tuple[object, ...]:
-        """What rates depend on: small copies are slower, and those that the driver makes itself."""
+        """The class of images with equal rates: small copies are slower, and the driver's own
+        copies too."""
         with self._streamer.device.on():
             page_locked = is_pinned(images)
         return images.dtype, page_locked, min(len(images), self._batch).bit_length()

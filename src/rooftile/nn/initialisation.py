@@ -25,7 +25,7 @@ DEFAULT: Init = "glorot"
 
 @dataclass(frozen=True)
 class Rule:
-    """How weights are drawn; biases are drawn as a layer with one input more, or are zero."""
+    """The distribution of weights; biases are drawn as a layer with one input more, or are zero."""
 
     weights: Callable[[np.random.Generator, tuple[int, ...], int, int], Float32]
     """Of a generator, a shape, ``fan_in`` and ``fan_out``."""

@@ -1,7 +1,6 @@
-"""What stands before and behind a network's layers: how its inputs are prepared, and what its
-outputs stand for.
+"""The interface of a network: the preparation of its inputs, and the meaning of its outputs.
 
-Every way to use a network asks here: training, `Network.predict`, plans, streams, the command line.
+Every use of a network asks here: training, `Network.predict`, plans, streams, the command line.
 """
 
 from __future__ import annotations
@@ -54,17 +53,17 @@ class Interface:
 
     @property
     def images(self) -> bool:
-        """Whether the network reads images; else it reads rows of features."""
+        """True if the network reads images; else it reads rows of features."""
         return len(self.input_shape) == 3
 
     def prepare(self, raw: Any) -> Float32:
-        """What the layers read, float32[n, *input_shape].
+        """The layers' input, float32[n, *input_shape].
 
         ``raw`` are images uint8[n, height, width] or [n, channels, height, width] of any size,
-        which are resized to the network's and become numbers by its ``pixels``, those of one
-        channel as Fashion-MNIST's where the network has none; or rows [n, features] of numbers, or
+        which are resized to the network's and become numbers by its ``pixels``, images of one
+        channel by Fashion-MNIST's where the network has none; or rows [n, features] of numbers, or
         images of floating-point numbers in the network's size, which are standardised where the
-        network has a ``standardisation``.  Raises `InputError`.
+        network has a ``standardisation``. Raises `InputError`.
         """
         array: NDArray[Any] = np.asarray(raw)
         if self.images and (array.dtype.kind != "f" or self.standardisation is None):
@@ -88,12 +87,12 @@ class Interface:
 
     @property
     def regression(self) -> bool:
-        """Whether the outputs are numbers, and stand for no class."""
+        """True if the outputs are numbers, and stand for no class."""
         return self.task == "regression"
 
     @property
     def classes(self) -> int:
-        """How many classes there are: two of one output, else one of each output."""
+        """Number of classes: two of one output, else one of each output."""
         return max(2, self.output_shape[0])
 
     def labels(self, y: Any) -> Any:

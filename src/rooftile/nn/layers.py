@@ -27,12 +27,14 @@ LayerActivation = Literal[ActivationName, "softmax"]
 
 
 def fused(activation: LayerActivation) -> FusedActivation:
-    """What a layer's own operation computes of an activation: all of it or, by "none", nothing."""
+    """The part of an activation that a layer's own operation computes: all of it or, by "none",
+    nothing."""
     return cast(FusedActivation, activation if activation in get_args(FusedActivation) else "none")
 
 
 def apart(activation: LayerActivation) -> LayerActivation:
-    """What is left of an activation for an operation behind the layer's own; "none": nothing."""
+    """The part of an activation that is left for an operation after the layer's own; "none":
+    nothing."""
     return activation if fused(activation) == "none" else "none"
 
 

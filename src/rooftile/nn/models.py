@@ -57,7 +57,7 @@ SUMMARIES = {
 """A sentence of what each is."""
 
 WEIGHTS = Path(__file__).parent / "weights"
-"""Where the trained weights of the built-in networks are shipped."""
+"""The folder of the built-in networks' trained weights."""
 
 
 def architecture(name: str) -> Network:

@@ -67,11 +67,11 @@ class Plan(ABC):
         self._asked, self._prepared = dict(strategies or {}), prepared
         self.layers = _pick(network, batch, precision, device, self._asked)
         self.standardisation = None if prepared else network.standardisation
-        """What raw rows go through before the layers read them."""
+        """The standardisation of raw rows before the layers read them."""
         floats = FLOATS if self.standardisation is None else ("float32", "float64")
         takes_pixels = network.pixels is not None and not prepared
         self.dtypes = (*floats, *(("uint8",) if takes_pixels else ()))
-        """What its images may be."""
+        """The dtypes of its images."""
         self._turn = lock()
         self._calls: Calls = {}
         """Calls with arrays where the plan is, that were made before."""
@@ -109,16 +109,16 @@ class Plan(ABC):
         """Scores [N, classes] of images [N, channels, height, width], N >= 1, as their kind.
 
         Images of float32, float16 or bfloat16, whose scores have the same dtype; of uint8 where the
-        network's ``pixels`` say how they become numbers, whose scores are float32; of one channel,
-        its axis may be missing then.  Where the network has a ``standardisation``, rows of float32
-        or float64 go through it first, unless the plan was made with ``prepared=True``, and their
-        scores are float32.  The layers compute as the plan's precision says: 16-bit images become
+        network's ``pixels`` convert them to numbers, whose scores are float32; of one channel, its
+        axis may be missing then. Where the network has a ``standardisation``, rows of float32 or
+        float64 go through it first, unless the plan was made with ``prepared=True``, and their
+        scores are float32. The layers compute as the plan's precision says: 16-bit images become
         float32, and scores are rounded at the end.
 
-        Arrays of NumPy, PyTorch or JAX in the CPU's memory, on whichever device the plan is; the
-        scores are there when the call returns.  A plan on a CUDA GPU also takes arrays that lie
-        there, of PyTorch, CuPy, JAX or with ``__cuda_array_interface__``, and reads them as they
-        lie on the caller's stream (docs/do/arrays.md).  ``out`` takes the scores where it is given.
+        Arrays of NumPy, PyTorch or JAX in the CPU's memory, whatever the plan's device; the scores
+        are there when the call returns. A plan on a CUDA GPU also takes arrays there, of PyTorch,
+        CuPy, JAX or with ``__cuda_array_interface__``, and reads them without a copy on the
+        caller's stream (docs/do/arrays.md). ``out`` takes the scores where it is given.
 
         Raises `InputError` for another dtype, shape or place, `OutOfMemory`, and
         `UnsupportedProblem` for a call that a graph cannot capture.

@@ -15,9 +15,9 @@ from rooftile.analysis.transfers import Pipeline
 from rooftile.nn.streaming import Images, Streamer
 
 _PIECES = 8
-"""The rates of copies and of computation are measured on so many segments."""
+"""Number of segments on which the rates of copies and of computation are measured."""
 _TINY = 24
-"""What a segment costs by itself is measured on so many segments of one image."""
+"""Number of segments of one image on which a segment's own cost is measured."""
 _REPEATS = 5
 """Each of these measurements is made so often."""
 _AROUND = (1 / 4, 1 / 3, 1 / 2, 2 / 3, 1, 3 / 2)
@@ -48,7 +48,7 @@ def measured_model(streamer: Streamer, images: Images) -> Pipeline:
 
 
 def for_images(model: Pipeline, count: int) -> Pipeline:
-    """The stages of so many images from those of one."""
+    """The stages of ``count`` images from one image's."""
     return Pipeline(
         count * model.in_s, count * model.compute_s, count * model.out_s, model.overhead_s
     )

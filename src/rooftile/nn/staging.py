@@ -20,18 +20,19 @@ from rooftile.devices.gpu import GpuDevice
 from rooftile.ops import AnyArray
 
 _MOST_THREADS = 15
-"""So many copy twice as fast as a GPU's link takes it, also what no cache holds."""
+"""Number of threads that copy twice as fast as a GPU's link, also data that no cache holds."""
 _FEW_THREADS, _BYTES_OF_MORE = 8, 2**23
-"""Of little fewer do: to wake one more pays where it has so many bytes."""
+"""A smaller number that is hardly slower, and the bytes from which waking one more thread pays."""
 _SPARED = 8
-"""One core of so many is left to whoever needs one, such as CUDA's driver."""
+"""Number of cores of which one is left free, for instance for CUDA's driver."""
 _BUFFERS = 3
 """Segments that page-locked memory holds: one is being filled, the others leave."""
 _FIRST_PIECE_BYTES, _PIECE_BYTES = 2**21, 2**23
-"""A piece's length, which grows from the first on: that is soon there, so that the link begins, and
-the others are long beside what it takes to tell the cores and the link."""
+"""Bytes of the first piece and the largest: the first is short, so that the link begins early, and
+the others are long compared with the synchronisation of cores and link."""
 _GROWS = 8
-"""By one part in so many: cores copy a piece while the link takes the one before."""
+"""A piece grows by one part in this number: cores copy a piece while the link takes the one
+before."""
 _UNIT = 2**13
 """Words of a unit of work."""
 _LINE = 64
@@ -81,7 +82,7 @@ class PinnedCopies:
 
 
 class Source(Protocol):
-    """Segments of images, one after the other, for whoever copies them to a GPU."""
+    """Segments of images, one after the other, to be copied to a GPU."""
 
     def next(self) -> Iterable[AnyArray]:
         """The next segment's pieces in order, each when it is there; they stay as they are until
@@ -128,7 +129,7 @@ class Stager:
 
 
 def _copying(cores: int) -> int:
-    """How many of so many cores copy."""
+    """Number of cores, of ``cores``, that copy."""
     return min(cores - cores // _SPARED, _MOST_THREADS)
 
 
@@ -178,7 +179,7 @@ def kernel(x, out, sizes, begin, end):
 
 
 def copy_bytes(source: NDArray[np.uint8], to: NDArray[np.uint8], threads: int) -> None:
-    """Copy one row of bytes to another by so many threads."""
+    """Copy one row of bytes to another with ``threads`` threads."""
     lead = min(-cpu.address(to) % _LINE, len(source))
     end = lead + (len(source) - lead) // 4 * 4
     # Streaming stores are of whole lines, and vectors of words on their own boundaries.

@@ -1,10 +1,10 @@
-"""Images from host memory to labels, the copies in both directions beside the computation.
+"""Images from host memory to labels, with copies in both directions during the computation.
 
-The images are cut into segments.  Three streams share the work: one copies images in, the
-device's own runs the layers and finds the labels, one copies results out.  Segments take turns in
-three slots of device memory, so that while one is computed the next arrives and the last one
-leaves.  Events order the streams; the host waits once, at the end.  A whole segment is one graph
-launch, captured for each slot; what is left for the last is launched kernel by kernel.
+The images are cut into segments. Three streams share the work: one copies images in, the device's
+own runs the layers and finds the labels, one copies results out. Segments take turns in three slots
+of device memory, so that while one is computed the next arrives and the last one leaves. Events
+order the streams; the host waits once, at the end. A whole segment is one graph launch, captured
+for each slot; a shorter last segment is launched kernel by kernel.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Replays = list[Callable[[], object]]
 
 @dataclass(frozen=True)
 class Marks:
-    """Where a stream of images began and ended, in the device's time."""
+    """The begin and end of a stream of images, in the device's time."""
 
     first: Any
     """Before the first copy."""
@@ -114,9 +114,9 @@ class Streamer:
         scores: AnyArray | None = None,
         stager: Stager | None = None,
     ) -> Marks:
-        """Stream all images, so many at a time, and wait for the last result. The labels are then
-        in `labels`, where it finds them, and the scores in ``scores`` where it is given. A
-        ``stager`` brings images that do not lie in page-locked memory into such."""
+        """Stream all images, ``segment`` at a time, and wait for the last result. The labels are
+        then in `labels`, and the scores in ``scores`` where it is given. A ``stager`` copies images
+        to page-locked memory that are elsewhere."""
         replays = self._prepare(images.dtype, segment)
         labels, kept = self._results(len(images), scores)
         device, inward, outward = self.device, self._inward, self._outward

@@ -26,7 +26,7 @@ _KINDS: dict[str, type[ConvLayer] | type[LinearLayer]] = {
 
 
 class WrittenNetwork(Protocol):
-    """What is written of a network."""
+    """The parts of a network that are written to a file."""
 
     @property
     def input_shape(self) -> Shape:
@@ -38,15 +38,15 @@ class WrittenNetwork(Protocol):
 
     @property
     def pixels(self) -> Pixels | None:
-        """How images of uint8 become numbers."""
+        """The conversion of images of uint8 to numbers."""
 
     @property
     def standardisation(self) -> Standardisation | None:
-        """How rows of features are standardised."""
+        """The standardisation of rows of features."""
 
     @property
     def task(self) -> Task | None:
-        """What the outputs stand for."""
+        """The meaning of the outputs."""
 
 
 def written(network: WrittenNetwork) -> str:

@@ -1,7 +1,7 @@
 """`rooftile run --stream`: images from page-locked host memory to labels, copies overlapped.
 
-The time goes from the first copy to the last result, by the device's events; beside it stand the
-host's clock, what the measured model foretold, and the parts by themselves.
+The time goes from the first copy to the last result, by the device's events; next to it are the
+host's clock, the model's prediction, and the parts by themselves.
 """
 
 from __future__ import annotations
@@ -98,9 +98,9 @@ def _wanted(arguments: argparse.Namespace) -> list[int] | None:
     from rooftile.errors import InputError
 
     if not arguments.stream:
-        raise InputError("--segments", arguments.segments, "--stream beside it")
+        raise InputError("--segments", arguments.segments, "--stream with it")
     if arguments.peers:
-        raise InputError("--peers", "--stream beside it", "one of the two")
+        raise InputError("--peers", "--stream with it", "one of the two")
     if parse_device(arguments.device)[0] != "cuda":
         raise InputError("--stream", f"--device {arguments.device}", "--device cuda")
     if arguments.segments in (None, "sweep"):
@@ -111,8 +111,8 @@ def _wanted(arguments: argparse.Namespace) -> list[int] | None:
 
 
 def _dtype(network: Network, asked: str | bool) -> str:
-    """What images are streamed as: if nobody says so, uint8 where the network knows how pixels
-    become numbers."""
+    """The dtype of streamed images: by default uint8 where the network converts pixels to
+    numbers."""
     from rooftile.errors import InputError
 
     if network.interface.regression:
@@ -140,7 +140,8 @@ def _given(plan: GpuPlan, images: NDArray[Any], dtype: str) -> tuple[Images, NDA
 
 
 def _numbers(plan: GpuPlan, x: Images) -> list[int]:
-    """What a sweep tries: a range within what images and batch admit, and the default."""
+    """The numbers of segments that a sweep tries: a range that images and batch admit, and the
+    default."""
     least = -(-len(x) // plan.batch)
     within = {n for n in _SWEEP if least <= n <= len(x)}
     return sorted({*within, least, plan.stream.segments(x)})

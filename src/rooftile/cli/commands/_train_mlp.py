@@ -38,7 +38,7 @@ _DEFAULTS: dict[str, Any] = {
 }
 """Of the run, where the command line does not say otherwise."""
 _SHOWN = 20
-"""So many epochs' losses are printed."""
+"""Number of epochs whose losses are printed."""
 
 
 def add_mlp_arguments(parser: argparse.ArgumentParser) -> None:
@@ -115,7 +115,7 @@ def train_mlp(arguments: argparse.Namespace, output: Output, given: dict[str, An
 
 
 def _tables(arguments: argparse.Namespace) -> list[Table]:
-    """What is trained on, and what is judged on where it is another table."""
+    """The training table, and the table to judge on where it is another one."""
     from rooftile.errors import InputError
     from rooftile.nn.data import read_table
 

@@ -117,7 +117,7 @@ def _audited(arguments: argparse.Namespace, output: Output) -> Audit:
 
 
 def _show(output: Output, found: Audit, beside: list[str]) -> None:
-    """The verdict first, then how fast and beside whom, then what was checked."""
+    """Print the verdict, then the speed next to other kernels, then the checks."""
     problem = found.problem
     checks = Sheet("check", "verdict", "evidence", wraps=["evidence"])
     for check in found.checks:
@@ -136,7 +136,7 @@ def _show(output: Output, found: Audit, beside: list[str]) -> None:
 
 
 def _verdict(found: Audit) -> Text:
-    """Whether it is right and honest, in a line; green or red where the screen has colours."""
+    """The verdict in a line: right and honest or not; green or red where the screen has colours."""
     from rich.text import Text
 
     from rooftile.lab.audit import HONESTY

@@ -1,8 +1,8 @@
 """Verify and time every strategy of an operation on a problem.
 
-Each strategy is compared with the float64 reference first, then timed, then placed
-under the roof: the least time that the measured ceilings of this machine allow.  A
-GPU's strategies are timed on data that lies in its memory.
+Each strategy is compared with the float64 reference first, then timed, then placed under the roof:
+the least time that the measured ceilings of this machine allow. A GPU's strategies are timed on
+data in its memory.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ def _show(output: Output, ladder: Ladder, shape: str) -> None:
 def _next(
     ladder: Ladder, arguments: argparse.Namespace, rungs: Mapping[str, str | Sequence[str] | None]
 ) -> list[str]:
-    """Commands that go on from here, a line each; ``rungs`` are those of each shape."""
+    """Commands that go on from here, a line each; ``rungs`` are each shape's."""
     from rooftile.ops.registry import operation
 
     problem, name, best = ladder.problem, ladder.problem.operation, ladder.best("strategy")
@@ -199,7 +199,7 @@ def _next(
 
 
 def _reasons(rows: tuple[Row, ...]) -> list[str]:
-    """What the rows say, each once: ``naive, tile_core: skipped, ...``."""
+    """The rows' reasons, each once: ``naive, tile_core: skipped, ...``."""
     said: dict[str, list[str]] = {}
     names = [row.strategy for row in rows]
     for row in rows:
@@ -211,7 +211,7 @@ def _reasons(rows: tuple[Row, ...]) -> list[str]:
 
 
 def _comparison(ladder: Ladder) -> list[str]:
-    """How the best strategy of each precision stands to the best peer of its own."""
+    """The best strategy of each precision compared with the best peer of that precision."""
     from rooftile.lab.measure.records import median
 
     return [
@@ -243,6 +243,6 @@ def ceiling_line(ceilings: Ceilings | GpuCeilings) -> str:
 
 
 def gpu_line(gpu: Description) -> str:
-    """What a GPU's rungs ran on."""
+    """The GPU of the rungs."""
     what = "" if gpu.gpu else "; not a GPU: times and limits are this processor's"
     return f"{gpu.kind}:{gpu.index}: {gpu.name}, {gpu.units} units, {gpu.driver}{what}"

@@ -69,8 +69,8 @@ def command(arguments: argparse.Namespace) -> int:
     output.show(made, "", ", ".join(f"{count} {outcome}" for outcome, count in counts.items()))
     output.show(
         f"(B's time over A's; a difference below {100 * arguments.effect:g} % is none; a verdict "
-        f"errs with a probability of at most {100 * arguments.level:g} %; more: about so many more "
-        "samples of each would tell)"
+        f"errs with a probability of at most {100 * arguments.level:g} %; more: about how "
+        "many more samples of each would tell)"
     )
     return 1 if any(change.regression for change in found) else 0
 

@@ -83,4 +83,4 @@ def _quoted(words: list[str]) -> str:
 
 
 _NAMES: dict[str, Callable[[], list[str]]] = {"OP": operation_names, "MODEL": model_names}
-"""What stands where the help says so."""
+"""Completions of the placeholders in the help."""

@@ -30,8 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def command(arguments: argparse.Namespace) -> int:
-    """Print the devices.  The CPU's ceilings are measured where they are not known yet, those of
-    GPUs where the arguments say so."""
+    """Print the devices. The CPU's ceilings are measured where they are not known yet, GPUs' where
+    the arguments say so."""
     import dataclasses
 
     from rooftile.devices.cpu import why_not_compiled
@@ -41,7 +41,7 @@ def command(arguments: argparse.Namespace) -> int:
     from rooftile.lab.measure.records import plain
 
     if arguments.device != "cpu":
-        open_gpu(arguments.device)  # Whoever names one is told when it is missing.
+        open_gpu(arguments.device)  # A device that is named and missing is an error.
     output = Output(arguments)
     with output.working("looking for the ceilings") as say:
         roof = ceilings(refresh=arguments.refresh, progress=say)

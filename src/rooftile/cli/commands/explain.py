@@ -1,9 +1,8 @@
 """Say why a strategy takes the time it takes.
 
-It prints what an engineer works out on paper before writing a kernel: FLOPs, bytes, the
-launch, occupancy, divergence, traffic and what bounds them.  Beside it stand the time that
-was measured and what to try next.  A GPU's strategies are explained without a GPU too, for
-a named architecture.
+It prints what an engineer works out on paper before writing a kernel: FLOPs, bytes, the launch,
+occupancy, divergence, traffic and what bounds them. It also prints the measured time and what to
+try next. A GPU's strategies are explained without a GPU too, for a named architecture.
 """
 
 from __future__ import annotations
@@ -86,7 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--profile",
         action="store_true",
-        help="read the counters and set them beside the prediction: CUDA's by Nsight Compute, the "
+        help="compare the counters with the prediction: CUDA's by Nsight Compute, the "
         "processor's by perf_event_open (without this too where they may be read and it is quick)",
     )
 
@@ -268,7 +267,7 @@ def _explained(
 
 
 def _drawings(rung: GpuStrategy, found: Explanation) -> list[str]:
-    """What the first block works on, where the rung can draw it, and the launch."""
+    """The data of the first block, where the rung can draw it, and the launch."""
     from rooftile.lab.show.explain.drawing import drawing
     from rooftile.lab.show.explain.launch_drawing import launch_picture
 

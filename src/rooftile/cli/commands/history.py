@@ -1,6 +1,6 @@
 """List what was measured: climbs and tunings, of all devices unless --device names one.
 
-Everything that is recorded lies in one SQLite file; ROOFTILE_HISTORY names another.
+Everything that is recorded is in one SQLite file; ROOFTILE_HISTORY names another.
 """
 
 from __future__ import annotations

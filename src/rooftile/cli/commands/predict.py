@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _INSTALL = 'pip install "pillow>=10"'
 _MODES = {1: "L", 3: "RGB"}
-"""Pillow's name for images of so many channels."""
+"""Pillow's mode for images by their number of channels."""
 _SHOWN = 3
 
 
@@ -81,7 +81,7 @@ def _inputs(arguments: argparse.Namespace, network: Network) -> tuple[list[Any],
         parts = [network.prepare(_pixels(path, channels)) for path in arguments.pictures]
         return [str(path) for path in arguments.pictures], np.concatenate(parts)
     if arguments.data is None or arguments.pictures:
-        found = "nothing" if arguments.data is None else "PICTURE beside it"
+        found = "nothing" if arguments.data is None else "PICTURE with it"
         raise InputError("--data", found, f"one table, CSV or NPZ: {network.name} reads rows")
     targets = network.output_shape[0] if network.interface.regression else 1
     words = table_words(arguments)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _BATCH = 256
 _SHOWN = 8
-"""How many predictions are printed."""
+"""Number of predictions that are printed."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         const=True,
         choices=("uint8", "float32"),
         help="time images of this dtype (default uint8, or float32 where the network does not say "
-        "how pixels become numbers) from page-locked host memory to labels, copies beside "
+        "how pixels become numbers) from page-locked host memory to labels, copies during "
         "computation (CUDA)",
     )
     parser.add_argument(
@@ -138,7 +138,7 @@ def _check_peers(arguments: argparse.Namespace) -> None:
 
 
 def _outputs(plan: Plan, samples: Samples) -> Float32:
-    """What the network makes of each image or row; images are resized a batch at a time, so memory
+    """The network's outputs of each image or row; images are resized a batch at a time, so memory
     follows the batch."""
     import numpy as np
 
@@ -228,7 +228,7 @@ def _show(output: Output, result: dict[str, Any], what: str, batch: int) -> None
 
 
 def _show_peers(output: Output, rows: tuple[Row, ...], own: float, batch: int) -> None:
-    """The peers' times beside our own."""
+    """Print the peers' times next to our own."""
     if not rows:
         return
     numbers = ("ms", "images/s", "error", "our speed")

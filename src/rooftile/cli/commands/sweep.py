@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own arguments."""
     known = ", ".join(operation_names())
     parser.add_argument("operations", nargs="*", metavar="OP", help=f"default: all; {known}")
-    add_precision(parser, "of all problems (default: drawn among those of the strategies)")
+    add_precision(parser, "of all problems (default: drawn among the strategies' precisions)")
     parser.add_argument(
         "--seconds",
         type=seconds,
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--regret",
         action="store_true",
-        help="time every strategy that takes a problem beside the picked one",
+        help="time every strategy that takes a problem with the picked one",
     )
     parser.add_argument("--no-history", action="store_true", help="do not record the rows")
 

@@ -1,8 +1,8 @@
 r"""Train a network and write its weights.
 
-A checkpoint beside the result is replaced after every epoch and when Ctrl-C stops the run; --resume
-goes on from it and ends with the weights of a run that never stopped.  No file is replaced that
-this run did not make, unless --overwrite says so.
+A checkpoint next to the result is replaced after every epoch and when Ctrl-C stops the run;
+--resume goes on from it and ends with the weights of a run that never stopped. No file is replaced
+that this run did not make, unless --overwrite says so.
 
 MODEL mlp is fully connected layers over a table of numbers with a label in each row:
 
@@ -47,7 +47,7 @@ _OPTIONS = {
     "learning_rate": (float, "the largest; the schedule lowers it"),
     "momentum": (float, "of sgd, and of adam's mean gradient"),
     "weight_decay": (float, "share of each weight that a step takes off, times the rate"),
-    "shift": (int, "move images by up to so many pixels, at random; default 1"),
+    "shift": (int, "move images by up to this number of pixels, at random; default 1"),
     "holdout": (int, "keep the last N items out, and classify them after each epoch"),
     "patience": (int, "stop after N epochs without a smaller loss on those, keep the best weights"),
     "dropout": (float, "share of each layer's outputs that a step leaves out"),
@@ -170,14 +170,15 @@ def _ready_to_end(
 
 
 def _compiles(arguments: argparse.Namespace) -> bool:
-    """Whether what is compiled is found again: OpenCL's drivers keep it for one program alone."""
+    """True if compiled programs are found again: OpenCL's drivers keep them for one process
+    alone."""
     from rooftile.devices.names import parse_device
 
     return parse_device(arguments.device)[0] == "cuda"
 
 
 def _environment() -> dict[str, Any]:
-    """Where it runs, as plain values; what tells that is imported, and looked up, once."""
+    """The environment as plain values; the modules that tell it are imported once."""
     import dataclasses
 
     from rooftile.lab.measure.environment import environment

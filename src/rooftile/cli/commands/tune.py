@@ -131,7 +131,7 @@ def _first_device() -> str:
 
 
 def _times(trials: Sequence[Trial]) -> dict[str, Timing | None]:
-    """What was measured now, by config."""
+    """Times measured now, by config."""
     return {words(one.config): one.row.time_ms for one in trials if not one.resumed}
 
 

@@ -1,1 +1,1 @@
-"""How the commands show what they computed: tables, lines and JSON."""
+"""The commands' results as tables, lines and JSON."""

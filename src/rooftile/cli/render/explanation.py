@@ -1,4 +1,4 @@
-"""What `explain` prints of a strategy, line by line."""
+"""The lines that `explain` prints of a strategy."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def title(problem: Problem, shape: str, name: str, summary: str, picked: str) ->
 
 
 def cpu_lines(found: CpuExplanation) -> list[str]:
-    """What bounds a CPU's strategy, and the time that was measured."""
+    """The bounds of a CPU's strategy, and its measured time."""
     # The command line asks for help without NumPy.
     from rooftile.analysis.bounds import bytes_under_way
     from rooftile.lab.show.explain.perf import LINE_BYTES
@@ -74,7 +74,7 @@ def cpu_lines(found: CpuExplanation) -> list[str]:
 
 
 def _counter_lines(found: CpuExplanation) -> list[str]:
-    """What the processor counted, beside what the paper says."""
+    """The processor's counts, next to the paper model's."""
     from rooftile.lab.show.explain.perf import LINE_BYTES
 
     counts = found.counts
@@ -109,7 +109,7 @@ def _counter_lines(found: CpuExplanation) -> list[str]:
 
 
 def _loop_lines(found: CpuExplanation) -> list[str]:
-    """What the busiest loop is made of: vectors, chains, registers, branches."""
+    """The busiest loop: vectors, chains, registers, branches."""
     loop = found.loop
     if loop is None:
         return []
@@ -137,7 +137,7 @@ def _loop_lines(found: CpuExplanation) -> list[str]:
 
 
 def _vector_line(found: CpuExplanation, loop: Loop) -> str:
-    """How wide the arithmetic is, and how many operations each access to memory serves."""
+    """The width of the arithmetic, and the number of operations for each access to memory."""
     done = loop.vector_operations + loop.scalar_operations
     if not done:
         width = f"vectors of {loop.vector_bytes} bytes" if loop.vector_bytes else "single numbers"
@@ -203,7 +203,7 @@ def kernel_lines(kernel: KernelView, multiprocessors: int | None) -> list[str]:
 
 
 def _access_lines(made: Accesses, diverging: float) -> list[str]:
-    """What a kernel's text does: guards, loads and stores, work and steps, banks, atomics."""
+    """A kernel's accesses: guards, loads and stores, work and steps, banks, atomics."""
     shared = f", {quantity(made.shared_reads, 'passes')} of shared memory"
     atomics = f", {quantity(made.atomics, 'atomics')}"
     lines = [
@@ -240,7 +240,7 @@ def work_lines(made: Accesses) -> list[str]:
 
 
 def bound_lines(found: Explanation) -> list[str]:
-    """What bounds a GPU's strategy, and the time that was measured."""
+    """The bounds of a GPU's strategy, and its measured time."""
     moved = found.moved_bytes / found.problem.bytes
     lines = [f"traffic: {moved:.3g} times the compulsory bytes of device memory"]
     if found.input_loads is not None and found.adds_per_load is not None:
@@ -260,14 +260,14 @@ def bound_lines(found: Explanation) -> list[str]:
 
 
 def _uses(found: Explanation, adds: float) -> str:
-    """What a loaded element is used for: the operations that were counted, else multiply-adds."""
+    """The uses of a loaded element: the operations that were counted, else multiply-adds."""
     made = [kernel.accesses for kernel in found.kernels if kernel.accesses is not None]
     operations, loads = sum(one.operations for one in made), sum(one.loads for one in made)
     return f"{operations / loads:.3g} operations" if operations else f"{adds:.3g} multiply-adds"
 
 
 def _uncached_line(found: Explanation, bound_ms: float) -> str:
-    """What the textbook, which counts on no cache, allows such a tile, and what was reached."""
+    """The textbook's bound of such a tile without caches, and the rate that was reached."""
     flops, measured = found.problem.flops, found.measured
     reached = (
         f"; reached {quantity(1e3 * flops / measured.median_ms, 'FLOP/s')}" if measured else ""
@@ -279,7 +279,7 @@ def _uncached_line(found: Explanation, bound_ms: float) -> str:
 
 
 def _latency_lines(found: Explanation) -> list[str]:
-    """What must be under way to keep device memory busy, and what that makes for each thread."""
+    """The bytes in flight that keep device memory busy, and each thread's share."""
     needed = found.target.bytes_under_way()
     if needed is None:
         return []
@@ -301,14 +301,14 @@ def _measured_lines(measured: Measured | None, share: float | None, what: str) -
 
 
 def _slowness(share: float, what: str) -> str:
-    """How a time stands to the least one, of which it is 1 / ``share`` times as long."""
+    """A time compared with the least one, of which it is 1 / ``share`` times as long."""
     if share > 1:
         return f"{1 / share:.2f} times the {what}, so faster than it allows"
     return f"{1 / share:.3g} times the {what}, {percent(share)} of the speed that it allows"
 
 
 def comparison_table(compared: list[Comparison]) -> Sheet:
-    """What was predicted of each kernel beside what the counters say."""
+    """Each kernel's predictions next to the counters."""
     numbers = ("predicted", "counted", "off")
     made = Sheet("kernel", "what", *numbers, numbers=numbers)
     for row in compared:

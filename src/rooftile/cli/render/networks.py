@@ -1,4 +1,4 @@
-"""What the commands on networks share: what they load, and what they print of where it ran."""
+"""Common parts of the commands on networks: what they load, and the environment that they print."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Samples:
     """[n]; of a regression targets[n, outputs]"""
     source: str
     name: Callable[[int], str]
-    """What a label stands for."""
+    """The meaning of a label."""
     what: str
-    """What they are called."""
+    """The samples' name."""
 
     def __len__(self) -> int:
         return len(self.inputs)
@@ -91,7 +91,7 @@ def _name(names: Sequence[str], label: int) -> str:
 
 
 def class_names(metadata: Mapping[str, str], count: int) -> list[str]:
-    """What the classes are called, as far as the file says it, or what it was trained on."""
+    """The classes' names, from the file or from its training data."""
     import json
 
     from rooftile.nn.data import CLASSES
@@ -135,7 +135,7 @@ def download_report(say: Say) -> Any:
 
 
 def environment_of(plan: Plan, source: str, peak: float) -> dict[str, Any]:
-    """Where it ran, on which data, with how much memory."""
+    """Device, data and memory of a run."""
     import dataclasses
 
     from rooftile.lab.measure.environment import environment, gpu_libraries

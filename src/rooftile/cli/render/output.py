@@ -1,4 +1,4 @@
-"""How the commands print: results to standard output, progress to standard error."""
+"""The commands' output: results to standard output, progress to standard error."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class Output:
     def __init__(self, arguments: argparse.Namespace) -> None:
         self._json: bool = arguments.json
         self.on_terminal = sys.stderr.isatty() or "FORCE_COLOR" in os.environ
-        """Whether progress is drawn on standard error: else Rich is not imported for it."""
+        """True if progress is drawn on standard error: else Rich is not imported for it."""
 
     @property
     def _whole_lines(self) -> bool:
-        """Whoever reads a pipe gets them; a person's COLUMNS stays in force."""
+        """Lines for a pipe are never wrapped; a person's COLUMNS stays in force."""
         return not sys.stdout.isatty() and "COLUMNS" not in os.environ
 
     @cached_property
@@ -47,7 +47,7 @@ class Output:
 
     @cached_property
     def progress(self) -> Console:
-        """What draws on standard error."""
+        """The console on standard error."""
         from rich.console import Console
 
         return Console(stderr=True, highlight=False)
@@ -108,7 +108,7 @@ class Output:
 
     @property
     def unicode(self) -> bool:
-        """Whether standard output takes block characters."""
+        """True if standard output takes block characters."""
         return (self._out.encoding or "").lower().replace("-", "").startswith("utf")
 
 

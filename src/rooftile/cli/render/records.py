@@ -1,4 +1,4 @@
-"""How the commands on records name a problem and a config, and tell of a comparison."""
+"""Names of problems and configs, and sentences on comparisons, of the commands on records."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def recording(output: Output, wanted: bool) -> Iterator[History | None]:
-    """The open history; None where none is ``wanted``, or none can be recorded in, of which it
-    warns: what is measured is told all the same.
+    """The open history; None where none is ``wanted``, or where records cannot be written, of which
+    it warns: measurements are printed all the same.
 
-    It is opened before anything is measured, so that whoever cannot record knows at once.
+    It is opened before anything is measured, so that the warning comes at once.
     """
     from rooftile.errors import InputError
     from rooftile.lab.measure.history.store import History

@@ -1,4 +1,4 @@
-"""How right a network is on labelled samples: confusion matrix, or the error of a regression."""
+"""A network's scores on labelled samples: confusion matrix, or the error of a regression."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 _MOST_CLASSES = 20
 """A matrix of more classes is not printed: the most frequent mistakes are."""
 _WORDY = 4
-"""So many classes have headings in words."""
+"""Number of classes up to which headings are words."""
 _MISTAKES = 10
 
 
 def judge(interface: Interface, labels: NDArray[Any], outputs: NDArray[Any]) -> Scores | Fit:
-    """What outputs[n, ...] are worth against labels[n], or against targets[n, outputs]."""
+    """The scores of outputs[n, ...] against labels[n], or against targets[n, outputs]."""
     from rooftile.nn.training.scores import Fit, Scores
 
     if interface.regression:
@@ -48,7 +48,7 @@ def judged_json(found: Scores | Fit) -> dict[str, Any]:
 
 
 def judged_line(found: Scores | Fit, what: str) -> str:
-    """The one line that says how right the network is on so many images or rows."""
+    """The line that gives the network's score and the number of images or rows."""
     from rooftile.nn.training.scores import Fit
 
     if isinstance(found, Fit):

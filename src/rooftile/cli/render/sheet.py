@@ -39,7 +39,7 @@ class Sheet:
         return [str(row[place]) for row in self._rows]
 
     def parts(self, width: int) -> list[list[int]]:
-        """The columns of each table that is printed, for a screen of so many characters."""
+        """The columns of each table that is printed, for a screen of ``width`` characters."""
         filled = [place for place in range(len(self.headings)) if self._is_filled(place)]
         parts: list[list[int]] = []
         free = -1
@@ -67,7 +67,7 @@ class Sheet:
         return not self._rows or any(str(row[place]).strip() for row in self._rows)
 
     def _least(self, place: int) -> int:
-        """The characters that a column takes at least: those of its longest word, if it wraps."""
+        """The least width of a column: its longest word, if it wraps."""
         if self.headings[place] not in self._wraps:
             return self._longest(place)
         return max((len(word) for cell in self._cells(place) for word in cell.split()), default=0)

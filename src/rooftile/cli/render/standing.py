@@ -1,4 +1,4 @@
-"""How an audited kernel stands to our rungs of the same problem and to other libraries."""
+"""An audited kernel compared with our rungs of the same problem and with other libraries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What training shows while it runs, and how it is stopped."""
+"""The display of a training while it runs, and its interruption."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from rooftile.nn.training import Profile, Progress, TrainingOptions
 
 _TURN_S = 1e-4
-"""Each call of the driver gives Python's lock away, and waits for it so long beside a thread that
-imports: an epoch starts hundreds of graphs."""
+"""Longest wait for the GIL in a thread that trains while another one imports: each call of the
+driver releases it, and an epoch starts hundreds of graphs."""
 _LINES = 50
-"""At most so many lines tell of epochs where standard error is no terminal."""
+"""Largest number of lines on epochs where standard error is no terminal."""
 
 
 def out_of(arguments: argparse.Namespace, name: str) -> Path:
-    """Where the weights go: what was asked for, else the model's own file, else its name.
+    """The path of the weights: the requested one, else the model's own file, else its name.
 
     Raises `InputError` before the work where they cannot be written there, and where a file is
     there, or a checkpoint, that this run did not make.
@@ -45,7 +45,7 @@ def out_of(arguments: argparse.Namespace, name: str) -> Path:
         return out
     if not arguments.resume and checkpoint.exists():
         expected = "--resume to go on from it, --overwrite to replace it, or --out another file"
-        raise InputError("--out", f"{out}, beside which {checkpoint.name} is", expected)
+        raise InputError("--out", f"{out}, next to which {checkpoint.name} is", expected)
     if out.exists() and not (arguments.resume and _is_of_the_run(out, checkpoint)):
         expected = "--overwrite to replace it, or --out another file"
         raise InputError("--out", f"{out}, which exists and this run did not make", expected)
@@ -59,7 +59,7 @@ def _is_of_the_run(out: Path, checkpoint: Path) -> bool:
 
 
 def checkpoint_of(out: Path) -> Path:
-    """The checkpoint beside the weights."""
+    """The checkpoint next to the weights."""
     return out.with_name(f"{out.name}.checkpoint")
 
 
@@ -92,10 +92,10 @@ def stoppable() -> Iterator[Callable[[], None]]:
 
 @contextlib.contextmanager
 def opened_meanwhile(device: str) -> Iterator[Callable[[Callable[[], object]], object]]:
-    """A GPU's driver starts, if it is one, while the block runs.
+    """A GPU's driver starts, if the device is one, while the block runs.
 
-    It gives a function that tells a thread what to do, behind the opening of the GPU; nobody waits
-    for it.  What is wrong is told to whoever does the same next.
+    The block gets a function that hands a thread work to do after the GPU is open; nobody waits for
+    it. An error is raised where the work is next done.
     """
     from rooftile.devices.names import parse_device
 
@@ -137,7 +137,7 @@ def _open(device: str) -> None:
 
 
 class TrainingSpeed:
-    """How fast a run goes since it was started or resumed, from its reports."""
+    """A run's speed since it was started or resumed, from its reports."""
 
     def __init__(self, items: int, what: str) -> None:
         """``items`` an epoch, called ``what``."""
@@ -209,7 +209,7 @@ def _line(step: Progress, speed: TrainingSpeed) -> str:
 
 
 def epochs_json(ends: Iterable[Progress]) -> list[dict[str, Any]]:
-    """What each epoch came to, from its last report."""
+    """Each epoch's result, from its last report."""
     return [
         {
             "epoch": end.epoch,
@@ -223,7 +223,7 @@ def epochs_json(ends: Iterable[Progress]) -> list[dict[str, Any]]:
 
 
 def profile_of(wanted: bool) -> Profile | None:
-    """What times every phase, where somebody asked for it."""
+    """The timer of every phase, where it is wanted."""
     from rooftile.nn.training import Profile
 
     return Profile() if wanted else None

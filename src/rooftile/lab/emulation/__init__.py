@@ -1,13 +1,13 @@
 """CUDA texts on the host, under its sanitizers: a fiber for each thread of a block.
 
 A text is preprocessed, its PTX instructions become calls of functions of ``shim.h`` with the same
-operands, and the host's C++ compiler makes a program of it that loads its arrays from files.  Every
-array has just its own bytes, so that AddressSanitizer sees what lies beside them; ThreadSanitizer
-sees accesses of a block's threads that no barrier parts.  Blocks run one after another, and
-clusters of them are not emulated.  What no kernel changes is compiled once,
-as an object that every program is linked with.
+operands, and the host's C++ compiler makes a program of it that loads its arrays from files. Every
+array has just its own bytes, so that AddressSanitizer sees accesses outside of them;
+ThreadSanitizer sees accesses of a block's threads that no barrier separates. Blocks run one after
+another, and clusters of them are not emulated. The part that no kernel changes is compiled once, as
+an object that every program is linked with.
 
-- `translation`: C++ in place of what only CUDA's compiler knows;
+- `translation`: C++ in place of constructs that only CUDA's compiler knows;
 - `program`: the program, built and run.
 """
 

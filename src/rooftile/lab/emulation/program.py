@@ -45,16 +45,16 @@ _SAID = 4000
 
 
 class Finding(Exception):
-    """What a sanitizer said, or a program that ended otherwise than well."""
+    """A sanitizer's message, or a program that failed."""
 
 
 class NotCompiled(Finding):
-    """What the compiler said."""
+    """The compiler's message."""
 
 
 @functools.cache
 def missing() -> str:
-    """What the host lacks for it; empty where it has all."""
+    """The host's missing tools; empty where it has all."""
     if _COMPILER is None:
         return "no g++"
     for sanitizer in _SANITIZED:
@@ -81,13 +81,12 @@ def run(
 ) -> dict[str, AnyArray]:
     """The arrays after all launches of the kernels of a text.  Raises `Finding`, `NotCompiled`.
 
-    ``folders`` are where the text finds its headers, and ``folder`` is one of its own for the
-    arrays; the program lies in the user's cache, and other arrays of the same sizes need no second
-    one.
-    ``fills`` are the arrays that constant memory is filled from, where not from those of its name.
-    ``opencl``: the text is OpenCL C.  ``watched``: the program ends at a computation on shared
-    memory, or on arrays, that nobody wrote and `unwritten` marks.  ``header``: what `shim` gave,
-    where the program is a stranger's: it then lies in ``folder`` too.
+    ``folders`` have the text's headers, and ``folder`` is one of its own for the arrays; the
+    program is in the user's cache, and serves other arrays of the same sizes. ``fills`` are the
+    arrays that constant memory is filled from, where their names differ from its own. ``opencl``:
+    the text is OpenCL C. ``watched``: the program ends at a computation on shared memory, or on
+    arrays, that nobody wrote and `unwritten` marks. ``header``: the result of `shim`, where the
+    program is a stranger's: the program is then in ``folder`` too.
     """
     for name, array in arrays.items():
         np.ascontiguousarray(array).tofile(folder / name)
@@ -112,7 +111,7 @@ def run(
 
 
 def unwritten(nbytes: int) -> AnyArray:
-    """So many bytes as ``shim.h`` marks what nobody wrote."""
+    """``nbytes`` bytes with the mark of ``shim.h`` for unwritten memory."""
     return np.resize(np.full(nbytes // 2 + 1, 0x7FA0, np.uint16).view(np.uint8), nbytes)
 
 
@@ -133,7 +132,7 @@ def _compiled(path: Path, header: Path, sanitizer: str, limit_s: float, source: 
 def shim(sanitizer: str) -> Path:
     """The compiled shim, in a folder of the programs that are compiled with it.
 
-    Beside the header lies the object of what it declares, which programs are linked with.
+    Next to the header is the object of its declarations, which programs are linked with.
     """
     version = _done([_COMPILER, "--version"], _LIMIT_S)
     texts = [path.read_text(encoding="utf-8") for path in sorted(_HERE.glob("*.[ch]*"))]
@@ -152,8 +151,8 @@ def _made(
     limit_s: float,
     given: str | None = None,
 ) -> Path:
-    """A file that the compiler makes, unless it lies there as it was made; its hash lies beside it,
-    for a header must end where the compiler ended it."""
+    """A file that the compiler makes, unless it is there unchanged; its hash is kept next to it, so
+    that a header that was cut off is noticed."""
     seal = path.with_name(f"{path.name}.sha256")
     made = _seal(path)
     if made is None or sealed(seal) != made:

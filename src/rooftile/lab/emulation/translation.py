@@ -127,7 +127,7 @@ def _sparse_product(code: str, sums: list[str], given: list[str]) -> str:
 
 
 def _closing(text: str, at: int) -> int:
-    """Where the parenthesis closes that was opened before ``at``."""
+    """The position of the parenthesis that closes the one opened before ``at``."""
     depth, quoted = 1, False
     while depth:
         letter = text[at]

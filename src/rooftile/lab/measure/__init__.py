@@ -1,1 +1,1 @@
-"""How fast: ceilings, contests, climbs, tunings, and the history of what was measured."""
+"""Speed: ceilings, contests, climbs, tunings, and the history of measurements."""

@@ -38,7 +38,7 @@ class Rules:
 
 
 def runs_apart(device: Device) -> bool:
-    """Whether a device's kernels run in the process that starts them, other than our own."""
+    """True if a device's kernels run in the process that starts them, other than our own."""
     described: Any = getattr(device, "description", None)
     return device.kind == "opencl" and described is not None and not described.gpu
 

@@ -43,20 +43,19 @@ def climb(
 ) -> Ladder:
     """Verify and time every strategy of an operation, in rising order.
 
-    ``device`` is ``cpu``, ``cuda[:N]`` or ``opencl[:N]``; data lies in its memory, see
-    `rooftile.lab.measure.contest`.
-    ``shape`` is a named problem or ``key=value`` pairs, see `rooftile.ops.parse`.
-    ``precision`` leaves out the strategies that it does not admit, see `rooftile.ops.admits`;
-    None leaves out none: each is judged by its own.  ``only`` is the strategy to run, or the names
-    of some.
-    A strategy whose estimated time is beyond ``limit_s`` seconds is skipped unless
-    ``everything``.  ``peers`` adds the other libraries that are installed.  ``progress`` is
-    told what is being done, ``began`` is given the ladder without rows, and ``found`` each row:
-    one by one from a processor that OpenCL drives, whose rungs run in a child process, see
-    `rooftile.lab.measure.apart`; else all at the end, when they have been timed in turns.
+    ``device`` is ``cpu``, ``cuda[:N]`` or ``opencl[:N]``; data is in its memory, see
+    `rooftile.lab.measure.contest`. ``shape`` is a named problem or ``key=value`` pairs, see
+    `rooftile.ops.parse`. ``precision`` leaves out the strategies that it does not admit, see
+    `rooftile.ops.admits`; None leaves out none: each strategy is judged by its own precision.
+    ``only`` is the strategy to run, or the names of some. A strategy whose estimated time is beyond
+    ``limit_s`` seconds is skipped unless ``everything``. ``peers`` adds the other libraries that
+    are installed. ``progress`` is told each step, ``began`` is given the ladder without rows, and
+    ``found`` each row: one by one from a processor that OpenCL drives, whose rungs run in a child
+    process, see `rooftile.lab.measure.apart`; else all at the end, when they have been timed in
+    turns.
 
     Raises `InputError` for an unknown name, or for peers on OpenCL, where there are none;
-    `DeviceMissing`.  What goes wrong inside a strategy is a row, not an exception.
+    `DeviceMissing`. A failure inside a strategy is a row, not an exception.
     """
     if precision is not None:
         check_precision(precision)
@@ -102,10 +101,10 @@ def climb_problem(
 ) -> Ladder:
     """Verify and time strategies on an open device, in the given order; see `climb`.
 
-    ``brief_s``: each is timed warm for so many seconds, and verified without its neighbours.
+    ``brief_s``: each is timed warm for this number of seconds, and verified without its neighbours.
 
-    On an interrupt while they are verified, those that were are timed, and the rows of the others
-    say so; on one while they are timed, those that have a time keep it.
+    On an interrupt during verification, strategies that are verified are timed, and the rows of the
+    others say so; on one during timing, the times so far are kept.
     """
     with device.on():
         known = known_roof(device, progress)
@@ -218,7 +217,7 @@ def _peers(
 
 
 def _peer_precisions(found: Sequence[Row | VerifiedCandidate], asked: str | None) -> list[str]:
-    """The precisions at which peers stand beside the rungs that were not skipped. A precision that
+    """The precisions of peers that stand next to the rungs that were not skipped. A precision that
     was asked for is among them; without any it is ``ieee``."""
     ran = [one for one in found if isinstance(one, VerifiedCandidate) or one.status != "skipped"]
     wanted = {peer_precision(one.precision) for one in ran}

@@ -1,4 +1,4 @@
-"""How a contest times its candidates: by the host's clock, or by a device's own."""
+"""A contest's clocks: the host's, or a device's own."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rooftile.runtime.timing.host import Interrupted, Left, Timing, cold, interl
 from rooftile.runtime.timing.telemetry import sensors
 
 _PROBE_S = 0.05
-"""A call is repeated for about so many seconds to estimate its time."""
+"""Approximate seconds of repeated calls that estimate a call's time."""
 _WARM_S, _COLD_S, _DEVICE_S = 2.0, 0.5, 1.0
 """Seconds in which a candidate is timed: by the host's clock warm and cold, by a device's both."""
 
@@ -25,10 +25,10 @@ class ContestClock(Protocol):
 
     @property
     def enough(self) -> int:
-        """How many items occupy the device."""
+        """Number of items that occupy the device."""
 
     def work(self, launch: Call) -> Any:
-        """What is timed, made from a call that has run before."""
+        """The timed work, made from a call that has run before."""
 
     def repeat(self, work: Any) -> None:
         """Do once what is timed."""

@@ -35,8 +35,8 @@ from rooftile.runtime.timing.host import Interrupted
 from rooftile.strategies import Bound, Config, Strategy
 
 VERIFIED_ITEMS = 61
-"""Different items that a candidate is verified on; a larger batch repeats them.  Their number is a
-prime, so that no two tiles hold the same items: whoever reads the wrong tile is wrong."""
+"""Different items that a candidate is verified on; a larger batch repeats them. Their number is a
+prime, so that no two tiles hold the same items: a kernel that reads the wrong tile is found."""
 _CALLS = 13
 """About how often a slow strategy is called: to estimate, verify, warm up and time it."""
 _ITEM_FLOPS = 10**9
@@ -55,7 +55,7 @@ class Contest:
     roof: Roof | None = None
     """The measured roof of the device; None where there is none."""
     trusted: bool = True
-    """Whether the roof is surely a limit, so that a time below it is impossible."""
+    """True if the roof is surely a limit, so that a time below it is impossible."""
     precision: str | None = None
     """Leaves out strategies that it does not admit; None leaves out none."""
     limit_s: float = math.inf
@@ -63,18 +63,18 @@ class Contest:
     seed: int = 0
     report: Callable[[str], None] = lambda line: None
     neighbours: bool = True
-    """Whether strategies are examined on neighbours too."""
+    """True if strategies are examined on neighbours too."""
     verified: int = VERIFIED_ITEMS
-    """How many different items are verified; a larger batch of random ones repeats them."""
+    """Number of different items that are verified; a larger batch of random ones repeats them."""
     arrays: Sequence[AnyArray] | None = None
     """Inputs, of the whole batch or of the verified items, and parameters; None: random ones."""
     brief_s: float | None = None
     """Seconds in which each candidate is timed, on the CPU warm alone; None: the clock's own.  The
     first candidate is examined then, and the others' whole results are compared, no more."""
     keep: bool = False
-    """Whether an interrupt while candidates are timed keeps the times that are there."""
+    """True if an interrupt during timing keeps the times that are there."""
     interrupted: bool = field(default=False, init=False)
-    """Whether that has happened."""
+    """True once that has happened."""
     _begun: bool = field(default=False, init=False)
     exam: Exam = field(init=False)
     inputs: tuple[AnyArray, ...] = field(init=False)
@@ -101,7 +101,7 @@ class Contest:
 
     @cached_property
     def clock(self) -> ContestClock:
-        """What all candidates are timed by."""
+        """The clock of all candidates."""
         return clock_of(self.device, self.brief_s)
 
     def strategy(self, rung: Strategy, config: Config | None = None) -> Row | VerifiedCandidate:
@@ -283,7 +283,7 @@ class Contest:
         return row("passed", "; ".join(filter(None, notes)), **self.numbers(entry, times))
 
     def notes(self, outs: tuple[AnyArray, ...]) -> list[str]:
-        """What must be known of a result that passed."""
+        """Notes on a result that passed."""
         batch = self.problem.batch_size
         if batch is None or batch <= self.verified:
             return []
@@ -292,7 +292,7 @@ class Contest:
         return [f"verified on the first {self.verified:,} of {batch:,} images"]
 
     def numbers(self, entry: VerifiedCandidate, times: Times) -> dict[str, Any]:
-        """What a row says of a candidate's times and of the rates that follow from them."""
+        """A row's numbers of a candidate: times, and rates that follow from them."""
         problem, warm, roof = self.problem, times.warm, self.roof
         floor = roof.floor_ms(problem, entry.precision) if roof else None
         return {

@@ -31,9 +31,9 @@ def contest(
 ) -> Comparison:
     """Strategy ``b`` against ``a`` on random inputs; see `rooftile.lab.measure.history.compare.ab`.
 
-    The data lies in the device's memory and the times are warm.  Raises `InputError`,
-    `DeviceMissing`, `UnsupportedProblem` for a strategy that does not take the problem or does not
-    run, and `VerificationFailure` for one that is wrong.
+    The data is in the device's memory and the times are warm. Raises `InputError`, `DeviceMissing`,
+    `UnsupportedProblem` for a strategy that does not take the problem or does not run, and
+    `VerificationFailure` for one that is wrong.
     """
     kind, _ = parse_device(device)
     names = [(one, None) if isinstance(one, str) else one for one in (a, b)]

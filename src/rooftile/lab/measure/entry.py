@@ -1,4 +1,4 @@
-"""What becomes of a candidate that was examined: an entry to the contest, or a failure's row."""
+"""The result of examining a candidate: an entry to the contest, or a failure's row."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class VerifiedCandidate:
     precision: str
     errors: ErrorModel
     work: Any
-    """What the contest's clock times."""
+    """The work that the contest's clock times."""
     result: Callable[[], tuple[AnyArray, ...]]
     """Its whole result, computed by the work that is timed."""
     first_call_ms: float
     traffic: Traffic
     transforms: bool = False
-    """Whether it may need fewer FLOPs than the direct method."""
+    """True if it may need fewer FLOPs than the direct method."""
     note: str = ""
     peer: bool = False
 
@@ -49,7 +49,7 @@ def failed(row: Callable[..., Row], error: Exception) -> Row:
 
 
 def traffic_of(bound: Bound) -> Traffic:
-    """What a strategy must move: parameters may be rounded once, to its precision, before."""
+    """A strategy's compulsory traffic: parameters may be rounded once, to its precision, before."""
     size = array_bytes(bound.strategy.precision)
     sizes = {place.name: place.numpy.itemsize for place in bound.held}
     for array in bound.problem.parameter_arrays:

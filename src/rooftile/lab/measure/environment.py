@@ -1,4 +1,4 @@
-"""Where and with what a measurement was made."""
+"""The environment of a measurement: machine, system, versions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _GPU_PACKAGES = {
 
 @dataclass(frozen=True)
 class Environment:
-    """What a record names so that its numbers can be judged later."""
+    """The environment that a record names, so that its numbers can be judged later."""
 
     time: str
     """When, ISO 8601 with the offset to UTC."""
@@ -54,7 +54,7 @@ class Environment:
     blas: str
     """The library that NumPy multiplies matrices with."""
     threading_layer: str
-    """Whose threads run kernels."""
+    """The threads that run kernels."""
 
 
 def environment() -> Environment:

@@ -24,8 +24,8 @@ class Traffic:
 
     @classmethod
     def of(cls, problem: Problem, sizes: Mapping[str, int] | None = None) -> Self:
-        """A problem's compulsory bytes; ``sizes`` gives those of an element of an array where they
-        are not its own dtype's."""
+        """A problem's compulsory bytes; ``sizes`` gives bytes of an array's element where its own
+        dtype has another size."""
         moved, given, results = problem.moved(), 0, 0
         for array in problem.arrays:
             own = array.numpy.itemsize

@@ -21,10 +21,10 @@ T = TypeVar("T")
 
 
 def formed(kind: type[T], value: object, name: str = "") -> T:
-    """A dataclass from its JSON object, and what it holds from theirs.
+    """A dataclass from its JSON object, and its fields' objects likewise.
 
-    A field that the object lacks has the class's default.  ``name`` says where the object lies.
-    Raises `ValueError` where something is missing, unknown, or of another type.
+    A field that the object lacks has the class's default. ``name`` is the object's path in
+    messages. Raises `ValueError` where something is missing, unknown, or of another type.
     """
     return cast(T, _formed(kind, value, name or kind.__name__))
 

@@ -85,7 +85,7 @@ class Child:
             raise
 
     def _ending(self) -> str:
-        """How a child ended that no longer answers."""
+        """The end of a child that no longer answers, in words."""
         assert self._running is not None
         child = self._running
         with contextlib.suppress(subprocess.TimeoutExpired):

@@ -25,8 +25,8 @@ class PartLines:
         self._say(f"{self._where}{line}")
 
     def begin(self, done: int, after_s: float = 0.0) -> None:
-        """So many parts are done, and the next begins; after all of them lines stand alone.
-        ``after_s`` seconds will be spent behind the last part."""
+        """``done`` parts are done, and the next begins; after all of them each line stands alone.
+        ``after_s`` seconds will be spent after the last part."""
         self.done, self._where = done, ""
         if done < self._total:
             spent = time.monotonic() - self._start

@@ -1,4 +1,4 @@
-"""What a climb finds, as frozen records that become JSON as they are."""
+"""A climb's findings, as frozen records that become JSON as they are."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ class Error:
 
     @classmethod
     def of(cls, verdict: Verdict) -> Error:
-        """What a verdict measured."""
+        """A verdict's measured error."""
         return cls(verdict.max_abs, verdict.max_rel, verdict.budget_fraction)
 
 
 @dataclass(frozen=True)
 class KernelResources:
-    """What the most demanding kernel takes of a GPU; a number that nobody tells is None."""
+    """Resources of the most demanding kernel on a GPU; None for an unknown number."""
 
     registers: int | None = None
     shared_bytes: int | None = None
@@ -128,17 +128,17 @@ class Ladder:
     problem: Problem
     device: str
     ceilings: Ceilings | GpuCeilings | None
-    """Those of the processor for an OpenCL device that is no GPU; None where none are known."""
+    """The processor's ceilings for an OpenCL device that is no GPU; None where none are known."""
     environment: Environment
     rows: tuple[Row, ...]
     gpu: Description | None = None
-    """What a GPU's rungs ran on; None for the CPU."""
+    """The GPU of the rungs; None for the CPU."""
     interrupted: bool = False
-    """Whether somebody interrupted it, so that rungs lack times or have fewer samples."""
+    """True if an interrupt left rungs without times or with fewer samples."""
 
     @property
     def roof(self) -> Roof | None:
-        """What bounds the rows: the ceilings of all cores, or of the GPU."""
+        """The rows' bounds: the ceilings of all cores, or of the GPU."""
         return self.ceilings.all_cores if isinstance(self.ceilings, Ceilings) else self.ceilings
 
     @property

@@ -41,8 +41,8 @@ _ARRAYS = ("x", "y", "out")
 
 @dataclass(frozen=True)
 class Part:
-    """What the host hands over at once: the copies in of a segment, its addition, or its copy
-    out."""
+    """A unit of work that the host hands over: the copies in of a segment, its addition, or its
+    copy out."""
 
     what: Literal["in", "add", "out"]
     segment: int

@@ -46,7 +46,7 @@ class Drawn:
     """One drawn problem with the rows of the chosen strategy, and of others for its regret."""
 
     number: int
-    """Which problem of its operation the seed has drawn: from 0."""
+    """The problem's number among its operation's draws of the seed: from 0."""
     precision: str
     chosen: str
     """The strategy that is picked without being named."""
@@ -95,7 +95,7 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Distribution:
-    """How near the choices of some problems are to the best."""
+    """Regrets of the choices for some problems."""
 
     problems: int
     mean: float
@@ -140,13 +140,13 @@ def sweep(
     began: Callable[[Ladder], None] = lambda ladder: None,
     found: Callable[[Row], None] = lambda row: None,
 ) -> Iterator[Drawn]:
-    """Draw, verify and time problems of operations in turns for about so many seconds.
+    """Draw, verify and time problems of operations in turns for about ``seconds``.
 
-    No ``names``: all operations with strategies on the device.  ``regret``: every rung that takes
-    a problem at its precision is timed beside the chosen one.  ``precision`` None: drawn among
-    those that the operation's rungs have.  ``began`` is given each ladder without rows, and
-    ``found`` each row.  Raises `InputError` for an unknown operation or one without strategies on
-    the device, and `DeviceMissing`.
+    No ``names``: all operations with strategies on the device. ``regret``: every rung that takes a
+    problem at its precision is timed with the chosen one. ``precision`` None: drawn among the
+    precisions of the operation's rungs. ``began`` is given each ladder without rows, and ``found``
+    each row. Raises `InputError` for an unknown operation or one without strategies on the device,
+    and `DeviceMissing`.
     """
     kind, _ = parse_device(device)
     wanted = [name for name in names or operations() if names or _has_rungs(name, kind)]

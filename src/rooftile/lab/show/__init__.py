@@ -1,1 +1,1 @@
-"""What was measured and why, for a reader: explanations and reports."""
+"""Explanations and reports of measurements, for a reader."""

@@ -1,4 +1,5 @@
-"""A file's bytes, decompressed.  NumPy is not imported for them: threads decompress beside that."""
+"""A file's bytes, decompressed by threads. NumPy is imported meanwhile by other threads, and not
+here."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def _fetch(site: pooch.Pooch, file: str, report: Report | None) -> Path:
 
 
 class _Progress:
-    """What pooch tells of a download, passed on; it ends one that is too long."""
+    """pooch's progress of a download, passed on; it ends a download that is too long."""
 
     def __init__(self, file: str, report: Report | None) -> None:
         self.total, self._done, self._file, self._report = 0, 0, file, report

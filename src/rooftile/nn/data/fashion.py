@@ -31,10 +31,10 @@ CLASSES = (
     "bag",
     "ankle boot",
 )
-"""What Fashion-MNIST's labels 0 to 9 stand for."""
+"""The meaning of Fashion-MNIST's labels 0 to 9."""
 
 SYSTEM_DIRECTORY = Path("/usr/share/datasets/fashion-mnist")
-"""Where Debian's package ``dataset-fashion-mnist`` puts the files."""
+"""The folder of Debian's package ``dataset-fashion-mnist``."""
 SAMPLE_DIRECTORY = Path(__file__).parent / "sample"
 """The first 1,000 test images, shipped with rooftile."""
 
@@ -55,16 +55,15 @@ def load_images(
 ) -> ImageSet:
     """The first ``limit`` images of a split of Fashion-MNIST, or all of them.
 
-    The places are tried in this order: the directory ``data``, which must have the files
-    (those of MNIST have the same names and are read too), or images of your own of any size in
-    ``test.npz`` and ``train.npz`` (`read_archive`); the user's cache; the system's
-    directory; with ``download`` the project's own site, whose files go into the cache; and for
-    the test images the sample that rooftile ships.  ``source`` of the result says which place it
-    was, and why there was no better one.  ``progress`` is told of the download: file, bytes so
-    far, bytes in all.
+    The places are tried in this order: the directory ``data``, which must have the files (MNIST's
+    files have the same names and are read too), or images of your own of any size in ``test.npz``
+    and ``train.npz`` (`read_archive`); the user's cache; the system's directory; with ``download``
+    the project's own site, whose files go into the cache; and for the test images the sample that
+    rooftile ships. ``source`` of the result says which place it was, and why there was no better
+    one. ``progress`` is told of the download: file, bytes so far, bytes in all.
 
-    Raises `InputError`, which names the file, for one that is missing from ``data``,
-    damaged, or not what its split should hold; and when there are no training images.
+    Raises `InputError`, which names the file, for one that is missing from ``data``, damaged, or of
+    another split; and when there are no training images.
     """
     if split not in _NAMES:
         raise unknown("split", split, get_args(Split))
@@ -113,7 +112,7 @@ def _given(directory: Path, split: Split, limit: int | None) -> ImageSet:
 
 
 def cache_directory() -> Path:
-    """Where downloaded files are kept, beside rooftile's other caches."""
+    """The folder of downloaded files, next to rooftile's other caches."""
     return cache.cache_directory() / "fashion-mnist"
 
 

@@ -22,15 +22,15 @@ class ImageSet:
     labels: NDArray[np.integer[Any]]
     """[n], 0 and above."""
     source: str
-    """Which set this is and where it was found, for a person to read."""
+    """The set's name and source, for a person to read."""
     classes: tuple[str, ...] = ()
-    """What the labels stand for, where they have names."""
+    """The labels' names, where they have names."""
 
     def __len__(self) -> int:
         return len(self.labels)
 
     def name(self, label: int) -> str:
-        """What a label stands for."""
+        """The name of a label."""
         return self.classes[label] if label < len(self.classes) else f"class {label}"
 
 

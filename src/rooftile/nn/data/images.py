@@ -18,17 +18,16 @@ MEAN = 0.2860
 DEVIATION = 0.3530
 """Standard deviation of the same."""
 FASHION = Pixels((MEAN,), (DEVIATION,))
-"""How pixels like these become a network's input."""
+"""Conversion of pixels like these to a network's input."""
 
 
 def prepare(images: NDArray[np.uint8], size: int) -> Float32:
     """x[n, 1, size, size] float32 from images[n, height, width] uint8.
 
-    Pixels are scaled to [0, 1] and standardised by `MEAN` and `DEVIATION`; the image is
-    resized bilinearly with half-pixel centres and its border repeated (what PyTorch's
-    ``interpolate`` does with ``align_corners=False``; no smoothing when it shrinks).
-    An image's result does not depend on the images beside it, so that any slice may be
-    prepared by itself.  Raises `InputError`.
+    Pixels are scaled to [0, 1] and standardised by `MEAN` and `DEVIATION`; the image is resized
+    bilinearly with half-pixel centres and its border repeated (what PyTorch's ``interpolate`` does
+    with ``align_corners=False``; no smoothing when it shrinks). An image's result does not depend
+    on the other images, so that any slice may be prepared by itself. Raises `InputError`.
     """
     if images.ndim != 3:
         raise InputError("images", f"{images.dtype}{list(images.shape)}", "uint8[n, height, width]")
@@ -85,9 +84,9 @@ def _resized(images: NDArray[np.uint8], size: tuple[int, int]) -> Float32:
 
 
 def resizing(old: int, new: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """Of each new place the first of the two old ones that it lies between, and their weights.
+    """For each new index the first of the two old ones around it, and their weights.
 
-    Of the last place the second weight may be that of no place, and is zero.
+    The last index's second weight may have no old index; it is zero then.
     """
     centres = (np.arange(new) + 0.5) * old / new - 0.5
     centres = centres.clip(0, old - 1)

@@ -1,4 +1,4 @@
-"""How pixels become the numbers that a network reads."""
+"""The conversion of pixels to the numbers that a network reads."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rooftile.errors import InputError
 from rooftile.ops import Float32
 
 LEVELS = 256
-"""So many values a pixel can have."""
+"""Number of values of a pixel."""
 _MOST_CHANNELS = 16
 """A GPU holds a table of `LEVELS` numbers for each in a block's shared memory."""
 
@@ -58,7 +58,7 @@ class Pixels:
             raise InputError("deviation", self.deviation, f"{count} finite numbers above 0")
 
     def check(self, channels: int) -> None:
-        """Raise `InputError` unless the numbers fit images of so many channels."""
+        """Raise `InputError` unless the numbers fit images of ``channels`` channels."""
         if len(self.mean) not in (1, channels):
             raise InputError("pixels", f"{len(self.mean)} means", f"1 or {channels}: the channels")
 
@@ -81,7 +81,7 @@ class Pixels:
         return np.ascontiguousarray(np.broadcast_to(both, (channels, 2)))
 
     def numbers(self) -> Float32:
-        """What `standardise` makes of every level: float32[1 or channels, 256]."""
+        """The results of `standardise` for every level: float32[1 or channels, 256]."""
         levels = np.arange(LEVELS, dtype=np.float32)
         made = np.tile(levels, (len(self.mean), 1, 1))
         self.standardise(made)

@@ -1,4 +1,4 @@
-"""How rows of features, or images of any numbers, are standardised before a network reads them."""
+"""Standardisation of rows of features, or of images of any numbers, before a network reads them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rooftile.errors import InputError
 from rooftile.nn.data.pixels import Numbers, numbers_of
 
 _ROWS = 4096
-"""Rows that are computed at a time: their float64 numbers stay small beside the data."""
+"""Rows that are computed at a time: their float64 numbers stay small compared with the data."""
 
 
 @dataclass(frozen=True, init=False)

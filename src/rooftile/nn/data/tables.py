@@ -25,7 +25,7 @@ class Table:
     labels: NDArray[np.int64] | NDArray[np.float64]
     """int64[n], 0 at least; of a regression float64[n, targets]"""
     source: str
-    """Where it is from, for a person to read."""
+    """The table's source, for a person to read."""
 
     def __post_init__(self) -> None:
         shapes, regression = (self.features.shape, self.labels.shape), self.labels.dtype.kind == "f"
@@ -48,7 +48,7 @@ class Table:
 
     @property
     def classes(self) -> int:
-        """How many classes there are: one more than the largest label."""
+        """Number of classes: one more than the largest label."""
         return int(self.labels.max()) + 1
 
 
@@ -128,7 +128,7 @@ def _read(
 
 
 def _column(path: Path, label: int | str, names: list[str], width: int, count: int) -> int:
-    """The place of the first of so many columns of labels."""
+    """The index of the first of ``count`` columns of labels."""
     if isinstance(label, str):
         if label not in names:
             raise InputError("label", repr(label), f"a column of {path}: {names or 'no header'}")

@@ -1,1 +1,1 @@
-"""What a machine can do at most: rates and bandwidths, measured."""
+"""A machine's ceilings: rates and bandwidths, measured."""

@@ -1,8 +1,8 @@
-"""The roof: what this processor does at most, measured by our own microbenchmarks.
+"""The roof: this processor's largest rates, measured by our own microbenchmarks.
 
-They measure float32 FMA rate, read bandwidth, and copy bandwidth with ordinary and
-streaming stores, on one core and on all, once per machine.  The results are kept as
-JSON in the user's cache, beside the generated kernels.
+They measure float32 FMA rate, read bandwidth, and copy bandwidth with ordinary and streaming
+stores, on one core and on all, once per machine. The results are kept as JSON in the user's cache,
+next to the generated kernels.
 
 Source of the model: Williams, Waterman, Patterson, "Roofline: an insightful
 visual performance model for multicore architectures", CACM 52 (2009).
@@ -28,7 +28,7 @@ _BUFFER_BYTES = 256 * 2**20
 _SECONDS = 0.5
 """Undisturbed time spent on each rate."""
 _DISTURBED_S = 3600.0
-"""Rates that other programs disturbed are measured anew after so many seconds."""
+"""Seconds after which rates that other programs disturbed are measured anew."""
 
 
 class Roof(ABC):
@@ -46,7 +46,7 @@ class Roof(ABC):
         return self.fma_gflops
 
     def most_gflops(self, precision: str) -> float:
-        """What a direct method can reach at a precision."""
+        """The rate that a direct method can reach at a precision."""
         return self.rate_gflops(precision)
 
     def floor_ms(self, problem: Problem, precision: str = "ieee") -> float:
@@ -55,7 +55,7 @@ class Roof(ABC):
         return max(compute, problem.bytes / self.bandwidth_gbps) * 1e-6
 
     def limit(self, problem: Problem) -> str:
-        """What the floor at ``ieee`` comes from: ``compute`` or ``memory``."""
+        """The origin of the floor at ``ieee``: ``compute`` or ``memory``."""
         compute = problem.flops / self.rate_gflops("ieee")
         return "compute" if compute >= problem.bytes / self.bandwidth_gbps else "memory"
 

@@ -39,7 +39,7 @@ _UNROLL = 8
 _UNDISTURBED = 0.95
 """Share of the processor time of all its threads that an undisturbed call gets."""
 _PATIENCE = 3
-"""How many times longer than asked to wait for undisturbed calls."""
+"""Multiple of the requested time that is spent waiting for undisturbed calls."""
 
 _SIGNATURE = "(x, weights, bias, out, scratch, sizes, begin, end)"
 
@@ -118,7 +118,7 @@ def kernel{_SIGNATURE}:
 
 @cache
 def kernels() -> dict[str, Native]:
-    """Those of ``fma``, ``read``, ``copy`` and ``stream``."""
+    """The kernels ``fma``, ``read``, ``copy`` and ``stream``."""
     texts = {
         "fma": _fma_source(),
         "read": _read_source(),
@@ -139,7 +139,7 @@ def fma_rate(threads: int, seconds: float) -> Rate:
 
 
 def fma_work(count: int, threads: int) -> tuple[Callable[[], None], int]:
-    """A call of nothing but FMAs, with so many units for each thread, and its float32 FLOP."""
+    """A call of nothing but FMAs, with ``count`` units for each thread, and its float32 FLOP."""
     units = count * threads
     x = cpu.allocate(_CHAINS + lanes(), "FMA operands")
     x[:] = 0.5  # Each chain settles on 1: no overflow, no subnormals.
@@ -202,7 +202,7 @@ def _first_undisturbed(rate: Callable[[int], Rate], sizes: tuple[int, ...]) -> R
 
 
 def _windows(buffer: Float32, units: int) -> list[Float32]:
-    """The buffer in windows of so many units; what is left over is not used."""
+    """The buffer in windows of ``units`` units; the rest is not used."""
     length = units * _BLOCK
     return list(buffer[: buffer.size // length * length].reshape(-1, length))
 

@@ -37,7 +37,7 @@ _BUFFER_BYTES = 256 * 2**20
 _STEPS = {"registers": 2**18, "L1": 2**18, "L2": 2**16, "L3": 2**14, "memory": 2**13}
 """Steps of a walk: about a millisecond, shorter than a scheduler's slice."""
 _PLACES = 3
-"""Where in the buffer a chain is laid."""
+"""Number of positions in the buffer at which a chain is tried."""
 _SECONDS = 0.3
 """Undisturbed time spent on each number."""
 _READS = 4096
@@ -61,7 +61,7 @@ def cpu_microbenchmarks(
 
 
 def known_cpu_microbenchmarks() -> Microbenchmarks | None:
-    """What was measured before; None where nothing was."""
+    """Kept measurements; None where nothing was measured."""
     return read_microbenchmarks(path_beside(cpu_file()))
 
 
@@ -118,7 +118,7 @@ def clock_ghz() -> float:
 
 
 def walker(chain: NDArray[np.int64]) -> Callable[[int], None]:
-    """Lays a chain a line apart, and walks so many steps on from where it stands."""
+    """A walker lays a chain a line apart, and walks a number of steps on from its position."""
     apart = _LINE // chain.itemsize
     chain[::apart] = apart * one_cycle(len(chain) // apart)
     place = np.zeros(1, np.int64)
@@ -149,7 +149,7 @@ def _fastest(level: Level, buffer: NDArray[np.int64], footprint: int) -> Latency
 
 
 def _latency(level: Level, footprint: int, walk: Callable[[int], None]) -> Latency:
-    """What a step takes; its cycles are those of the clock just before."""
+    """The time of a step; its cycles are the clock's just before."""
     steps, clock = _STEPS[level], clock_ghz()
     ns = 1e9 * best(lambda: walk(steps), 1, _SECONDS).seconds / steps
     return Latency(level, footprint, ns, ns * clock)

@@ -1,12 +1,12 @@
-"""The roof of a GPU: what it does at most, measured by our own kernels.
+"""The roof of a GPU: its largest rates, measured by our own kernels.
 
-They measure read and copy bandwidth of its memory, float32 FMA rate, matrix rate by precision,
-what a launch costs, and the bandwidth between host and device, once per device.  The results are
-kept as JSON in the user's cache, as those of the CPU are (`rooftile.lab.measure.ceilings.cpu`).
+They measure read and copy bandwidth of its memory, float32 FMA rate, matrix rate by precision, the
+cost of a launch, and the bandwidth between host and device, once per device. The results are kept
+as JSON in the user's cache, as the CPU's are (`rooftile.lab.measure.ceilings.cpu`).
 
-The matrix rates are those of ``mma.sync``, one warp's instruction, and on Hopper of ``wgmma``,
-four warps', which alone reaches the full rate; the faster one is a precision's ceiling.
-Blackwell's ``tcgen05`` is not measured: there vendor libraries may pass these ceilings.
+The matrix rates are of ``mma.sync``, one warp's instruction, and on Hopper of ``wgmma``, four
+warps', which alone reaches the full rate; the faster one is a precision's ceiling. Blackwell's
+``tcgen05`` is not measured: there vendor libraries may pass these ceilings.
 """
 
 from __future__ import annotations
@@ -87,8 +87,8 @@ class GpuCeilings(Roof):
         return max(self.fma_gflops, *(rates.get(name, 0.0) / 3 for name in ("tf32", "fp16")))
 
     def most_gflops(self, precision: str) -> float:
-        """What a direct method can reach at a precision; infinite where transforms save FLOPs. It
-        is ``wgmma``'s rate on zeros where that was measured. Elsewhere it is twice the rate of
+        """The rate that a direct method can reach at a precision; infinite where transforms save
+        FLOPs. It is ``wgmma``'s rate on zeros where that was measured, else twice the rate of
         ``mma.sync``, which instructions of four warps reach on no device."""
         most = {
             name: max(rate, self.wgmma_zeros_gflops.get(name, 2 * rate))

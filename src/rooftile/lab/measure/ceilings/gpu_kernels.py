@@ -57,7 +57,7 @@ class Bench:
         return 1e-9 * count / read, 2e-9 * count / copy
 
     def arithmetic(self) -> tuple[dict[str, float], ...]:
-        """1e9 FLOP a second: that of `fma`, and by precision those of `mma` and `wgmma`."""
+        """1e9 FLOP a second: of `fma`, and by precision of `mma` and `wgmma`."""
         return {"": self.fma()}, self.mma(), *self.wgmma()
 
     def fma(self) -> float:

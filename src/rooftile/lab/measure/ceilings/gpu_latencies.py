@@ -54,7 +54,7 @@ def gpu_microbenchmarks(
 ) -> Microbenchmarks | None:
     """A GPU's measurements, from the cache or measured now, in some seconds.
 
-    None for a device that is no GPU: its memories are those of the CPU.
+    None for a device that is no GPU: its memories are the CPU's.
     """
     if not device.description.gpu:
         return None
@@ -69,7 +69,7 @@ def gpu_microbenchmarks(
 
 
 def known_gpu_microbenchmarks(device: Description) -> Microbenchmarks | None:
-    """What was measured before; None where nothing was."""
+    """Kept measurements; None where nothing was measured."""
     return read_microbenchmarks(_path(device))
 
 
@@ -158,7 +158,7 @@ class Walker:
         return self._latency(level, footprint, walk)
 
     def chain(self, count: int) -> tuple[Any, int]:
-        """A chain of so many lines in global memory, and its first element."""
+        """A chain of ``count`` lines in global memory, and its first element."""
         buffer = self.device.allocate(_LINE * count)
         # CUDA's elements are addresses, OpenCL's count bytes from the beginning.
         base = int(self.device.address(buffer)) if self.device.kind == "cuda" else 0
@@ -184,7 +184,7 @@ class Walker:
         return self.device.upload(np.array([start], np.int64))
 
     def _latency(self, level: Level, footprint: int, walk: Callable[[int], None]) -> Latency:
-        """What a step takes beyond a walk of none."""
+        """The time of a step beyond a walk of no steps."""
         steps = _STEPS[level]
         none = self._bench.best(lambda: walk(0))
         ns = 1e9 * (self._bench.best(lambda: walk(steps)) - none) / steps

@@ -1,4 +1,4 @@
-"""What is known of a device that limits the times on it."""
+"""A device's known limits on times."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class Known:
     """The ceilings of a device, and what bounds a problem on it."""
 
     ceilings: Ceilings | GpuCeilings | None
-    """Those of the processor for an OpenCL device that is no GPU."""
+    """The processor's ceilings for an OpenCL device that is no GPU."""
     roof: Roof | None
     """The roof of all cores, or of the GPU."""
     trusted: bool
-    """Whether nothing disturbed the measurement, so that a time below the roof is impossible."""
+    """True if nothing disturbed the measurement, so that a time below the roof is impossible."""
     description: Description | None
     """The GPU's description; None for the CPU."""
 
@@ -43,8 +43,8 @@ def known_roof(
 
 
 def has_roof(device: Any) -> bool:
-    """Whether a device has a roof of its own.
+    """True if a device has a roof of its own.
 
-    An OpenCL device that is no GPU has that of the CPU, which is measured by other means.
+    An OpenCL device that is no GPU has the CPU's roof, which is measured by other means.
     """
     return bool(device.description.gpu)

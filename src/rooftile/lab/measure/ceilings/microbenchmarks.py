@@ -1,9 +1,9 @@
-"""What a machine's memories cost by themselves: latencies, and reads that lie apart.
+"""Costs of a machine's memories alone: latencies, and scattered reads.
 
-A latency is measured by a chain: each element says where the next one lies, all of them are one
-cycle in random order, and one thread walks it.  The footprint, all lines that the chain lies in,
-decides which memory answers.  Measurements are kept beside the ceilings (`rooftile devices
---measure` makes them, nothing else does).
+A latency is measured by a chain: each element holds the index of the next one, all of them are one
+cycle in random order, and one thread walks it. The footprint, all lines of the chain, decides which
+memory answers. Measurements are kept next to the ceilings (`rooftile devices --measure` makes them,
+nothing else does).
 
 Source: McVoy, Staelin, "lmbench: portable tools for performance analysis", USENIX 1996; for GPUs,
 Wong et al., "Demystifying GPU microarchitecture through microbenchmarking", ISPASS 2010.
@@ -24,16 +24,16 @@ from numpy.typing import NDArray
 from rooftile._files import keep
 
 Level = Literal["registers", "constant", "shared", "L1", "L2", "L3", "memory"]
-"""Who answers.  ``registers``: a multiply-add that takes the former one's result; ``constant``: a
-place that is not known before; ``shared``: a block's own memory; ``memory``: a GPU's global memory,
-or the host's."""
+"""The memory that answers. ``registers``: a multiply-add that takes the former one's result;
+``constant``: a place that is not known before; ``shared``: a block's own memory; ``memory``: a
+GPU's global memory, or the host's."""
 STRIDES = (1, 2, 4, 8, 16, 32)
 """Elements of 4 bytes from one that is read to the next; 1 is a coalesced read."""
 
 
 @dataclass(frozen=True)
 class Latency:
-    """How long a step takes that waits for the one before."""
+    """Time of a dependent step."""
 
     level: Level
     footprint_bytes: int
@@ -63,7 +63,7 @@ class Microbenchmarks:
     """The size of the array that is read, whatever the stride."""
 
     def latency(self, level: Level) -> Latency | None:
-        """That of a level; None where the device has no such level."""
+        """A level's latency; None where the device has no such level."""
         return next((one for one in self.latencies if one.level == level), None)
 
 
@@ -76,7 +76,7 @@ def one_cycle(count: int, seed: int = 0) -> NDArray[np.int64]:
 
 
 def path_beside(ceilings: Path) -> Path:
-    """Where the measurements of a device are kept, by the file of its ceilings."""
+    """The file of a device's measurements, by the file of its ceilings."""
     return ceilings.with_name(f"latencies-{ceilings.name}")
 
 

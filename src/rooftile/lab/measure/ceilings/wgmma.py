@@ -25,7 +25,7 @@ _COLUMNS, _STAGES, _STEPS = 256, 4, 512
 
 @dataclass(frozen=True)
 class Chains:
-    """What one launch multiplies."""
+    """The products of one launch."""
 
     precision: str
     groups: int
@@ -58,7 +58,7 @@ class Chains:
         }
 
     def launch(self, blocks: int) -> Launch:
-        """A launch of so many blocks."""
+        """A launch of ``blocks`` blocks."""
         shared = 128 * _STAGES * (self.rows + _COLUMNS)
         return Launch("wgmma_chains", (blocks, 1, 1), (128 * self.groups, 1, 1), shared)
 

@@ -1,21 +1,20 @@
-"""Is B faster than A?  An interval for the ratio of their times, and what can be said from it.
+"""Is B faster than A? An interval for the ratio of their times, and the verdict.
 
-The interval is that of order statistics: for the median of independent samples the k-th smallest
+The interval comes from order statistics: for the median of independent samples the k-th smallest
 and the k-th largest enclose it with a probability that follows from the binomial distribution
-alone, whatever the noise looks like (David and Nagaraja, "Order Statistics", 3rd ed., section
-7.1).  Times have long tails and several modes, for which a normal distribution's interval, or a
+alone, whatever the noise looks like (David and Nagaraja, "Order Statistics", 3rd ed., section 7.1).
+Times have long tails and several modes, for which a normal distribution's interval, or a
 bootstrap's with few samples, promises too much.
 
 - For times taken in turns (`paired`) it is the interval of the median of the ratios turn by turn,
   so that a drift through both cancels.
-- For times taken apart (`unpaired`) it is made of the quotients of the ends of each median's
-  interval.
+- For separate times (`unpaired`) it is made of the quotients of the ends of each median's interval.
 
-A difference below ``effect``, the smallest of interest, counts as none.  So the verdict is ``same``
-where the whole interval lies within it, ``faster`` or ``slower`` where the whole interval lies
-beyond it, and else ``cannot tell``.  Where the true difference is no larger than ``effect``, the
-verdict is faster or slower at most with the probability ``level``; where it is larger, the verdict
-is the same at most with that probability.
+A difference below ``effect``, the smallest of interest, counts as none. So the verdict is ``same``
+where the whole interval is within it, ``faster`` or ``slower`` where the whole interval is beyond
+it, and else ``cannot tell``. Where the true difference is no larger than ``effect``, the verdict is
+faster or slower at most with the probability ``level``; where it is larger, the verdict is the same
+at most with that probability.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ LOOKS = (10, 20, 40, 80, 160)
 """After how many turns `ab` looks at the interval.  Each look may err, so each gets its share of
 the level (Bonferroni): stopping at a verdict does not raise the rate of false alarms."""
 _FUTILE = 100.0
-"""A verdict that would take more than so many times the samples is not promised."""
+"""A verdict that would take more than this multiple of the samples is not promised."""
 
 Contestant = TypeVar("Contestant")
 
@@ -58,10 +57,10 @@ class Comparison:
     effect: float
     level: float
     samples: tuple[int, int]
-    """How many there are of A and of B."""
+    """Numbers of samples of A and of B."""
     more: int | None = None
-    """How many more samples of each would probably tell. None where the verdict is clear, or where
-    the ratio is so close to the smallest effect that no reasonable number would tell."""
+    """Number of further samples of each that would probably decide. None where the verdict is
+    clear, or where the ratio is too close to the smallest effect."""
 
     def __str__(self) -> str:
         """The verdict in one line."""
@@ -200,8 +199,8 @@ def _judged(
 
 
 def _more(ratio: float, low: float, high: float, edge: float, count: int) -> int | None:
-    """How many more samples it takes until the interval meets no edge of the band. The interval
-    shrinks with the square root of their number. None where that is out of reach."""
+    """Number of further samples until the interval meets no edge of the band. The interval shrinks
+    with the square root of their number. None where that is out of reach."""
     share = 1.0
     for limit in (-math.log(edge), math.log(edge)):
         end = math.log(high if limit > math.log(ratio) else low)

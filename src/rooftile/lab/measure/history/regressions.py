@@ -1,8 +1,8 @@
-"""What became faster or slower between two revisions, runs or record files.
+"""Strategies that became faster or slower between two revisions, runs or record files.
 
 Records of the same strategy on the same problem, hardware and kind of device are compared; for
-tunings the config must be the same too.  Where both sides have enough runs, the samples are the
-runs' medians, so that the interval holds what changes from run to run; else they are those within
+tunings the config must be the same too. Where both sides have enough runs, the samples are the
+runs' medians, so that the interval includes changes from run to run; else they are the samples of
 the newest run of each side (Kalibera and Jones, "Rigorous Benchmarking in Reasonable Time", ISMM
 2013).
 """
@@ -30,7 +30,7 @@ class Change:
     """The newest record of the side before."""
     after: Record
     runs: tuple[int, int]
-    """How many runs of either side were compared."""
+    """Numbers of compared runs of each side."""
     comparison: Comparison | None
     """None where one of them did not pass."""
 
@@ -47,7 +47,7 @@ class Change:
 
     @property
     def regression(self) -> bool:
-        """Whether it became worse."""
+        """True if it became slower."""
         return self.outcome in ("slower", "broken")
 
 

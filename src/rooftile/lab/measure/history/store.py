@@ -33,13 +33,13 @@ from rooftile.runtime.selection.database import clear, connect, transaction, utc
 from rooftile.runtime.selection.tuned import Winner
 from rooftile.strategies.contract.renamed import all_names, current
 
-"""How the parts of a row that are more than a word or a number are read."""
+"""Readers of a row's parts that are more than a word or a number."""
 
 
 _STORAGE = frozenset(
     ("X_NARROW", "OUT_NARROW", "X_LAST", "OUT_LAST", "WHERE_NARROW", "DY_NARROW", "Y_NARROW")
 )
-"""What configs of older records say besides tunables."""
+"""Keys of older records' configs that are no tunables."""
 
 
 @dataclass(frozen=True)
@@ -213,7 +213,8 @@ class History:
         after: int | None = None,
         last: int | None = None,
     ) -> list[Record]:
-        """The records that fit everything given, oldest first; ``last`` keeps the newest so many.
+        """The records that fit everything given, oldest first; ``last`` keeps that number of the
+        newest.
 
         ``any_batch`` takes the problem at every batch.  ``device`` is a kind (``cuda``) or a
         device (``cuda:0``); ``run`` and ``revision`` may be the beginning of one; ``after`` is
@@ -246,7 +247,7 @@ class History:
         return [_record(row) for row in reversed(rows)]
 
     def rows(self, statement: str, values: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-        """What a query selects."""
+        """A query's rows."""
         with clear(self.path):
             return self._database.execute(statement, values).fetchall()
 

@@ -1,1 +1,1 @@
-"""How long do a network's plans take: layer by layer, whole, and as streams of images?"""
+"""Times of a network's plans: layer by layer, whole, and as streams of images."""

@@ -1,4 +1,4 @@
-"""How long the layers of a plan take: each by itself, and all of them on the device."""
+"""Times of a plan's layers: each by itself, and all of them on the device."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from rooftile.runtime.timing.host import Timing, interleaved
 def profile(plan: Plan, images: Float32) -> dict[str, Timing]:
     """Time each layer by itself on the first batch of ``images``, in milliseconds.
 
-    On the CPU chained layers are taken apart for this, so the sum exceeds the whole plan's time.
-    On a GPU the times are those of the device's clock, on data in its memory that may be cached.
+    On the CPU chained layers are separated for this, so the sum exceeds the whole plan's time. On a
+    GPU the times are by the device's clock, on data in its memory that may be cached.
     """
     part = _first_batch(plan, images)
     if isinstance(plan, GpuPlan):
@@ -52,10 +52,10 @@ def _first_batch(plan: Plan, images: Float32) -> Float32:
 
 
 class PlanWork:
-    """All layers of a plan on the first batch of some images, for `in_turns` beside others.
+    """All layers of a plan on the first batch of some images, for `in_turns` with others.
 
-    The images and the scores lie in arrays of its own; between the layers it shares the plan's,
-    so the plan must not be called while it runs.
+    The images and the scores are in arrays of its own; between the layers it shares the plan's, so
+    the plan must not be called while it runs.
     """
 
     def __init__(self, plan: GpuPlan, images: Float32, flush: Flush) -> None:

@@ -1,4 +1,4 @@
-"""How long a stream of images takes by two clocks, and the parts that it is made of."""
+"""The time of a stream of images by two clocks, and its parts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class StreamTiming:
     copy_out_ms: float
     """The parts, each by itself, without what overlaps it."""
     contradiction: str
-    """How the clocks contradict each other, or the parts the whole; empty where they do not."""
+    """The contradiction of the clocks, or of the parts and the whole; empty where there is none."""
 
     def to_json(self) -> dict[str, Any]:
         """The times in milliseconds; none where clocks contradict each other."""
@@ -57,7 +57,7 @@ class StreamTiming:
 
     @property
     def parts_ms(self) -> float:
-        """What the parts take one after the other."""
+        """The sum of the parts' times."""
         return self.copy_in_ms + self.compute_ms + self.copy_out_ms
 
     @property
@@ -116,8 +116,8 @@ def sampled(run: Callable[[], Sample]) -> list[Sample]:
 
 
 def contradicted(samples: list[Sample], parts: tuple[float, float, float]) -> str:
-    """How the clocks contradict each other, or the parts' milliseconds the whole; empty where
-    they do not."""
+    """The contradiction of the clocks, or of the parts' milliseconds and the whole; empty where
+    there is none."""
     wrong = contradiction(samples, SLACK_S)
     if wrong:
         return wrong

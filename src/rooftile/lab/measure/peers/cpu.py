@@ -28,7 +28,7 @@ from rooftile.ops import AnyArray, ErrorModel, Problem
 _M_TRIM_THRESHOLD, _M_MMAP_MAX = -1, -4
 """Constants of glibc's malloc.h."""
 _TRIM_DEFAULT, _MMAP_DEFAULT = 128 * 1024, 65536
-"""What glibc sets them to at the start."""
+"""glibc's values at the start."""
 
 Inputs = Sequence[AnyArray]
 
@@ -56,11 +56,11 @@ class PeerCall:
         self._made = self.run(self._loaded)
 
     def result(self) -> tuple[AnyArray, ...]:
-        """What the last computation gave."""
+        """The results of the last computation."""
         return self.problem.given_by_others(self.fetch(self._made))
 
     def work(self, clock: Any) -> Any:
-        """What a contest's clock times."""
+        """The work that a contest's clock times."""
         return clock.work(self.compute)
 
     def repeat(self, work: Any) -> None:
@@ -93,12 +93,13 @@ class Peer:
         return errors_of(self.precision)
 
     def missing(self) -> str | None:
-        """Which packages are not there; None when all are."""
+        """The packages that are missing; None when all are there."""
         missing = [name for name in self.packages if importlib.util.find_spec(name) is None]
         return f"not installed: {', '.join(missing)}" if missing else None
 
     def why_not(self, problem: Problem) -> str | None:
-        """What is missing, or that no operation says how to compute it; None when it can run."""
+        """The missing package, or that no operation says how to compute it; None when it can
+        run."""
         return self.missing() or lacking(problem, self.brings)
 
     def bind(

@@ -1,8 +1,8 @@
 """PyTorch on an NVIDIA GPU, on the same inputs, by the same rules of timing.
 
-We do what favours it: cuDNN searches its algorithms (benchmark mode), the input lies in the GPU's
-memory in the format and layout that are asked for, and ``torch.compile`` tunes its kernels
-(max-autotune).  We capture its work into graphs as we do our own; so its mode's own graphs are off
+We do what favours it: cuDNN searches its algorithms (benchmark mode), the input is in the GPU's
+memory in the requested format and layout, and ``torch.compile`` tunes its kernels (max-autotune).
+We capture its work into graphs as we do our own; so its mode's own graphs are off
 ("max-autotune-no-cudagraphs"), and the same kernels are replayed in the same way.
 
 A peer computes at one precision, and a rung is compared with peers of its own precision:
@@ -11,9 +11,8 @@ A peer computes at one precision, and a rung is compared with peers of its own p
 - ``tf32``: float32 arrays, TF32 allowed in convolutions and matrix products;
 - ``fp16``, ``bf16``: module and input in half precision or bfloat16.
 
-PyTorch's flags for these are the process's.  They are set around each of a peer's calls, and
-work that was captured keeps those that it was captured under: peers of several precisions can
-take turns.
+PyTorch's flags for these are the process's. They are set around each of a peer's calls, and
+captured work keeps the flags of its capture: peers of several precisions can take turns.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ class GpuPeer:
         return errors_of(self.precision)
 
     def missing(self) -> str | None:
-        """What is not there; None when PyTorch and a GPU are."""
+        """The missing package or device; None when PyTorch and a GPU are there."""
         if importlib.util.find_spec("torch") is None:
             return "not installed: torch"
         import torch
@@ -63,7 +62,8 @@ class GpuPeer:
         return None if torch.cuda.is_available() else "this PyTorch sees no CUDA device"
 
     def why_not(self, problem: Problem) -> str | None:
-        """What is missing, or that no operation says how to compute it; None when it can run."""
+        """The missing package, or that no operation says how to compute it; None when it can
+        run."""
         return self.missing() or lacking(problem, "torch_modules")
 
     def bind(
@@ -102,8 +102,8 @@ class GpuPeer:
 
 
 def gpu_peers(precision: str) -> tuple[GpuPeer, ...]:
-    """The peers that a rung of this precision is compared with; for ``fast`` those of ``ieee``,
-    whose library may choose transforms itself.  Raises `InputError` for an unknown one."""
+    """The peers that a rung of this precision is compared with; for ``fast`` the peers of ``ieee``,
+    whose library may choose transforms itself. Raises `InputError` for an unknown precision."""
     check_precision(precision)
     own = peer_precision(precision)
     return (
@@ -118,9 +118,9 @@ def gpu_peers(precision: str) -> tuple[GpuPeer, ...]:
 def arithmetic(precision: str) -> Iterator[None]:
     """Set PyTorch's flags for a precision in a block, and restore them after it.
 
-    TF32 is allowed at ``tf32`` alone, algorithm search is on, gradients are off.  Where PyTorch is
-    not installed this does nothing.  The formats of `fp16` and `bf16` are those of module and
-    input; whether PyTorch also sums in them, where it splits a sum, is left to PyTorch.
+    TF32 is allowed at ``tf32`` alone, algorithm search is on, gradients are off. Where PyTorch is
+    not installed this does nothing. The formats `fp16` and `bf16` apply to module and input;
+    whether PyTorch also sums in them, where it splits a sum, is left to PyTorch.
     """
     if importlib.util.find_spec("torch") is None:
         yield
@@ -169,7 +169,7 @@ class TorchCall:
         return (array.reshape(output.shape),)
 
     def work(self, clock: object = None) -> TimedLaunches:
-        """What is timed, captured under the precision's own flags."""
+        """The timed work, captured under the precision's own flags."""
         import torch
 
         clock = TorchClock()
@@ -218,7 +218,7 @@ class TorchClock:
 
 
 def _captured(call: Callable[[], object], count: int) -> Call:
-    """A graph of so many calls.  Raises `RuntimeError` where they cannot be captured."""
+    """A graph of ``count`` calls. Raises `RuntimeError` where they cannot be captured."""
     import torch
 
     graph = torch.cuda.CUDAGraph()

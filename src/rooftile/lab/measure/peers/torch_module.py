@@ -13,7 +13,7 @@ from rooftile.ops.registry import package_of
 
 
 def peers_of(operation: str) -> ModuleType | None:
-    """What an operation brings of other libraries: its module ``peers``; None without one."""
+    """An operation's module ``peers`` of other libraries; None without one."""
     name = f"{package_of(operation)}.peers"
     try:
         return importlib.import_module(name) if importlib.util.find_spec(name) else None
@@ -55,6 +55,6 @@ def torch_module(problem: Problem, parameters: Sequence[AnyArray]) -> Any:
 
 
 def channels_last(problem: Problem) -> bool:
-    """Whether PyTorch lays the input out with the channels last, too."""
+    """True if PyTorch also lays the input out with the channels last."""
     first, _ = parts_of(problem, ())[0]
     return bool(getattr(peers_of(first.operation), "CHANNELS_LAST", False))

@@ -1,4 +1,4 @@
-"""What to try next, where a space is too large to try everything: Optuna's ask-and-tell."""
+"""Samplers of spaces that are too large to try everything: Optuna's ask-and-tell."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SAMPLERS = ("random", "tpe", "gp")
 """Uniform; tree-structured Parzen estimators; a Gaussian process."""
 _NEEDS = {"random": ("optuna",), "tpe": ("optuna",), "gp": ("optuna", "scipy", "torch")}
 _PACKAGES = {"optuna": "optuna>=4.0", "scipy": "scipy>=1.13", "torch": "torch>=2.6"}
-"""What pip is told of each, as in pyproject.toml."""
+"""pip's requirement of each package, as in pyproject.toml."""
 
 
 class Sampler:
@@ -55,7 +55,7 @@ class Sampler:
         }
 
     def tell(self, median_ms: float | None) -> None:
-        """How long the config took; None where it cannot run, or was wrong."""
+        """The config's time; None where it cannot run, or was wrong."""
         if median_ms is None:
             self._study.tell(self._asked, state=self._optuna.trial.TrialState.PRUNED)
         else:
@@ -66,7 +66,7 @@ class Sampler:
         self._study.tell(self._asked, state=self._optuna.trial.TrialState.FAIL)
 
     def learn(self, config: Mapping[str, int], median_ms: float | None) -> None:
-        """What an earlier search found."""
+        """Learn an earlier search's trial."""
         if any(config[one.name] not in one.values for one in self._tunables):
             return  # Somebody asked by hand for a value that is no candidate.
         trial, distributions = self._optuna.trial, self._optuna.distributions

@@ -1,4 +1,4 @@
-"""Which values of a strategy's tunables are fastest for a problem on a device?
+"""The search for a strategy's fastest tunables for a problem on a device.
 
 A config is verified, then timed (`rooftile.lab.measure.contest`), and its row is written to the
 history at once: an interrupt loses nothing, a second call goes on where the first ended, and two
@@ -42,9 +42,9 @@ from rooftile.strategies import Config, Strategy
 _ENUMERABLE = 5_000
 """The programs of spaces with more configs than this are not even counted."""
 _IN_VAIN = 2_000
-"""After so many invalid or known proposals in a row the sampler has nothing new."""
+"""Consecutive invalid or known proposals after which the sampler has nothing new."""
 _FINALISTS = 3
-"""So many of the best configs are timed again."""
+"""Number of the best configs that are timed again."""
 
 Pick = tuple[Strategy, Config | None]
 """A strategy with its config; None for its default."""
@@ -57,7 +57,7 @@ class Trial:
     config: Config
     row: Row
     resumed: bool = False
-    """Whether an earlier search had it already."""
+    """True if an earlier search had it already."""
 
     @property
     def median_ms(self) -> float | None:
@@ -121,7 +121,7 @@ class Search:
         return fingerprint(self.strategy, self.problem, items(config))
 
     def known(self) -> dict[str, Trial]:
-        """What this and other searches found out so far, by the program's name. Configs that were
+        """Results of this and other searches so far, by the program's name. Configs that were
         skipped, or that lacked memory, are not known."""
         found = self._history.records(
             problem=self.problem,
@@ -142,11 +142,11 @@ class Search:
         return self._known
 
     def run(self, sampler: str = "auto", trials: int = 200) -> tuple[int, Iterator[Trial]]:
-        """How many trials there will be at most, and the trials, as they come.
+        """The largest number of trials, and an iterator over the trials.
 
-        There are ``trials`` of them, earlier searches' included.  The sampler ``exhaustive`` tries
-        all, whatever ``trials``; ``auto`` does so where there are no more different programs, and
-        else asks ``tpe``; `SAMPLERS` are the others.
+        ``trials`` includes the trials of earlier searches. The sampler ``exhaustive`` tries all,
+        whatever ``trials``; ``auto`` does so where there are no more different programs, and else
+        asks ``tpe``; `SAMPLERS` are the others.
 
         Raises `InputError`, and `DeviceMissing` where the sampler's packages are missing, or where
         a config has left the device unusable.

@@ -1,4 +1,5 @@
-"""Which config wins a tuning: one that is faster than the default beyond doubt, or the default."""
+"""The config that wins a tuning: one that is faster than the default beyond doubt, or the
+default."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ class Crowned:
 
     @property
     def preferred(self) -> bool:
-        """Whether the strategy is to be chosen from now on."""
+        """True if the strategy is to be chosen from now on."""
         return self.against_pick is not None and self.against_pick.outcome == "faster"
 
 

@@ -14,7 +14,7 @@ def element(tag: str, **attributes: object) -> Element:
 
 
 def add(parent: Element, tag: str, text: str | None = None, **attributes: object) -> Element:
-    """Add an element to ``parent``; attributes are those of `element`."""
+    """Add an element to ``parent``; attributes as in `element`."""
     made = ElementTree.SubElement(parent, tag, _text(attributes))
     made.text = text
     return made

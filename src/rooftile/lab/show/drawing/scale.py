@@ -48,7 +48,7 @@ class Log:
         return min(100 * math.log(value / self.low) / math.log(self.high / self.low), 100.0)
 
     def ticks(self) -> list[float]:
-        """Powers of ten, each or every so many; with 2 and 5 between them on a short axis."""
+        """Powers of ten, all or at even intervals; with 2 and 5 between them on a short axis."""
         first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
         factors = (1, 2, 5) if last - first <= 2 else (1,)
         step = math.ceil((last - first) / _MOST_TICKS)

@@ -1,4 +1,4 @@
-"""Why a strategy takes the time it takes: the paper's numbers beside the measured ones.
+"""Explanations of a strategy's time: the paper model's numbers next to measured ones.
 
 `explain` asks strategies for their launches and accesses, and problems for their arrays, and
 knows none of them by name; the formulas come from `rooftile.analysis`.

@@ -1,4 +1,4 @@
-"""What to try next, in sentences that each rest on a number of the explanation."""
+"""Advice on what to try next, in sentences that each rest on a number of the explanation."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MANY_DIVERGE = 0.2
 _MANY_TURNS = 100
 """Atomics on one address for each step of a thread, from which on they are worth a sentence."""
 _TWICE = 1.5
-"""Below so many loads of an element none of them is saved by a tile."""
+"""Loads of an element below which a tile saves none."""
 _MUCH = 0.01
 """Share of the bytes below which a kernel's grid does not matter."""
 _MOST_SENTENCES = 2
@@ -134,7 +134,7 @@ def _bound(found: Explanation) -> Iterator[str]:
         ratio = found.moved_bytes / found.problem.bytes
         yield (
             f"Its kernels move {ratio:.1f} times the compulsory bytes: fusing them would keep "
-            "what lies between out of device memory."
+            "intermediate results out of device memory."
         )
     elif found.bound_by == MEMORY and any(kernel.accesses is None for kernel in found.kernels):
         counted = "" if share is None else f", and it takes {1 / share:.3g} times as long as they"
@@ -163,7 +163,7 @@ def _bound(found: Explanation) -> Iterator[str]:
 
 
 def _caches(found: Explanation) -> str:
-    """What to try where L1 and shared memory bind: which of the two, and what lowers its reads."""
+    """Advice where L1 and shared memory bind: which of the two, and what lowers its reads."""
     counted = [k.accesses for k in found.kernels if k.accesses is not None]
     shared = sum(a.shared_reads for a in counted)
     passes = sum(a.cache_passes for a in counted)
@@ -225,7 +225,7 @@ def _divergence(found: Explanation) -> Iterator[str]:
 
 
 def _moves_much(kernel: KernelView, found: Explanation) -> bool:
-    """Whether a kernel has a share of the bytes that is worth a sentence."""
+    """True if a kernel has a share of the bytes that is worth a sentence."""
     return kernel.sums or kernel.read_bytes + kernel.written_bytes > _MUCH * found.moved_bytes
 
 

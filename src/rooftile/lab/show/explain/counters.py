@@ -1,4 +1,4 @@
-"""What a GPU counted, from the CSV that Nsight Compute (``ncu``) prints."""
+"""A GPU's counters, from the CSV that Nsight Compute (``ncu``) prints."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ METRICS = (
     LANES,
     *STALLS,
 )
-"""What is asked for."""
+"""Metrics that are asked for."""
 _KERNEL = "Kernel Name"
 
 
@@ -81,7 +81,7 @@ class Counters:
 
     @property
     def stall(self) -> tuple[str, float] | None:
-        """What warps wait for most, and for how many cycles an issued instruction."""
+        """The reason that warps wait for most, and its cycles an issued instruction."""
         found = {name: self.values[m] for m, name in STALLS.items() if m in self.values}
         return max(found.items(), key=lambda item: item[1]) if found else None
 

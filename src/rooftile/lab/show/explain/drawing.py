@@ -16,7 +16,7 @@ from rooftile.ops import Problem
 from rooftile.strategies.contract.gpu import Config, GpuStrategy
 
 _CELL, _SMALL, _MANY = 18, 9, 24
-"""Pixels of a cell, and of one in a panel of more than so many columns."""
+"""Pixels of a cell; of one in a wide panel; and the columns from which a panel is wide."""
 _GAP, _LINE, _MARGIN = 26, 15, 10
 _CHARACTER = 6.2
 """Pixels of a character, about."""
@@ -82,7 +82,7 @@ def _drawn(panels: Panels, legend: Mapping[Role, str]) -> Element:
 
 
 def _places(panels: Panels) -> tuple[list[_Placed], int, int]:
-    """Where each panel lies, side by side as far as there is room, and the size of all."""
+    """Each panel's position, side by side as far as there is room, and the size of all."""
     found, x, y, below, width = [], _MARGIN, _MARGIN, 0, 0
     for panel in panels:
         wide, high, _ = _size_of(panel)
@@ -97,7 +97,7 @@ def _places(panels: Panels) -> tuple[list[_Placed], int, int]:
 
 
 def _size_of(panel: Panel) -> tuple[int, int, int]:
-    """Width and height in pixels, and those of a cell."""
+    """Width and height in pixels, and the size of a cell."""
     columns = max(len(row) for row in panel.cells)
     cell = _SMALL if columns > _MANY else _CELL
     return max(cell * columns, int(_CHARACTER * len(panel.title))), cell * len(panel.cells), cell

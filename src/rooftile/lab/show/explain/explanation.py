@@ -27,7 +27,7 @@ _PASS_BYTES = 128
 
 @dataclass(frozen=True)
 class Explanation:
-    """What bounds a strategy, and how near it comes.  Times are in ms, of the whole batch."""
+    """Bounds of a strategy, and its distance from them. Times are in ms, of the whole batch."""
 
     problem: Problem
     device: str
@@ -47,7 +47,7 @@ class Explanation:
     floor_ms: float | None
     """The time that the problem's FLOPs and compulsory bytes allow, whatever the strategy."""
     missing: str
-    """What is not known, and why; empty where nothing is missing."""
+    """The unknown parts and their reasons; empty where nothing is missing."""
     measured: Measured | None = None
     kernels_ms: tuple[float, ...] = ()
     """The bound of each of ``kernels`` by its tightest limit; 0 where none is known."""
@@ -61,13 +61,13 @@ class Explanation:
 
     @property
     def moved_bytes(self) -> int:
-        """What all kernels together must read and write of device memory."""
+        """Bytes of device memory that all kernels together must read and write."""
         return sum(k.read_bytes + k.written_bytes for k in self.kernels)
 
     @property
     def input_loads(self) -> float | None:
-        """How many times threads load the inputs and parameters from global memory, on average.
-        None without a model."""
+        """Average number of loads of an input's or parameter's element from global memory by
+        threads. None without a model."""
         found = [k.accesses.loads for k in self.kernels if k.accesses is not None]
         given = sum(array.size for array in self.problem.given_arrays)
         return sum(found) / given if found else None
@@ -93,8 +93,8 @@ class Explanation:
         return 1e-6 * size * elements / self.target.bandwidth_gb_s
 
     def bytes_a_thread(self, kernel: KernelView) -> float | None:
-        """What each resident thread of a kernel must have asked for to keep device memory busy.
-        None where the memory's latency or the occupancy is not known."""
+        """Bytes that each resident thread of a kernel must have requested to keep device memory
+        busy. None where the memory's latency or the occupancy is not known."""
         needed, held = self.target.bytes_under_way(), kernel.occupancy
         if needed is None or held is None or not held.blocks or not self.target.multiprocessors:
             return None
@@ -151,8 +151,8 @@ def explain(
 ) -> Explanation:
     """Explain a rung of a GPU's ladder on a problem for a target.
 
-    ``config`` sets tunables; without it, those of the measured time are taken, or the
-    defaults.  Raises `UnsupportedProblem`, and `InputError` for a config that cannot run.
+    ``config`` sets tunables; without it, the measured time's tunables are taken, or the defaults.
+    Raises `UnsupportedProblem`, and `InputError` for a config that cannot run.
     """
     strategy = of_launches(rung)
     if strategy.why_not_on(target.architecture) is None:

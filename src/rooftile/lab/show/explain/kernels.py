@@ -41,7 +41,7 @@ class KernelView:
     """Distinct bytes: what device memory must give if the caches keep all that is shared."""
     written_bytes: int
     sums: bool
-    """Whether the problem's multiply-adds are in it."""
+    """True if the kernel has the problem's multiply-adds."""
 
     @property
     def divergent_share(self) -> float | None:
@@ -124,7 +124,7 @@ def _view(
 def _taken(
     strategy: GpuStrategy, problem: Any, config: Config, target: Target
 ) -> tuple[dict[str, Taken], str]:
-    """What the compiler takes for each kernel, or why that is not known."""
+    """Each kernel's resources by the compiler, or the reason why they are not known."""
     if target.architecture is None:
         return {}, "registers are known for CUDA only: name one with --architecture"
     reason = strategy.why_not_on(target.architecture)
@@ -173,8 +173,8 @@ def _touched(
 
 
 def _read_again(own: Sequence[Step], made: set[str]) -> set[str]:
-    """What one launch of a kernel makes and a later one reads, as time steps do. A kernel writes by
-    the arguments at whose place an array is named first."""
+    """The arrays that one launch of a kernel writes and a later one reads, as time steps do. A
+    kernel writes by the arguments where an array is named first."""
     places: dict[str, int] = {}
     for step in own:
         for place, argument in enumerate(step.arguments):

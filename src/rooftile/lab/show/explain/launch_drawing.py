@@ -42,7 +42,7 @@ def _of_kernel(kernel: KernelView) -> list[Panel]:
 
 
 def _of_thread(kernel: KernelView) -> list[Panel]:
-    """What one thread loads and stores on average; nothing without a model."""
+    """The average loads and stores of one thread; empty without a model."""
     if kernel.accesses is None:
         return []
     threads = kernel.grid.threads * kernel.launches

@@ -1,14 +1,14 @@
-"""What a CPU kernel's busiest loop is made of, read from its machine code.
+"""The instructions of a CPU kernel's busiest loop, read from its machine code.
 
 The loop is an innermost one: one that calls a library for its mathematics or, where none does, the
 one whose arithmetic is done most often, if every loop around it runs four times; where nothing is
-calculated in floating point, the one that names memory most often in a pass.  What is counted
-is what stands in it: a loop that the compiler has unrolled has several rounds in its body.  The
-assembly is that of x86-64, in AT&T's order, where the result is the last operand; of other
-processors nothing is said.
+calculated in floating point, the one that names memory most often in a pass. The instructions of
+its body are counted: a loop that the compiler has unrolled has several rounds in its body. The
+assembly is x86-64's, in AT&T's order, where the result is the last operand; other processors have
+no explanation.
 
 Source: Wu, Larus, "Static branch frequency and program profile analysis", MICRO 27 (1994), for the
-guess of how often a loop runs.
+guess of a loop's rounds.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _STACK = re.compile(r"\d*\(%r(sp|bp)\)")
 _MEMORY = re.compile(r"\(%?r?\w")
 _MATHEMATICS = re.compile(r"(exp|expm1|log|log1p|tanh|sin|cos|pow|fmod)f?")
 _TURNS = 4
-"""How often a loop is taken to run."""
+"""Rounds that a loop is taken to have."""
 _LANES = {"x": 4, "y": 8, "z": 16}
 _VECTORS = " x float>"
-"""What LLVM's text has where a function is written in vectors."""
+"""The type in LLVM's text of a function that is written in vectors."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,8 @@ class Loop:
 
 
 def busiest_loop(kernel: Native, dtypes: Sequence[str], scratch: bool) -> Loop | None:
-    """That of a kernel for arrays of these dtypes; None where there is none to be read."""
+    """The busiest loop of a kernel for arrays of these dtypes; None where there is none to be
+    read."""
     text = kernel.text(dtypes, scratch)
     # Its own function is the last one but for the entry, behind those that it calls.
     own = text.rpartition("\ndefine internal ")[2]
@@ -85,10 +86,10 @@ def busiest_loop(kernel: Native, dtypes: Sequence[str], scratch: bool) -> Loop |
 
 
 def busiest(assembly: str, *, in_vectors: bool = False) -> Loop | None:
-    """That of an assembly's text.
+    """The busiest loop of an assembly's text.
 
-    ``in_vectors`` says that the kernel is written in vectors: its loops over single numbers are
-    borders then, however deep they lie.
+    ``in_vectors``: the kernel is written in vectors, and its loops over single numbers are borders,
+    at any depth.
     """
     loops = [(depth, _loop(body)) for depth, body in _innermost(assembly.splitlines())]
     working = [(depth, loop) for depth, loop in loops if loop.flops or loop.loads]

@@ -1,4 +1,4 @@
-"""Measured times beside the prediction: the history's newest, or a record's."""
+"""Measured times to compare with the prediction: the history's newest, or a record's."""
 
 from __future__ import annotations
 

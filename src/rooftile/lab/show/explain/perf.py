@@ -1,8 +1,8 @@
-"""What the processor counted in a CPU's strategy, by Linux's ``perf_event_open``.
+"""Counters of a CPU's strategy, by Linux's ``perf_event_open``.
 
-A process of its own binds the strategy and calls it: its threads are those of the kernels alone,
-and each is counted, in user mode.  Where a machine hides its counters (many virtual ones do), or
-does not let everybody read them, `unreadable` says which.
+A process of its own binds the strategy and calls it: all of its threads are kernels' threads, and
+each is counted, in user mode. Where a machine hides its counters (many virtual ones do), or does
+not let everybody read them, `unreadable` says which.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ EVENTS = {
     "branch_misses": (_HARDWARE, 5),
     "l1_misses": (_CACHE, _L1_READ_MISSES),
 }
-"""What is counted, by type and number as ``linux/perf_event.h`` has them; ``cache_misses`` are the
-last level's.  What a processor does not count is left out."""
+"""Counted events, by type and number as ``linux/perf_event.h`` has them; ``cache_misses`` are the
+last level's. Events that a processor does not count are left out."""
 _DISABLED, _EXCLUDE_KERNEL, _EXCLUDE_HYPERVISOR = 1 << 0, 1 << 5, 1 << 6
 _TIMES = 1 | 2
 """Each count comes with how long it was asked for, and how long a counter was free for it."""
@@ -57,7 +57,7 @@ class PerfCounts:
     """By the names of `EVENTS`."""
     page_faults: float
     switches: float
-    """How often the system gave the core of a thread to another one."""
+    """Number of times that the system gave a thread's core to another thread."""
     calls: int
     """Over which the counts are the mean."""
 

@@ -37,7 +37,7 @@ def main(text: str) -> None:
 
 
 def counts(call: Callable[[], None]) -> dict[str, Any]:
-    """What a call costs, once it is warm, as `PerfCounts` has it."""
+    """The counts of a warm call, as `PerfCounts` has them."""
     call()
     begun = time.perf_counter()
     call()

@@ -21,7 +21,7 @@ from rooftile.ops import Problem
 from rooftile.strategies import Strategy
 
 _QUICK_MS = 1000.0
-"""What takes no longer is called again to count in it, without being asked."""
+"""Time in ms up to which a strategy is called again for its counters without being asked."""
 _SHORT_MS = 0.05
 """To share out less work better saves nothing: the cores take microseconds to meet."""
 _NEAR, _FAR = 0.75, 0.4
@@ -30,7 +30,7 @@ _NEAR, _FAR = 0.75, 0.4
 
 @dataclass(frozen=True)
 class CpuExplanation:
-    """What bounds a CPU's strategy.  Times are in ms, of the whole batch."""
+    """Bounds of a CPU's strategy. Times are in ms, of the whole batch."""
 
     problem: Problem
     strategy: str
@@ -45,9 +45,9 @@ class CpuExplanation:
     floor_ms: float
     measured: Measured | None
     latency_ns: float | None = None
-    """How long memory takes to answer, where that was measured."""
+    """Latency of memory, where it was measured."""
     step_ns: float | None = None
-    """How long a multiply-add takes that waits for the one before, where that was measured."""
+    """Latency of a dependent multiply-add, where it was measured."""
     cores: int = 1
     vector_lanes: int = 1
     """float32 in the processor's widest vector."""
@@ -58,9 +58,9 @@ class CpuExplanation:
     round_trips: Mapping[str, int] = field(default_factory=dict)
     """Bytes that are written and read again between its parts, by what holds them."""
     parts: Counted = field(default_factory=dict)
-    """What each of its parts reads, writes and computes, on paper."""
+    """Reads, writes and arithmetic of each of its parts, on paper."""
     counts: PerfCounts | None = None
-    """What the processor counted in one call."""
+    """The processor's counts of one call."""
     not_counted: str = ""
     """Why it did not; empty where it did."""
 
@@ -132,9 +132,9 @@ class CpuExplanation:
         moved = sum(self.round_trips.values())
         if moved > self.problem.bytes and not self._is_near:
             yield (
-                f"What lies between its parts ({', '.join(self.round_trips)}) is "
+                f"The data between its parts ({', '.join(self.round_trips)}) is "
                 f"{moved / self.problem.bytes:.2g} times the "
-                "compulsory bytes, written and read again: to compute from the input as it lies "
+                "compulsory bytes, written and read again: to compute from the input in place "
                 "saves them."
             )
 
@@ -247,7 +247,7 @@ def _counts(
     seed: int,
     progress: Callable[[str], None] | None,
 ) -> PerfCounts:
-    """What another process counts in a call."""
+    """The counts of a call, from another process."""
     if progress is not None:
         progress("reading the counters")
     return read_counters(problem.operation, shape, problem.batch_size, strategy.name, seed)

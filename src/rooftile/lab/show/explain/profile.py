@@ -1,8 +1,7 @@
-"""Counters of a strategy's kernels by Nsight Compute, and how they compare with the paper's.
+"""Counters of a strategy's kernels by Nsight Compute, and their comparison with the paper model.
 
 ``ncu`` runs `rooftile.lab.show.explain.child` and replays each of its kernels as often as the
-counters need, with the caches flushed before each replay: counts and times are those of a
-cold launch.
+counters need, with the caches flushed before each replay: counts and times are of a cold launch.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ CLOSE = 0.1
 """A prediction that is off by no more than this share is close."""
 
 Run = Mapping[str, object]
-"""What the child process is asked for."""
+"""The child process's task."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +149,7 @@ def command(run: Run, metrics: Sequence[str] = METRICS, child: str = CHILD) -> l
 
 
 def ncu() -> str:
-    """Where Nsight Compute is.  Raises `DeviceMissing`."""
+    """The path of Nsight Compute. Raises `DeviceMissing`."""
     installed = [path for place in _PLACES for path in sorted(glob.glob(place), reverse=True)]
     found = shutil.which("ncu") or next(iter(installed), None)
     if found is None:
@@ -162,7 +161,7 @@ def ncu() -> str:
 
 
 def compare(explanation: Explanation, counted: Sequence[Counters]) -> list[Comparison]:
-    """Predictions beside counts, kernel by kernel."""
+    """Predictions next to counts, kernel by kernel."""
     views = {kernel.name: kernel for kernel in explanation.kernels}
     return [
         row

@@ -1,4 +1,4 @@
-"""What a strategy is explained for: a GPU that is here, or an architecture's data sheet."""
+"""The target of an explanation: a GPU that is here, or an architecture's data sheet."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Target:
 
     name: str
     source: str
-    """Where the rates come from."""
+    """Source of the rates."""
     architecture: str | None
     """The architecture that NVRTC compiles for."""
     sm: Multiprocessor | None
@@ -33,14 +33,14 @@ class Target:
     fma_gflops: float | None
     bandwidth_gb_s: float | None
     machine: Multiprocessors
-    """What strategies count their grids and tiles with."""
+    """The multiprocessors for which strategies calculate their grids and tiles."""
     cache_bytes: int | None = None
     """The last-level cache."""
     ceilings: GpuCeilings | None = None
     lanes: int | None = None
     """float32 multiply-adds of a multiprocessor a cycle."""
     latency_ns: float | None = None
-    """How long device memory takes to answer, where that was measured."""
+    """Latency of device memory, where it was measured."""
 
     def gflops(self, precision: str) -> float | None:
         """The rate of a precision's roof; None where it is not known."""
@@ -128,7 +128,7 @@ def _of_device(found: Description) -> Target:
 
 
 def _lanes(architecture: str) -> int | None:
-    """Those of a product of an architecture; None for one that we do not know."""
+    """Lanes of a product of an architecture; None for an unknown one."""
     try:
         return GPUS[capability(architecture)].lanes
     except InputError:

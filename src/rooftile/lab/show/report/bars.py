@@ -33,7 +33,8 @@ _BEYOND = {
     False: "A bar beyond the roof is possible where the problem fits the caches: the roof is that "
     "of memory.",
 }
-"""What a bar beyond the roof means, where arithmetic sets the roof (True) and where memory does."""
+"""The meaning of a bar beyond the roof, where arithmetic sets the roof (True) and where memory
+does."""
 
 
 def figure(section: Section) -> Figure:

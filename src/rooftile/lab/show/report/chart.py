@@ -1,4 +1,4 @@
-"""What the figures have in common: strips under one axis, tables of their numbers, hover texts."""
+"""Common parts of the figures: strips under one axis, tables of their numbers, hover texts."""
 
 from __future__ import annotations
 
@@ -59,18 +59,18 @@ class Figure:
     picture: Markup = EMPTY
     legend: tuple[tuple[Markup, str], ...] = ()
     heads: tuple[str, str] = ("", "")
-    """What a strip's value and its detail are, with their units."""
+    """Headings of a strip's value and its detail, with their units."""
     strips_are: str = "rung"
-    """What a strip's name names."""
+    """The kind of thing that a strip's name names."""
 
 
 def data(row: Row) -> dict[str, str]:
-    """What the filters look at."""
+    """The row's values that the filters select by."""
     return {"device": row.device, "precision": row.precision, "status": row.status}
 
 
 def badges(row: Row) -> tuple[str, ...]:
-    """What stands beside a name: that it is a peer's, and a precision other than the usual."""
+    """Badges next to a name: a peer, and a precision other than the usual."""
     return ("peer",) * (row.kind == "peer") + (row.precision,) * (row.precision != "ieee")
 
 
@@ -119,7 +119,7 @@ def tip(row: Row) -> str:
 
 
 def track(scale: Scale, *, beyond: float | None = None) -> svg.Element:
-    """A strip's picture with the axis's grid; what lies ``beyond`` a value is shaded."""
+    """A strip's picture with the axis's grid; the part ``beyond`` a value is shaded."""
     picture = svg.drawing(TRACK, "track", aria_hidden="true")
     if beyond is not None:
         start = scale.at(beyond)

@@ -1,4 +1,4 @@
-"""What tuning tried: the two tunables that matter most against each other, time as colour."""
+"""Trials of a tuning: the two tunables that matter most against each other, time as colour."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def axes(trials: Sequence[Row]) -> tuple[str, str]:
 
 
 def _effect(trials: Sequence[Row], name: str) -> float:
-    """How far a tunable's worst value is from its best: the ratio of their best times."""
+    """The effect of a tunable: the ratio of its worst and its best value's best times."""
     best: dict[object, float] = {}
     for row in trials:
         value = row.config.get(name)

@@ -1,4 +1,4 @@
-"""A network's plan beside other libraries, on the same batch and weights."""
+"""A network's plan next to other libraries, on the same batch and weights."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def figure(run: NetworkRun) -> Figure | None:
     )
     return Figure(
         "libraries",
-        "Beside other libraries",
+        "Next to other libraries",
         f"Medians for one batch, {where}. A library at fp16 or bf16 is given the images and gives "
         "the scores in that format, a plan in float32.",
         _table(run, own),

@@ -63,7 +63,7 @@ class Part:
     rungs: tuple[tuple[str, str], ...] = ()
     """Each rung's name and sentence."""
     claims: tuple[tuple[str, str], ...] = ()
-    """What a document says, and whether that is so."""
+    """A document's claims, and a sentence on whether each holds."""
     warnings: tuple[str, ...] = ()
     """Why times may not be trusted."""
 
@@ -295,7 +295,7 @@ def _ladder_line(section: Section) -> dict[str, str]:
 def _line(
     title: str, shape: str, of: Any, fastest: str, time: str, count: str, *, share: str = ""
 ) -> dict[str, str]:
-    """What the overview says of a part; ``of`` knows its hardware and device."""
+    """The overview's line of a part; ``of`` knows its hardware and device."""
     return {
         "title": title,
         "shape": shape,
@@ -308,7 +308,7 @@ def _line(
 
 
 def _facets(content: Content) -> list[tuple[str, list[str]]]:
-    """What the filters offer: each key with its values, where there are at least two."""
+    """The filters' keys with their values, where there are at least two."""
     sections = content.sections
     rows = [row for one in sections for row in one.rows + one.trials + one.foreign]
     found: dict[str, dict[str, None]] = {name: {} for name in _FACETS}

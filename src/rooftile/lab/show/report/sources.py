@@ -1,4 +1,4 @@
-"""What a page shows, from the objects that ``climb``, ``run``, ``train``, ``reproduce`` and
+"""A page's content, from the objects that ``climb``, ``run``, ``train``, ``reproduce`` and
 ``history`` print as JSON, or from the history's own records."""
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FOREIGN = ("audit", "submit")
 _EXPECTED = "JSON that rooftile climb, run, train, reproduce or history printed with --json"
 
 UNFIT = (OSError, ValueError, TypeError, KeyError, AttributeError)
-"""What reading another file, or one whose objects are others, ends with."""
+"""Exceptions of reading another kind of file, or one with other objects."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Section:
 
     @property
     def timed(self) -> str:
-        """How many rungs and peers have a time, of how many."""
+        """Number of rungs and peers with a time, and of all."""
         counts = []
         for kind, name in (("strategy", "rung"), ("peer", "peer")):
             rows = [row for row in self.rows if row.kind == kind]
@@ -97,7 +97,7 @@ class Section:
 
     @property
     def compute_bound(self) -> bool:
-        """Whether arithmetic, not memory, sets the floor."""
+        """True if arithmetic, not memory, sets the floor."""
         roof = self.roof
         return roof is not None and self.intensity * roof.bandwidth_gbps >= roof.rate_gflops()
 
@@ -133,13 +133,13 @@ class NetworkRun:
 
 
 class Check(TypedDict):
-    """Whether a result was right before it was timed."""
+    """The verdict on a result before it was timed."""
 
     passed: bool
 
 
 class Claim(TypedDict):
-    """What a document says in words."""
+    """A document's claim in words."""
 
     words: str
     true: bool
@@ -202,7 +202,7 @@ class Content:
 
     @property
     def rows(self) -> int:
-        """How many rows and trials there are."""
+        """Number of rows and trials."""
         return sum(len(one.rows) + len(one.trials) + len(one.foreign) for one in self.sections)
 
     def only(self, operation: str | None, device: str | None) -> Content:
@@ -230,7 +230,7 @@ def floor_ms(row: Row) -> float | None:
 
 
 def read_files(paths: Iterable[Path]) -> Content:
-    """What the files hold.  Raises `InputError` for one that is something else."""
+    """The files' content. Raises `InputError` for a file of another kind."""
     found = Content()
     for path in paths:
         try:
@@ -242,7 +242,7 @@ def read_files(paths: Iterable[Path]) -> Content:
 
 
 def content(value: Mapping[str, Any]) -> Content:
-    """What one JSON object holds.  Raises one of `UNFIT` for another."""
+    """The content of one JSON object. Raises one of `UNFIT` for another kind."""
     if "epochs" in value:
         return Content(trainings=(_training(value),))
     if "op_times_ms" in value:
@@ -301,7 +301,7 @@ def _newest(records: Iterable[Record]) -> tuple[Row, ...]:
     for record in records:
         key, row = (record.kind, record.strategy, record.precision), row_from(record.row)
         run, kept = newest.get(key, ("", row))
-        # The last round of a tuning times the winner beside the default: show the winner.
+        # The last round of a tuning times the winner next to the default: show the winner.
         if run != record.run or median(row) < median(kept):
             newest[key] = (record.run, row)
     return tuple(row for _, row in newest.values())

@@ -18,11 +18,11 @@ _HEIGHT, _ROOM, _EPOCHS = 190, 8, 16
 _RIGHT = 95
 """Percent of the width from which a label ends where its place is."""
 _STEPS = 3
-"""So many steps are in the timeline, of those that were looked at."""
+"""Number of examined steps that the timeline shows."""
 
 
 class Options(TypedDict):
-    """What the page tells of a training's options."""
+    """The page's part of a training's options."""
 
     optimiser: str
     batch: int | None
@@ -76,12 +76,12 @@ class TrainingRun:
 
     @property
     def precision(self) -> str:
-        """What the layers' operands were rounded to."""
+        """The format that the layers' operands were rounded to."""
         return str(self.options.get("precision", "ieee"))
 
     @property
     def data(self) -> dict[str, str]:
-        """What the page's filters look at."""
+        """The values that the page's filters select by."""
         return {"device": self.device, "precision": self.precision, "status": "passed"}
 
 

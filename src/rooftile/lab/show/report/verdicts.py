@@ -1,4 +1,4 @@
-"""A published experiment, run again: each published number beside ours, with its verdict."""
+"""A published experiment, run again: each published number next to ours, with its verdict."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _UNMEASURED = "not measured"
 
 
 def figure(run: Reproduced) -> Figure | None:
-    """Marks where ours lies as a multiple of the published number; None where nothing was
+    """A mark for each of our numbers as a multiple of the published one; None where nothing was
     measured."""
     shown = [one for one in run.verdicts if one["verdict"] != _UNMEASURED]
     ratios = [ratio for one in shown if (ratio := _ratio(one))]

@@ -61,7 +61,7 @@ def test_refusals_say_why():
     for rung in (*CPU, *CUDA):
         if rung.name not in ("loops", "sequential", "columns"):
             assert "operator" in rung.why_not(Scan((9,), operator=DECAYING))
-    with pytest.raises(UnsupportedProblem, match="beside each other"):
+    with pytest.raises(UnsupportedProblem, match="are not adjacent"):
         verify(Scan((9,)), strategy("scan", "columns"))
     assert "16" in strategy("scan", "recursive", "cuda").why_not(Scan((9,), dtype="float16"))
 

@@ -1,1 +1,1 @@
-"""How `activation_gradient` is computed."""
+"""Strategies of `activation_gradient`."""

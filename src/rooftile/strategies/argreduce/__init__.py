@@ -1,1 +1,1 @@
-"""How `argreduce` is computed."""
+"""Strategies of `argreduce`."""

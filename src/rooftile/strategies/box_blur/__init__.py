@@ -1,1 +1,1 @@
-"""How `box_blur` is computed."""
+"""Strategies of `box_blur`."""

@@ -12,7 +12,7 @@ from rooftile.ops.patterns.box_blur import BoxBlur
 
 ATEN = "avg_pool2d|convolution"
 _NUDGE = 2.0**-12
-"""What keeps a mean that is whole from being rounded down to the byte below."""
+"""A nudge that keeps a whole mean from being rounded down to the byte below."""
 
 
 def torch_modules(problem: BoxBlur, parameters: Sequence[AnyArray]) -> list[Any]:

@@ -1,9 +1,9 @@
-"""What the CPU's strategies of `scan` share: kernels generated for an operator and a dtype.
+"""The base of the CPU's strategies of `scan`: kernels generated for an operator and a dtype.
 
-What is before an element is two numbers, ``high`` and ``low``, the second of them what the
-roundings of a sum have lost (Knuth, "The Art of Computer Programming", volume 2, 4.2.2); of other
-operators it stays ZERO.  Texts say ``low += lost_in(high, value)`` first and then ``high =
-combined(high, value)``.  They may also say IDENTITY, EXCLUSIVE (True or False), REVERSE, and the
+The prefix before an element is two numbers, ``high`` and ``low``, of which the second is the
+roundings' loss in a sum (Knuth, "The Art of Computer Programming", volume 2, 4.2.2); of other
+operators it stays ZERO. Texts say ``low += lost_in(high, value)`` first and then ``high =
+combined(high, value)``. They may also say IDENTITY, EXCLUSIVE (True or False), REVERSE, and the
 functions ``first_of`` and ``step_of``, by which a line is walked in its order.
 """
 

@@ -21,7 +21,7 @@ from rooftile.ops import AnyArray
 from rooftile.ops.patterns.sort import Sort
 
 _BITS = {1: "uint8", 2: "uint16", 4: "int32", 8: "int64"}
-"""What a kernel is given instead of elements of so many bytes."""
+"""The dtype that a kernel is told for elements of a number of bytes."""
 _UNSIGNED = ("uint8", "uint16", "uint32", "uint64", "bool")
 _INFINITY = {
     "float32": 0x7F800000,
@@ -44,7 +44,7 @@ class Words:
 
     @property
     def wide(self) -> bool:
-        """Whether something moves along."""
+        """True if values move along with the keys."""
         return self.problem.gives != "values"
 
     @property
@@ -120,7 +120,7 @@ def goes_before(key, other):
 
 
 def rows_of(problem: Sort, call: Callable[..., None]) -> Callable[..., None]:
-    """``call(*inputs, *outputs)`` for lines beside each other: where they are not, on copies."""
+    """``call(*inputs, *outputs)`` for adjacent lines: other lines are copied."""
     if problem.inner == 1:
         return call
     outer, inner = problem.lines // problem.inner, problem.inner

@@ -1,1 +1,1 @@
-"""How `compact` is computed."""
+"""Strategies of `compact`."""

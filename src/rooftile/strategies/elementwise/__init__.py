@@ -1,1 +1,1 @@
-"""How `elementwise` is computed."""
+"""Strategies of `elementwise`."""

@@ -1,1 +1,1 @@
-"""How `equalize` is computed."""
+"""Strategies of `equalize`."""

@@ -1,1 +1,1 @@
-"""How `grayscale` is computed."""
+"""Strategies of `grayscale`."""

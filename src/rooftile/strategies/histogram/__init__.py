@@ -1,1 +1,1 @@
-"""How `histogram` is computed."""
+"""Strategies of `histogram`."""

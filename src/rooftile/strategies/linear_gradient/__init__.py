@@ -1,1 +1,1 @@
-"""How `linear_gradient` is computed."""
+"""Strategies of `linear_gradient`."""

@@ -1,1 +1,1 @@
-"""How `loss_gradient` is computed."""
+"""Strategies of `loss_gradient`."""

@@ -1,1 +1,1 @@
-"""How `mlp_training` is computed."""
+"""Strategies of `mlp_training`."""

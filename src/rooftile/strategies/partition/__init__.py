@@ -1,1 +1,1 @@
-"""How `partition` is computed."""
+"""Strategies of `partition`."""

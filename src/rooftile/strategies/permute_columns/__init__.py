@@ -1,1 +1,1 @@
-"""How `permute_columns` is computed."""
+"""Strategies of `permute_columns`."""

@@ -11,7 +11,7 @@ from rooftile.ops import Float32, Pool2d
 from rooftile.strategies.common.torch_layers import activated, filled, pooled
 
 CHANNELS_LAST = True
-"""Whether PyTorch lays its arrays out with the channels last, too."""
+"""True if PyTorch lays its arrays out with the channels last, too."""
 
 
 def torch_modules(problem: Pool2d, parameters: Sequence[Float32]) -> list[Any]:

@@ -1,1 +1,1 @@
-"""How `pool2d_gradient` is computed."""
+"""Strategies of `pool2d_gradient`."""

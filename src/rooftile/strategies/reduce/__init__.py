@@ -1,1 +1,1 @@
-"""How `reduce` is computed."""
+"""Strategies of `reduce`."""

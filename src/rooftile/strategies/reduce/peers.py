@@ -24,7 +24,7 @@ def torch_modules(problem: Reduce, parameters: Sequence[AnyArray]) -> list[Any]:
     find = getattr(torch, _NAMES[problem.operator])
 
     class Reduced(torch.nn.Module):  # type: ignore[misc]
-        """What its input is reduced to."""
+        """The reduction of its input."""
 
         def forward(self, x: Any) -> Any:
             return find(x, dim=problem.axes)

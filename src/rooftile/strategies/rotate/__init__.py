@@ -1,1 +1,1 @@
-"""How `rotate` is computed."""
+"""Strategies of `rotate`."""

@@ -1,1 +1,1 @@
-"""How `scan` is computed."""
+"""Strategies of `scan`."""

@@ -1,1 +1,1 @@
-"""How `scatter` is computed."""
+"""Strategies of `scatter`."""

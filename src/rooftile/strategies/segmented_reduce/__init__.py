@@ -1,1 +1,1 @@
-"""How `segmented_reduce` is computed."""
+"""Strategies of `segmented_reduce`."""

@@ -1,1 +1,1 @@
-"""How `segmented_scan` is computed."""
+"""Strategies of `segmented_scan`."""

@@ -1,1 +1,1 @@
-"""How `softmax_cross_entropy` is computed."""
+"""Strategies of `softmax_cross_entropy`."""

@@ -1,1 +1,1 @@
-"""How `softmax_gradient` is computed."""
+"""Strategies of `softmax_gradient`."""

@@ -1,1 +1,1 @@
-"""How `sort` is computed."""
+"""Strategies of `sort`."""

@@ -1,1 +1,1 @@
-"""How `spmm` is computed."""
+"""Strategies of `spmm`."""

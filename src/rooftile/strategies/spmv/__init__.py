@@ -1,1 +1,1 @@
-"""How `spmv` is computed."""
+"""Strategies of `spmv`."""

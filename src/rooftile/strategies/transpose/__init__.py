@@ -1,1 +1,1 @@
-"""How `transpose` is computed."""
+"""Strategies of `transpose`."""

@@ -1,1 +1,1 @@
-"""How `unique` is computed."""
+"""Strategies of `unique`."""

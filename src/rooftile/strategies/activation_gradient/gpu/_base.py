@@ -1,4 +1,4 @@
-"""What the GPU strategies of `activation_gradient` share: the macros, and a grid over threads."""
+"""The base of the GPU strategies of `activation_gradient`: the macros, and a grid over threads."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class GpuActivationGradient(GpuStrategy):
         return {"ACTIVATION": ACTIVATION_CODES[problem.activation], **config}
 
     def over(self, problem: ActivationGradient, each: int, config: Config) -> tuple[Step, ...]:
-        """One kernel, a thread for so many elements."""
+        """One kernel, a thread for ``each`` elements."""
         threads = blocks(problem.size, each)
         grid = (blocks(threads, config["BLOCK"]), 1, 1)
         launch = Launch(self.kernel(), grid, (config["BLOCK"], 1, 1))

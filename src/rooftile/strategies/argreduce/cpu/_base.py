@@ -1,4 +1,5 @@
-"""What the CPU's strategies of `argreduce` share: kernels generated for an operator and a dtype."""
+"""The base of the CPU's strategies of `argreduce`: kernels generated for an operator and a
+dtype."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ def searching(
 ) -> cpu.Spread:
     """The kernel of a text that knows `better` and `extreme`, IDENTITY, CARRIED and the words.
 
-    ``dtypes`` are those of the kernel's arrays; numbers of 16 bits come as float32.
+    ``dtypes`` are the kernel's arrays'; numbers of 16 bits come as float32.
     """
     carried = problem.carried
     identity = problem.selecting.identity_in(carried)

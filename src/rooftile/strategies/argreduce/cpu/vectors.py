@@ -148,8 +148,8 @@ class Vectors(HostStrategy):
         return call
 
     def accesses(self, problem: Argreduce) -> Counted:
-        """Extremes of blocks by vectors; then the best block again, for the place in it.  Where
-        lines lie beside each other, places are kept with the extremes."""
+        """Extremes of blocks by vectors; then the best block again, for the index in it. Adjacent
+        lines keep indices with the extremes."""
         segments, count = _segments(problem), problem.rows * problem.columns
         found, share = problem.rows * segments, -(-problem.columns // segments)
         chain = share // _LANES if problem.inner == 1 else share
@@ -163,7 +163,7 @@ class Vectors(HostStrategy):
 
 
 def _segments(problem: Argreduce) -> int:
-    """They follow from the problem and not from the threads, as those of `reduce` do."""
+    """Their number follows from the problem and not from the threads, as in `reduce`."""
     rows = max(1, _SEGMENT // min(problem.inner, _CHUNK))
     return -(-problem.columns // rows)
 

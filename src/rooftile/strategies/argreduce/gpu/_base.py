@@ -1,4 +1,4 @@
-"""What the GPU strategies of `argreduce` share."""
+"""The base of the GPU strategies of `argreduce`."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class GpuArgreduce(GpuStrategy):
         return 1
 
     def workspace(self, problem: Argreduce, config: Config) -> dict[str, int]:
-        """What segments have found, where there are several a row."""
+        """The segments' results, where there are several a row."""
         segments = self.segments(problem, config)
         if segments == 1:
             return {}
@@ -77,8 +77,8 @@ class GpuArgreduce(GpuStrategy):
         )
 
     def joined(self, problem: Argreduce, config: Config, made: Accesses) -> Counted:
-        """What the kernel of segments does, and the last one, unless a row has one segment. A
-        result is a place, and between the kernels its value too."""
+        """The accesses of the kernel of segments, and of the last one, unless a row has one
+        segment. A result is an index, and between the kernels its value too."""
         segments, rows = self.segments(problem, config), problem.rows
         if segments == 1:
             return {self.kernel(): made + stored_apart(rows)}

@@ -38,7 +38,7 @@ class Columns(GpuArgreduce):
 
     def limits(self, problem: Argreduce) -> str | None:
         if problem.inner == 1:
-            return "the elements of a result lie beside each other"
+            return "the elements of a result are adjacent"
         if problem.columns > MOST_ROWS:
             return f"{problem.columns} elements of a result"
         return super().limits(problem)
@@ -49,7 +49,7 @@ class Columns(GpuArgreduce):
 
     def invalid(self, problem: Argreduce, config: Config) -> str | None:
         if config["ACROSS"] > config["THREADS"]:
-            return f"{config['ACROSS']} threads of {config['THREADS']} beside each other"
+            return f"{config['ACROSS']} threads of {config['THREADS']} across"
         return beyond_block(config["THREADS"], _FOUND_BYTES * config["THREADS"])
 
     def macros(self, problem: Argreduce, config: Config) -> dict[str, int | str]:

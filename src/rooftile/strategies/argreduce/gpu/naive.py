@@ -25,7 +25,7 @@ class Naive(GpuArgreduce):
         return (Step(launch, ("x", "places", *numbers_of(problem))),)
 
     def accesses(self, problem: Argreduce, config: Config) -> Counted:
-        """Neighbouring threads read a row apart, unless rows lie beside each other."""
+        """Neighbouring threads read a row apart, unless rows are adjacent."""
         size, count = problem.input_arrays[0].numpy.itemsize, problem.rows * problem.columns
         stride = problem.columns if problem.inner == 1 else 1
         made = apart(count, stride, size) + stored_beside(problem.rows, PLACE_BYTES)

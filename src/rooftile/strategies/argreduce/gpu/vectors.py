@@ -16,7 +16,7 @@ from rooftile.strategies.contract.gpu import Config, Step
 
 
 class Vectors(InRows, GpuArgreduce):
-    """Takes rows whose elements lie beside each other."""
+    """Takes rows whose elements are adjacent."""
 
     name = "vectors"
     summary = "vectors of 16 bytes; the place is looked for at the end, in the best chunk"

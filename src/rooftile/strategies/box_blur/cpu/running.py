@@ -31,7 +31,7 @@ _DTYPES = ("uint8", "int32", "uint8")
 
 @native
 def _along_row(sums, blurred, at, width, radius, channels, rows):  # type: ignore[no-untyped-def]
-    """One channel of a row from the columns' sums over so many rows."""
+    """One channel of a row from the columns' sums over ``rows`` rows."""
     # Once a window is whole, its count stays.
     whole = rows * (2 * radius + 1)
     scale = ((1 << 48) + whole - 1) // whole

@@ -1,10 +1,10 @@
 """`vectors`: sums of 16 bits, many in a vector, along rows too.
 
-In `running` each window's sum along a row waits for the one before it.  Here many windows are
-summed beside each other: their columns are written out, so that the compiler makes a vector of each
-addition, and of the divisions.  The additions grow with the radius, but where 16 bits hold a
-window's sum it is at most 7.  With m = ceil(2^24 / d) the quotient is (sum m) >> 24, exactly, as
-sum <= 255 d and 255 d^2 < 2^24, and the product stays below 2^32.
+In `running` each window's sum along a row waits for the one before it. Here many adjacent windows
+are summed at a time: their columns are written out, so that the compiler makes a vector of each
+addition, and of the divisions. The additions grow with the radius, but where 16 bits hold a
+window's sum it is at most 7. With m = ceil(2^24 / d) the quotient is (sum m) >> 24, exactly, as sum
+<= 255 d and 255 d^2 < 2^24, and the product stays below 2^32.
 
 Source: McDonnell, "Box-Filtering Techniques", Computer Graphics and Image Processing 17 (1981);
 Granlund, Montgomery, "Division by Invariant Integers using Multiplication", PLDI 1994.
@@ -103,7 +103,7 @@ class Vectors(HostStrategy):
 
     operation = "box_blur"
     name = "vectors"
-    summary = "sums of 16 bits in vectors, many windows of a row beside each other"
+    summary = "sums of 16 bits in vectors, many adjacent windows of a row at a time"
     transforms = True
 
     def limits(self, problem: BoxBlur) -> str | None:

@@ -1,4 +1,4 @@
-"""What the rungs of `box_blur` do to memory; elements are bytes."""
+"""Accesses of the rungs of `box_blur`; elements are bytes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def of_tiles(problem: BoxBlur, across: int, down: int) -> Accesses:
 
 
 def of_spans(problem: BoxBlur, spans: float, span: int, halo: int, quads: float) -> Accesses:
-    """So many ``spans`` of bytes, loaded with a ``halo`` on either side by each thread itself.
+    """``spans`` spans of bytes, loaded with a ``halo`` on either side by each thread itself.
 
     Counted as if none met an edge.  ``quads`` are the vectors of four sums that are read from
     shared memory, each four passes a warp.

@@ -1,4 +1,4 @@
-"""What the GPU strategies of `box_blur` share."""
+"""The base of the GPU strategies of `box_blur`."""
 
 from __future__ import annotations
 

@@ -24,10 +24,10 @@ _MOST_INDEX = 2**30
 _LEAST_ROWS, _MOST_ROWS = 64, 512
 """A band of fewer rows reads more above it than it makes; one of more leaves nothing to balance."""
 _MOST_WARPS = 16
-"""At once on a multiprocessor.  With fewer registers each, sums go to local memory, and then the
-assembler of CUDA 13.2 gives those of the first tile to a register that a product overwrites."""
+"""Resident warps of a multiprocessor. With fewer registers each, sums go to local memory, and then
+the assembler of CUDA 13.2 gives the first tile's sums to a register that a product overwrites."""
 _PAYING_ROWS = 128
-"""Where all warps together make lower bands, `packed` comes before it."""
+"""Rows below which all warps' bands together are low enough for `packed` to be preferred."""
 
 
 class Mma(GpuBoxBlur):

@@ -19,7 +19,7 @@ _MOST_REACH = 64
 """Bytes on either side whose sums a thread holds."""
 _WORD = 4
 _MOST_WORDS = 2
-"""Words of a row that a thread takes, where all rows begin at multiples of so many."""
+"""Words of a row that a thread takes, where all rows begin at multiples of that number."""
 _HALF = 2**16
 _MOST_INDEX = 2**30
 _RESIDENT = 14
@@ -81,7 +81,7 @@ class Running(GpuBoxBlur):
 
 
 def _paired(problem: BoxBlur) -> int:
-    """Whether 16 bits hold the sum of a window."""
+    """1 if 16 bits hold the sum of a window."""
     return int(255 * problem.window**2 < _HALF)
 
 

@@ -1,6 +1,6 @@
-"""What the CPU's strategies of `compact` share: parts of the arrays, and how they are seen.
+"""The base of the CPU's strategies of `compact`: parts of the arrays, and their dtypes.
 
-Elements are only moved, so that a kernel sees any dtype as one of the same size.
+Elements are only moved, so a kernel sees any dtype as one of the same size.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class PartsStrategy(HostStrategy):
         return max(1, min(_MOST_PARTS, problem.count // _PART))
 
     def accesses(self, problem: Compact) -> Counted:
-        """The mask twice; an element's place waits for that of the one before, ``at_once`` ones
-        beside each other."""
+        """The mask twice; an element's index waits for the one before, ``at_once`` adjacent ones at
+        a time."""
         count, share = problem.count, -(-problem.count // self.units(problem))
         steps = -(-share // self.at_once)
         return {

@@ -1,4 +1,4 @@
-"""What the GPU strategies of `compact` share."""
+"""The base of the GPU strategies of `compact`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class GpuCompact(GpuStrategy):
 
 
 class Counting(GpuCompact):
-    """A counter gives places to whoever comes."""
+    """A counter gives places in order of arrival."""
 
     atomic = True
     tunables = (THREADS, Tunable("BLOCKS", (1, 2, 4, 8), 4))

@@ -113,8 +113,7 @@ class _Call:
 
 
 def _sizes(problem: Conv1d) -> tuple[int, ...]:
-    """What the functions want to know at run time, but for the last: where the result lies, in
-    floats."""
+    """The functions' sizes at run time, but for the last: the result's offset, in floats."""
     return (
         problem.length, problem.outputs, problem.channels, problem.maps, problem.mask,
         problem.before, int(problem.boundary == "replicate"), int(problem.boundary == "interior"),

@@ -1,7 +1,7 @@
-"""What the rungs of `conv1d` do to memory.
+"""Accesses of the rungs of `conv1d`.
 
 Lanes of a warp stand for neighbouring outputs, which under one tap read neighbouring elements.
-Ghost cells that are zeros are not read; those that replicate an end are.
+Ghost cells that are zeros are not read; ghost cells that replicate an end are.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def core_tile(problem: Conv1d, block: int) -> Accesses:
 
 
 def window_quads(problem: Conv1d, window: int, *, vectors: bool) -> Accesses:
-    """A window of so many elements for each quad of outputs, counted as if none met an end."""
+    """A window of ``window`` elements for each quad of outputs, counted as if none met an end."""
     quads, rows = blocks(problem.outputs, 4), problem.rows * problem.channels
     if vectors:
         found = vector_loads(quads * rows * window / 4)

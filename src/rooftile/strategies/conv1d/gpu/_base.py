@@ -1,4 +1,4 @@
-"""What the GPU strategies of `conv1d` share."""
+"""The base of the GPU strategies of `conv1d`."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ class TileInput(ConstantConv1d):
     summary = "input tiles in shared memory, a thread an element of the tile, some idle in the sum"
 
     def tile(self, problem: Conv1d, config: Config) -> int:
-        """An output for each thread but those of the halo."""
+        """An output for each thread but the halo's."""
         return config["BLOCK"] - problem.mask + 1
 
     def invalid(self, problem: Conv1d, config: Config) -> str | None:

@@ -69,7 +69,7 @@ class Textbook(ArrayStrategy):
 
 
 def lead(problem: Conv3d) -> tuple[int, ...]:
-    """How far before an output's own index its first tap lies, along each axis."""
+    """The distance from an output's first tap to its own index, along each axis."""
     return before(problem.mask) if problem.boundary == "zero" else (0, 0, 0)
 
 

@@ -1,4 +1,4 @@
-"""What the GPU strategies of `elementwise` share."""
+"""The base of the GPU strategies of `elementwise`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rooftile.strategies.contract.gpu import Config, GpuStrategy, Step
 
 _NUMBERS = {"float32": "float", "float64": "double"}
 _BITS = {1: "unsigned char", 2: "unsigned short", 4: "unsigned", 8: "uint64"}
-"""Integers without a sign of so many bytes."""
+"""Unsigned integers of a number of bytes."""
 _CORES = {"float16": "FLOAT16", "bfloat16": "BFLOAT16"}
 _MOST_BLOCKS = 2**31 - 1
 _ROW = 16
@@ -35,12 +35,12 @@ class GpuElementwise(GpuStrategy):
         raise NotImplementedError
 
     def in_order(self, problem: Elementwise) -> tuple[Accesses, Accesses]:
-        """Those of `of_element` where neighbouring threads have neighbouring elements."""
+        """The accesses of `of_element` where neighbouring threads have neighbouring elements."""
         size = problem.arrays[0].numpy.itemsize
         return vector_loads(problem.count, 1, size), linear_stores(problem.count, size)
 
     def of_element(self, problem: Elementwise, config: Config) -> tuple[Accesses, Accesses]:
-        """The accesses to all elements of an input, and to those of the result."""
+        """The accesses to all elements of an input, and of the result."""
         raise NotImplementedError
 
     def limits(self, problem: Elementwise) -> str | None:
@@ -61,12 +61,12 @@ class GpuElementwise(GpuStrategy):
         }
 
     def of_thread(self, problem: Elementwise, config: Config, element: int) -> tuple[int, int]:
-        """Which thread of the first block has an element, and in which of its rounds."""
+        """The thread of the first block that has an element, and the round in which it has it."""
         block: int = config["BLOCK"]
         return element % block, element // block
 
     def picture(self, problem: Elementwise, config: Config) -> Panels:
-        """The elements of the first block, and those of its threads' first round."""
+        """The elements of the first block, and of its threads' first round."""
 
         def cell(i: int, j: int) -> Cell | None:
             if i * _ROW + j >= count:

@@ -1,4 +1,4 @@
-"""What the CPU's strategies of `equalize` share: counting gray levels, looking up bytes."""
+"""The base of the CPU's strategies of `equalize`: counting gray levels, looking up bytes."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """`tables`: parts of the picture over the cores, neighbours in different tables.
 
 The weights are hundredths, so that the weighted sum is an integer, which is rounded without an
-error.  Where it lies half-way between two levels, double precision decides as the rule says it;
-that is one colour in a hundred.  An increment waits for the one before where both go to one bin,
-so neighbours count in different tables.
+error. Where it is half-way between two levels, double precision decides as the rule says it; that
+is one colour in a hundred. An increment waits for the one before where both go to one bin, so
+neighbours count in different tables.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 9.4
 (privatization).

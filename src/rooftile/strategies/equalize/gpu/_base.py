@@ -1,5 +1,4 @@
-"""What the GPU strategies of `equalize` share: levels are counted, the table is made, bytes are
-looked up."""
+"""The base of the GPU strategies of `equalize`: count levels, make the table, look bytes up."""
 
 from __future__ import annotations
 
@@ -41,7 +40,7 @@ class GpuEqualize(GpuStrategy):
         return blocks(pixels, block), blocks(problem.channels * pixels, block)
 
     def ties(self, problem: Equalize) -> tuple[str, ...]:
-        """What counting is given besides the image and the counts."""
+        """The arrays that counting takes besides the image and the counts."""
         return ()
 
     def workspace(self, problem: Equalize, config: Config) -> dict[str, int]:
@@ -67,12 +66,12 @@ class GpuEqualize(GpuStrategy):
         )
 
     def counted(self, problem: Equalize, config: Config) -> Accesses:
-        """What counting levels does: bytes of a pixel lie beside each other, pixels likewise."""
+        """The accesses of counting levels: a pixel's bytes are adjacent, and pixels too."""
         made = apart(problem.channels * problem.pixels, problem.channels, 1)
         return made + increments(problem.pixels, LEVELS, 1) + chain(0, 1)
 
     def looked_up(self, problem: Equalize, config: Config) -> Accesses:
-        """What the table's use does: a byte read, one of the table, a byte stored."""
+        """The accesses of looking up: a byte read, one of the table, a byte stored."""
         bytes_ = problem.channels * problem.pixels
         made = beside(bytes_, 1) + apart(bytes_, SECTOR_BYTES, 1) + stored_beside(bytes_, 1)
         return made + chain(bytes_, 1)
@@ -129,7 +128,7 @@ class PersistentEqualize(GpuEqualize):
         return made + flushed + Accesses(atomics=LEVELS * grid)
 
     def looked_up(self, problem: Equalize, config: Config) -> Accesses:
-        """See `GpuEqualize.looked_up`: the table lies in shared memory."""
+        """The table is in shared memory."""
         bytes_, grid = problem.channels * problem.pixels, self.grids(problem, config)[1]
         made = beside(bytes_, 1, self.run) + stored_beside(bytes_, 1)
         made += chain(bytes_, blocks(bytes_, grid * config["BLOCK"]))

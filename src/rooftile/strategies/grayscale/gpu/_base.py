@@ -1,4 +1,4 @@
-"""What the GPU strategies of `grayscale` share."""
+"""The base of the GPU strategies of `grayscale`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the CPU's strategies of `histogram` share: kernels that count shares of x in own tables."""
+"""The base of the CPU's strategies of `histogram`: kernels that count shares of x in own tables."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LITTLE = 2.0**-40
 @native
 def _even_bin(value, bins, edges, rule):  # type: ignore[no-untyped-def]
     low, scale, slack = edges[0], rule[0], rule[1]
-    # Written so that NaN lies nowhere.
+    # Written so that NaN is in no bin.
     if not (value >= low and value <= edges[bins]):
         return -1
     estimate = (value - low) * scale

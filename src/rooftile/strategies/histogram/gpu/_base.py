@@ -1,4 +1,4 @@
-"""What the GPU strategies of `histogram` share."""
+"""The base of the GPU strategies of `histogram`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class GpuHistogram(GpuStrategy):
     # Counts are the same in every run; sums of weights are not.
     atomic = True
     adds_alone = True
-    """Whether a bin may grow by all of its elements one after the other."""
+    """True if a bin may grow by all of its elements one after the other."""
 
     def limits(self, problem: Histogram) -> str | None:
         if problem.weighted and self.adds_alone and problem.count > _MOST_WEIGHTED:
@@ -58,12 +58,12 @@ class GpuHistogram(GpuStrategy):
         }
 
     def persistent(self, problem: Histogram, config: Config, each: int = 1) -> int:
-        """Blocks that keep the device busy, where a thread takes so many elements at least."""
+        """Blocks that keep the device busy, where a thread takes at least ``each`` elements."""
         wanted = config["BLOCKS"] * self.machine.multiprocessors
         return min(wanted, blocks(problem.count, config["BLOCK"] * each))
 
     def clearing(self, problem: Histogram, array: str = "", bins: int = 0) -> Step:
-        """What comes before bins grow."""
+        """The step that clears the bins."""
         bins = bins or problem.bins
         grid = (blocks(bins, CLEAR_THREADS), 1, 1)
         launch = Launch(self.kernel("clear"), grid, (CLEAR_THREADS, 1, 1))
@@ -87,11 +87,11 @@ class GpuHistogram(GpuStrategy):
         return sum((beside(problem.count, size, width) for size in sizes), Accesses())
 
     def zeros(self, problem: Histogram) -> Accesses:
-        """What clearing the result stores."""
+        """The stores that clear the result."""
         return stored_beside(problem.bins, problem.output_arrays[0].numpy.itemsize)
 
     def flushed(self, bins: int, blocks_: int) -> Accesses:
-        """Every block's own bins, added to those of all: blocks take turns at each."""
+        """Every block's own bins added to the result's: blocks take turns at each."""
         return Accesses(
             operations=bins * blocks_,
             atomics=bins * blocks_,
@@ -131,7 +131,7 @@ def _scale(problem: Histogram) -> float:
 
 
 def rule_arguments(problem: Histogram) -> tuple[Any, ...]:
-    """How bins are told apart, as ``bins.h`` takes it."""
+    """The rule of bins, as ``bins.h`` takes it."""
     bins, low, high = problem.bins, float(problem.low), float(problem.high)
     if problem.edges:
         return bins, "edges"

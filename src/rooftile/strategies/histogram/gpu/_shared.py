@@ -1,4 +1,4 @@
-"""What rungs share whose blocks have all bins in shared memory."""
+"""The base of rungs whose blocks have all bins in shared memory."""
 
 from __future__ import annotations
 
@@ -63,5 +63,6 @@ class SharedHistogram(GpuHistogram):
         return {self.kernel("clear"): self.zeros(problem), self.kernel(): made}
 
     def within(self, problem: Histogram, groups: int) -> Accesses:
-        """What so many groups of threads do to the bins that each has for itself."""
+        """The accesses of ``groups`` groups of threads to the bins that each group has for
+        itself."""
         return increments(problem.count, problem.bins, groups, shared=True)

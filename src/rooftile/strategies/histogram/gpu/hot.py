@@ -40,7 +40,7 @@ class Hot(GpuHistogram):
         return {**super().macros(problem, config), "SAMPLE": _SAMPLE}
 
     def workspace(self, problem: Histogram, config: Config) -> dict[str, int]:
-        """What the sample found, and where the popular bins lie."""
+        """The sample's counts, and the popular bins' places."""
         bins = problem.bins
         return {"seen": bins, "places": bins, "owners": config["HOT"], "used": 1}
 

@@ -37,7 +37,7 @@ class Lanes(SharedHistogram):
         return config["COPIES"]
 
     def shared_bytes(self, problem: Histogram, config: Config) -> int:
-        """See `SharedHistogram.shared_bytes`: one bin more, for what lies in none."""
+        """One bin more, for elements in no bin."""
         return 4 * (problem.bins + 1) * config["COPIES"]
 
     def least_config(self) -> Config:

@@ -1,4 +1,4 @@
-"""`matched`: the threads of a warp find those of the same bin.
+"""`matched`: the threads of a warp find the threads with the same bin.
 
 Source: NVIDIA, "CUDA C++ Programming Guide", warp match functions; Kirk, Hwu, El Hajj,
 "Programming Massively Parallel Processors", 4th ed., section 9.6.

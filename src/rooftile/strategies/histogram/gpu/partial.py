@@ -30,7 +30,7 @@ class Partial(GpuHistogram):
         return self.plain(problem, Launch(self.kernel(), grid, (config["BLOCK"], 1, 1)))
 
     def accesses(self, problem: Histogram, config: Config) -> Counted:
-        """Elements that fall evenly: those of the first bins in shared memory, the others not."""
+        """Evenly distributed elements: the first bins' in shared memory, the others not."""
         grid, bins = self.persistent(problem, config), problem.bins
         private = min(config["PRIVATE"], bins)
         own = problem.count * private / bins

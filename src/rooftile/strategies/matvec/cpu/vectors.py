@@ -1,6 +1,6 @@
-"""`vectors`: explicit vectors of rows on all cores, the matrix read once as it lies.
+"""`vectors`: explicit vectors of rows on all cores, the matrix read once in its order.
 
-This is the product of a matrix of one row, x, with a: that of `matmul` for few rows.  Of a[rows,
+This is the product of a matrix of one row, x, with a, as `matmul` has it for few rows. Of a[rows,
 columns], squares are transposed in registers on their way to the sums; a[columns, rows] is read in
 long pieces of its lines.
 """
@@ -23,7 +23,7 @@ class Vectors(HostStrategy):
 
     operation = "matvec"
     name = "vectors"
-    summary = "explicit vectors of rows on all cores, the matrix read once as it lies"
+    summary = "explicit vectors of rows on all cores, the matrix read once in its order"
     takes = features("transpose")
 
     def units(self, problem: Matvec) -> int:

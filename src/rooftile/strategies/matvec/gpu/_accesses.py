@@ -1,4 +1,4 @@
-"""What the rungs of `matvec` do to memory."""
+"""Accesses of the rungs of `matvec`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def of_x_by_all(problem: Matvec) -> Accesses:
 
 
 def along_columns(problem: Matvec, lanes: int) -> Accesses:
-    """So many neighbours of a row at a time."""
+    """``lanes`` neighbours of a row at a time."""
     rows, columns = problem.rows, problem.columns
     if problem.transpose:
         return row_loads(columns, rows, stride=rows, lanes=lanes)

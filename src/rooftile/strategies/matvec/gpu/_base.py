@@ -1,4 +1,4 @@
-"""What the GPU strategies of `matvec` share."""
+"""The base of the GPU strategies of `matvec`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rooftile.strategies.matmul.gpu.few_rows import FewRows
 _CLEAR_THREADS = 256
 _MOST = 2**30
 _NAMES = {"a": "x", "b": "a", "out": "y"}
-"""What the arrays of matmul are called here."""
+"""The names of matmul's arrays here."""
 
 
 class GpuMatvec(GpuStrategy):
@@ -41,7 +41,7 @@ class GpuMatvec(GpuStrategy):
         return Step(launch, ("a", "x", "y", problem.rows, problem.columns))
 
     def clearing(self, problem: Matvec) -> Step:
-        """What comes before atomics."""
+        """The step before atomics."""
         grid = (blocks(problem.rows, _CLEAR_THREADS), 1, 1)
         return Step(Launch(self.kernel("clear"), grid, (_CLEAR_THREADS, 1, 1)), ("y", problem.rows))
 
@@ -56,13 +56,12 @@ class FewRowsMatvec(GpuStrategy):
 
     @cached_property
     def rung(self) -> FewRows:
-        """That rung, with kernels that are called as this one's."""
+        """matmul's rung, with kernels that are named after this one."""
         rung = FewRows()
         rung.family = self.kernel()
         return rung
 
     def defaults(self, problem: Matvec) -> dict[str, int]:
-        """Those of matmul's."""
         return self.rung.on(self.machine).defaults(as_product(problem))
 
     def invalid(self, problem: Matvec, config: Config) -> str | None:
@@ -72,15 +71,12 @@ class FewRowsMatvec(GpuStrategy):
         return self.rung.macros(as_product(problem), config)
 
     def workspace(self, problem: Matvec, config: Config) -> dict[str, int]:
-        """That of matmul's."""
         return self.rung.workspace(as_product(problem), config)
 
     def accesses(self, problem: Matvec, config: Config) -> Mapping[str, Accesses]:
-        """Those of matmul's."""
         return self.rung.accesses(as_product(problem), config)
 
     def steps(self, problem: Matvec, config: Config) -> tuple[Step, ...]:
-        """Those of matmul's."""
         steps = self.rung.steps(as_product(problem), config)
         return tuple(
             replace(step, arguments=tuple(map(_renamed, step.arguments))) for step in steps

@@ -18,7 +18,7 @@ class Strips(FewRowsMatvec):
 
     def limits(self, problem: Matvec) -> str | None:
         if not problem.transpose:
-            return "a lies as it is: that is warp_rows"
+            return "a is not transposed: that is warp_rows"
         return self.rung.why_not(as_product(problem))
 
 

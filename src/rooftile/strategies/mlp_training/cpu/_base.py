@@ -1,4 +1,4 @@
-"""What the CPU's strategies of `mlp_training` share."""
+"""The base of the CPU's strategies of `mlp_training`."""
 
 from __future__ import annotations
 

@@ -57,6 +57,6 @@ def counting(problem: Partition) -> Native:
 
 
 def moving(problem: Partition) -> Native:
-    """``move(x, pivot, places, y, sizes)`` moves every element; before part p so many go before the
-    pivot as ``places[p]`` says."""
+    """``move(x, pivot, places, y, sizes)`` moves every element; ``places[p]`` is the number of
+    elements before part p that go before the pivot."""
     return source("partition_move", _less(problem.dtype) + _MOVE)

@@ -52,7 +52,7 @@ class TwoPass(HostStrategy):
 
 
 def in_parts(problem: Partition, parts: int, threads: int) -> Callable[..., None]:
-    """``call(x, pivot, y, less)`` in so many parts."""
+    """``call(x, pivot, y, less)`` in ``parts`` parts."""
     words = _sides.words_of(problem)
     count = cpu.Spread(_sides.counting(problem), (words.given, words.given, "int64"))
     move = cpu.Spread(_sides.moving(problem), (*(words.given,) * 2, "int64", words.given))

@@ -1,4 +1,4 @@
-"""What the GPU strategies of `permute_columns` share."""
+"""The base of the GPU strategies of `permute_columns`."""
 
 from __future__ import annotations
 

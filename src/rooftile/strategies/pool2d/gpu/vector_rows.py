@@ -52,7 +52,7 @@ class VectorRows(GpuPool2d):
 
 
 def _quads(problem: Pool2d) -> int:
-    """How many quads there are: four neighbouring results of a row, or what is left of it."""
+    """Number of quads: four neighbouring results of a row, or the rest of it."""
     *planes, columns = problem.output_shape
     return math.prod(planes) * blocks(columns, 4)
 

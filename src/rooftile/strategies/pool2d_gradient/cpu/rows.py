@@ -1,7 +1,7 @@
-"""`rows`: the winners of windows beside each other are found at once, without a jump.
+"""`rows`: the argmax of adjacent windows without a branch.
 
-Comparing and selecting becomes vectors; only then are a row's gradients put where its winners
-stand.  The window and its horizontal stride are written out.  A unit is a plane.
+Comparing and selecting becomes vectors; only then are a row's gradients stored at their argmax. The
+window and its horizontal stride are written out. A unit is a plane.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the GPU strategies of `pool2d_gradient` share: macros, and a grid over threads."""
+"""The base of the GPU strategies of `pool2d_gradient`: macros, and a grid over threads."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class GpuPool2dGradient(GpuStrategy):
         return {**window_macros(problem), "AVERAGE": int(problem.pool.kind == "average"), **config}
 
     def over(self, problem: Pool2dGradient, threads: int, config: Config) -> tuple[Step, ...]:
-        """One kernel of so many threads."""
+        """One kernel of ``threads`` threads."""
         grid = (blocks(threads, config["BLOCK"]), 1, 1)
         launch = Launch(self.kernel(), grid, (config["BLOCK"], 1, 1))
         return (Step(launch, ("x", "dy", "dx", problem.batch * problem.channels)),)

@@ -1,4 +1,4 @@
-"""`cells`: one thread a window and what lies between it and the next.
+"""`cells`: one thread a window and the elements up to the next one.
 
 Source: Scherer, Müller, Behnke, "Evaluation of Pooling Operations in Convolutional Architectures",
 ICANN 2010.

@@ -1,7 +1,7 @@
-"""`rows`: windows beside each other at once, without a jump.
+"""`rows`: adjacent windows at a time, without a branch.
 
-The winners of a row of windows are found by comparing and selecting, which becomes vectors.  The
-window and its horizontal stride are written out.  A unit is a plane.
+The argmax of each window of a row is found by comparing and selecting, which becomes vectors. The
+window and its horizontal stride are written out. A unit is a plane.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the GPU strategies of `pool2d_winners` share: macros, and a grid over the windows."""
+"""The base of the GPU strategies of `pool2d_winners`: macros, and a grid over the windows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class GpuPool2dWinners(GpuStrategy):
         return {**window_macros(problem), **config}
 
     def over(self, problem: Pool2dWinners, threads: int, config: Config) -> tuple[Step, ...]:
-        """One kernel of so many threads."""
+        """One kernel of ``threads`` threads."""
         grid = (blocks(threads, config["BLOCK"]), 1, 1)
         launch = Launch(self.kernel(), grid, (config["BLOCK"], 1, 1))
         return (Step(launch, ("x", "y", "where", problem.batch * problem.channels)),)

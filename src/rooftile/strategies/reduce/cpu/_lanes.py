@@ -88,13 +88,13 @@ def kernel(x, made, sizes, begin, end):
 
 @dataclass(frozen=True)
 class Walk:
-    """How a problem is walked."""
+    """The order in which a problem's elements are visited."""
 
     slabs: int
     columns: int
     inner: int
     together: int
-    """Elements of a result beside each other in a row."""
+    """Adjacent elements of a result in a row."""
     chunks: int
     segments: int
     rows: int
@@ -102,7 +102,7 @@ class Walk:
 
     @classmethod
     def of(cls, problem: Reduce) -> Walk:
-        """That of a problem."""
+        """The walk of a problem."""
         columns, inner = problem.columns, problem.inner
         together = 1
         while 2 * together * inner <= _LANES:
@@ -120,13 +120,13 @@ class Walk:
 
     @property
     def sizes(self) -> NDArray[np.int64]:
-        """What the kernel wants to know at run time."""
+        """The kernel's sizes at run time."""
         numbers = self.columns, self.inner, self.chunks, self.segments, self.rows, self.together
         return np.array(numbers, np.int64)
 
     def text(self, itemsize: int) -> str:
-        """The kernel's text for elements of so many bytes; the lanes of a row of few are a number
-        in it."""
+        """The kernel's text for elements of ``itemsize`` bytes; the lanes of a short row are a
+        number in it."""
         lanes = min(self.together * self.inner, _CHUNK)
         count = str(lanes) if self.chunks == 1 else f"min({lanes}, inner - lane)"
         words: dict[str, Any] = {

@@ -89,7 +89,7 @@ def pairs(operator: Operator, given: Dtype, made: Dtype) -> cpu.Spread:
 
 
 def sizes_of(columns: int, inner: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """What the kernel wants to know."""
+    """The kernel's sizes."""
     return np.array((columns, inner, _LEAF), np.int64)
 
 

@@ -1,4 +1,4 @@
-"""What the GPU strategies of `reduce` share."""
+"""The base of the GPU strategies of `reduce`."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from rooftile.strategies.contract.gpu import Config, GpuStrategy, Step, Tunable
 MOST_ROWS = 2**31 - 1
 _FINISH_THREADS = 256
 _CHAIN = 4
-"""How long a thread may combine one element after the other, in roots of their number: half a
-rounding each, all in one direction, stay within the budget of two roots."""
+"""Largest number of elements that a thread combines one after the other, in roots of their number:
+roundings of half a unit each, all in one direction, stay within the budget of two roots."""
 
 
 class GpuReduce(GpuStrategy):
@@ -76,7 +76,8 @@ class GpuReduce(GpuStrategy):
         return apart(count, problem.inner, size) + stored_apart(blocks_)
 
     def joined(self, problem: Reduce, config: Config, made: Accesses) -> Counted:
-        """What the kernel of segments does, and the last one, unless a row has one segment."""
+        """The accesses of the kernel of segments, and of the last one, unless a row has one
+        segment."""
         segments, rows = self.segments(problem, config), problem.rows
         if segments == 1:
             return {self.kernel(): made}
@@ -112,7 +113,7 @@ class TiledReduce(GpuReduce):
         return self.both(problem, config, Launch(self.kernel(), grid, (config["THREADS"], 1, 1)))
 
     def in_block(self, problem: Reduce, config: Config, tiles: int) -> Accesses:
-        """What the blocks of so many tiles do with what they have brought."""
+        """The accesses of ``tiles`` tiles' blocks to the elements that they have loaded."""
         raise NotImplementedError
 
     def accesses(self, problem: Reduce, config: Config) -> Counted:
@@ -148,12 +149,13 @@ class PersistentReduce(GpuReduce):
         return self.segments(problem, config), min(problem.rows, MOST_BLOCKS), 1
 
     def shares(self, problem: Reduce, config: Config) -> Accesses:
-        """What threads combine before the tree: each its share of a segment, one after another."""
+        """The accesses before the tree: each thread combines its share of a segment, one after
+        another."""
         threads = self.segments(problem, config) * config["THREADS"]
         return chain(problem.rows * problem.columns, blocks(problem.columns, threads))
 
 
 def shortened(problem: Reduce, at_once: int) -> int:
-    """Segments of a row, each of which combines so many elements at once, whose chains are short
-    enough for the budget of a sum."""
+    """Segments of a row, each of which combines ``at_once`` elements at a time, whose chains are
+    short enough for the budget of a sum."""
     return blocks(math.isqrt(problem.columns), _CHAIN * at_once)

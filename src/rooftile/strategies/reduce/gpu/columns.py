@@ -38,7 +38,7 @@ class Columns(GpuReduce):
 
     def limits(self, problem: Reduce) -> str | None:
         if problem.inner == 1:
-            return "the elements of a result lie beside each other"
+            return "the elements of a result are adjacent"
         return super().limits(problem)
 
     def defaults(self, problem: Reduce) -> dict[str, int]:
@@ -47,7 +47,7 @@ class Columns(GpuReduce):
 
     def invalid(self, problem: Reduce, config: Config) -> str | None:
         if config["ACROSS"] > config["THREADS"]:
-            return f"{config['ACROSS']} threads of {config['THREADS']} beside each other"
+            return f"{config['ACROSS']} threads of {config['THREADS']} across"
         return beyond_block(config["THREADS"], 8 * config["THREADS"])
 
     def macros(self, problem: Reduce, config: Config) -> dict[str, int | str]:

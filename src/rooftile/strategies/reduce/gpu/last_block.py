@@ -21,7 +21,7 @@ _LOADED = {"float32": "float", "float64": "double", "int32": "int", "int64": "in
 
 
 class LastBlock(PersistentReduce):
-    """Results are the same in every run, whoever is the last."""
+    """Results are the same in every run, whichever block is the last."""
 
     name = "last_block"
     devices = ("cuda",)

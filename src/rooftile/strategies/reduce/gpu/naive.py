@@ -34,7 +34,7 @@ class Naive(GpuReduce):
         return (Step(launch, ("x", "results", *numbers_of(problem))),)
 
     def accesses(self, problem: Reduce, config: Config) -> Counted:
-        """Neighbouring threads read a row apart, unless rows lie beside each other."""
+        """Neighbouring threads read a row apart, unless rows are adjacent."""
         size, count = problem.input_arrays[0].numpy.itemsize, problem.rows * problem.columns
         stride = problem.columns if problem.inner == 1 else 1
         made = apart(count, stride, size) + stored_beside(problem.rows)

@@ -19,7 +19,7 @@ from rooftile.strategies.reduce.gpu._base import GpuReduce, shortened
 
 
 class Vectors(InRows, GpuReduce):
-    """Takes rows whose elements lie beside each other."""
+    """Takes rows whose elements are adjacent."""
 
     name = "vectors"
     summary = "persistent segments, several vectors of 16 bytes in flight a thread"

@@ -1,4 +1,4 @@
-"""What the GPU strategies of `rotate` share."""
+"""The base of the GPU strategies of `rotate`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Lines that lie beside each other, in vectors: a band of them goes down the axis together.
+"""Adjacent lines in vectors: a band of them goes down the axis together.
 
-Of each line, the last rows' elements are combined in single precision, and what is before them in
-double: ``base`` of each line, rounded to ``before``, and ``own`` since then.  A band is as wide as
-lets all of these stay in the first-level cache.
+Of each line, the last rows' elements are combined in single precision, and the elements before them
+in double: ``base`` of each line, rounded to ``before``, and ``own`` since then. A band is as wide
+as lets all of these stay in the first-level cache.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""`columns`: lines that lie beside each other, a band of them at a time.
+"""`columns`: adjacent lines, a band of them at a time.
 
-An element of the next line lies beside an element of this one.  A core takes a band of neighbours
-and goes down with them: it reads and writes whole stretches of memory, in vectors that the compiler
-makes, and what is before each line's next element stays in the first-level cache.
+An element of a line is next to an element of the next line. A core takes a band of lines and goes
+down with them: it reads and writes contiguous memory, in vectors that the compiler makes, and each
+line's prefix stays in the first-level cache.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rooftile.strategies.common.scan_kernels import scanning
 _BAND = 256
 """Lines of a band."""
 _FEW = 64
-"""Fewer lines beside each other than this are no work for several cores."""
+"""Number of adjacent lines below which one core takes all."""
 
 _TEXT = """
 def kernel(x, y, sizes, begin, end):
@@ -58,7 +58,7 @@ class Columns(HostStrategy):
     )
 
     def limits(self, problem: Scan) -> str | None:
-        return "lines do not lie beside each other" if problem.inner == 1 else None
+        return "lines are not adjacent" if problem.inner == 1 else None
 
     def units(self, problem: Scan) -> int:
         """Bands of all outer axes."""

@@ -24,7 +24,7 @@ from rooftile.strategies import HostStrategy
 from rooftile.strategies.common.scan_kernels import scanning
 
 _UNITS = 64
-"""Parts of all lines together, so many that every core has some."""
+"""Parts of all lines together, so that every core has some."""
 _PART = 4096
 """Least elements of a part."""
 

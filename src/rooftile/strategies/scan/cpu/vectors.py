@@ -40,7 +40,7 @@ _PART = 4096
 _BLOCK = 1024
 """Elements that are combined in single precision."""
 _FEW = 8
-"""Up to so many lines, all cores scan each of them together."""
+"""Number of lines up to which all cores scan each line together."""
 _LINE = 64
 """Bytes of a cache's line."""
 _LANES = 8
@@ -54,7 +54,7 @@ _OWN = {
         "own_scalar": "own",
     },
 }
-"""What of a block a result has: with the element itself, or with those before it alone."""
+"""The prefix of a result within a block: inclusive, or exclusive."""
 _WORDS = {SUM: "add", PRODUCT: "multiply", MIN: "minimum", MAX: "maximum"}
 
 _FUNCTIONS = """
@@ -166,7 +166,7 @@ _STEMS = {_LINES: "scan_lines", _ROUNDS: "scan_rounds", _bands.TEXT: "scan_bands
 
 @cache
 def _kernel(text: str, operator: Operator, exclusive: bool, reverse: bool, streams: bool) -> Native:
-    """The kernel of a text, with the operator's words and those of the way that lines are taken."""
+    """The kernel of a text, with the operator's words and the words of the direction."""
     carried: Dtype = "float32" if operator.selects else "float64"
     width = lanes() if text is _bands.TEXT else _LANES
     given = _words(operator, carried, width) | _ways(width, exclusive, reverse, streams)
@@ -191,7 +191,7 @@ def _words(operator: Operator, carried: Dtype, width: int) -> dict[str, object]:
 
 
 def _ways(width: int, exclusive: bool, reverse: bool, streams: bool) -> dict[str, object]:
-    """How a line's elements are reached, and which of two values a result is made of."""
+    """Words for the addresses of a line's elements, and for the value that a result takes."""
     last, store = width - 1, "stream_quads" if streams else "store"
     found: dict[str, object] = {"block": _BLOCK}
     if reverse:
@@ -229,7 +229,7 @@ class Vectors(HostStrategy):
         if problem.dtype != "float32":
             return f"{problem.dtype}: its vectors are float32"
         if 1 < problem.inner < lanes():
-            return f"{problem.inner} lines beside each other are less than a vector"
+            return f"{problem.inner} adjacent lines are less than a vector"
         return None
 
     def units(self, problem: Scan) -> int:
@@ -320,8 +320,8 @@ class _Rounds:
 
 
 def _streams(problem: Scan, y: AnyArray) -> bool:
-    """Whether results outgrow the cache, and vectors of every line lie on its boundaries.  NumPy's
-    arrays lie on one of 16 bytes."""
+    """True if results outgrow the cache, and every line's vectors are on aligned boundaries.
+    NumPy's arrays are aligned to 16 bytes."""
     alone = problem.lines == 1 and not problem.reverse
     neighbours = problem.count if problem.inner == 1 else problem.inner
     on_lines = alone or neighbours % (_LINE // 4) == 0

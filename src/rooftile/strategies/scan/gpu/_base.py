@@ -1,4 +1,4 @@
-"""What the GPU strategies of `scan` share."""
+"""The base of the GPU strategies of `scan`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST_BLOCKS = 2**31 - 1
 """Blocks of a grid in x."""
 BLOCKS = Tunable("BLOCK", (64, 128, 256, 512, 1024), 256)
 RUNS = Tunable("RUN", (4, 8, 16), 8)
-"""Elements of a thread, which lie beside each other."""
+"""Adjacent elements of a thread."""
 
 
 class GpuScan(GpuStrategy):
@@ -82,7 +82,7 @@ class LineScan(GpuScan):
         return (Step(launch, ("x", "y", *wide(problem.count, problem.inner))),)
 
     def by_sections(self, problem: Scan, section: int, made: Accesses) -> Counted:
-        """What a block does in its sections of a line, which follow each other."""
+        """The accesses of blocks to the consecutive sections of a line."""
         inside = in_turn(made, blocks(problem.count, section))
         return {self.kernel(): self.copied(problem) + inside}
 
@@ -101,11 +101,12 @@ class SectionScan(GpuScan):
         return config["BLOCK"] * (config["RUN"] + 2) * itemsize(problem)
 
     def launch(self, kernel: str, grid: int, config: Config) -> Launch:
-        """A kernel on so many blocks."""
+        """A kernel on ``grid`` blocks."""
         return Launch(kernel, (grid, 1, 1), (config["BLOCK"], 1, 1))
 
     def scanned(self, problem: Scan, config: Config, sections: int, turns: int = 1) -> Accesses:
-        """So many sections in shared memory, of which a block has some one after another."""
+        """``sections`` sections in shared memory, of which a block has ``turns`` one after
+        another."""
         made = run_scan(config["BLOCK"], config["RUN"], sections, itemsize(problem) // 4)
         through = Accesses(shared_reads=sections * config["BLOCK"] * config["RUN"] / WARP)
         return in_turn(made + through, turns)
@@ -118,7 +119,7 @@ class SectionScan(GpuScan):
         return moved + self.scanned(problem, config, problem.lines * turns, turns)
 
     def sections(self, count: int, config: Config) -> int:
-        """Sections of so many elements."""
+        """Number of sections of ``count`` elements."""
         return blocks(count, config["BLOCK"] * config["RUN"])
 
 
@@ -128,5 +129,5 @@ def itemsize(problem: Scan) -> int:
 
 
 def words(problem: Scan, count: int) -> int:
-    """Words of four bytes that so many combined elements take."""
+    """Words of four bytes of ``count`` combined elements."""
     return blocks(count * itemsize(problem), 4)

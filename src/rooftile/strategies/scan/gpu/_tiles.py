@@ -26,10 +26,10 @@ class TileScan(GpuScan):
 
 
 def rows(problem: Scan, words: int) -> int:
-    """Rows of vectors of a warp, of which a thread carries so many words of four bytes."""
+    """Rows of vectors of a warp, where a thread carries ``words`` words of four bytes."""
     return max(1, words * 4 // itemsize(problem) // vector(problem))
 
 
 def vector(problem: Scan) -> int:
-    """Elements that a lane loads or stores at once: of 16 bytes, whichever of both are longer."""
+    """Elements that a lane loads or stores at a time: 16 bytes of the longer of both types."""
     return _VECTOR_BYTES // max(array.numpy.itemsize for array in problem.arrays)

@@ -1,4 +1,4 @@
-"""`columns`: lines that lie beside each other; a block goes down a band of them.
+"""`columns`: adjacent lines; a block goes down a band of them.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 11.5
 (coarsened phases).
@@ -40,7 +40,7 @@ class Columns(GpuScan):
 
     def limits(self, problem: Scan) -> str | None:
         if problem.inner == 1:
-            return "lines do not lie beside each other"
+            return "lines are not adjacent"
         return super().limits(problem)
 
     def why_slow(self, problem: Scan) -> str | None:

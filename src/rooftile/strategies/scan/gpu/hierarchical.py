@@ -22,7 +22,7 @@ class Levels(SectionScan):
         return problem.lines * self.sections(problem.count, config)
 
     def first_and_last(self, problem: Scan, config: Config) -> tuple[Accesses, Accesses]:
-        """What these two kernels do: y is written, read, and written again."""
+        """The accesses of these two kernels: y is written, read, and written again."""
         count, made = self.blocks(problem, config), self.copied(problem)
         first = made + self.scanned(problem, config, count) + stored_beside(count)
         later = problem.lines * max(0, self.sections(problem.count, config) - 1)
@@ -36,7 +36,7 @@ class Levels(SectionScan):
         return Step(launch, ("x", "y", sums, *numbers))
 
     def last(self, problem: Scan, config: Config, sums: str) -> Step:
-        """What is before each section, added to it."""
+        """The step that adds to each section the sum of the sections before it."""
         launch = self.launch(self.kernel("add_sums"), self.blocks(problem, config), config)
         numbers = wide(self.sections(problem.count, config), problem.count, problem.inner)
         return Step(launch, ("y", sums, *numbers))

@@ -20,8 +20,8 @@ from rooftile.strategies.scan.gpu._tiles import TileScan, rows, vector
 class LookBack(TileScan):
     """Takes every associative operator along the last axis.
 
-    It is for CUDA: a tile waits for tiles that were begun before it, so whoever runs must go on
-    running.  OpenCL promises that of no work-group, and a CPU's runtime may run them one after
+    It is for CUDA: a tile waits for tiles that were begun before it, so every running block must
+    make progress. OpenCL promises that of no work-group, and a CPU's runtime may run them one after
     another on a thread that waits for ever.
     """
 
@@ -49,7 +49,6 @@ class LookBack(TileScan):
         return problem.lines * self.tiles(problem, config)
 
     def states(self, problem: Scan, config: Config) -> States:
-        """Those of all tiles."""
         compensated = self.macros(problem, config)["COMPENSATED"]
         size = itemsize(problem) * (2 if compensated else 1)
         return States(self.blocks(problem, config), size)

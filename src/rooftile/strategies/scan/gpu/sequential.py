@@ -40,7 +40,7 @@ class Sequential(GpuScan):
         return (Step(launch, ("x", "y", *numbers)),)
 
     def accesses(self, problem: Scan, config: Config) -> Counted:
-        """Neighbouring threads read a line apart, unless lines lie beside each other."""
+        """Neighbouring threads read a row apart, unless lines are adjacent."""
         x, y = problem.arrays
         stride = problem.count if problem.inner == 1 else 1
         made = apart(x.size, stride, x.numpy.itemsize) + chain(x.size, problem.count)

@@ -26,8 +26,8 @@ class SumsFirst(SectionScan):
     tunables = (BLOCKS, RUNS, Tunable("STRETCHES", (2, 4, 8, 16), 8))
 
     def stretch(self, problem: Scan, config: Config) -> int:
-        """Elements of a stretch: whole sections, so many that STRETCHES blocks a multiprocessor
-        take all lines."""
+        """Elements of a stretch: whole sections, such that STRETCHES blocks a multiprocessor take
+        all lines."""
         section = config["BLOCK"] * config["RUN"]
         wanted = blocks(config["STRETCHES"] * self.machine.multiprocessors, problem.lines)
         return section * blocks(problem.count, section * wanted)

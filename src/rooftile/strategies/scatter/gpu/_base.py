@@ -1,4 +1,4 @@
-"""What the GPU strategies of `scatter` share: a copy of x, then the updates."""
+"""The base of the GPU strategies of `scatter`: a copy of x, then the updates."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class GpuScatter(GpuStrategy):
         }
 
     def threads(self, problem: Scatter) -> int:
-        """How many threads update."""
+        """Number of threads that update."""
         return problem.count
 
     def steps(self, problem: Scatter, config: Config) -> tuple[Step, ...]:
@@ -60,7 +60,7 @@ class GpuScatter(GpuStrategy):
         )
 
     def accesses(self, problem: Scatter, config: Config) -> Counted:
-        """Every place is copied; every value meets its own, wherever that lies."""
+        """Every place is copied; every value is joined to its own, wherever that is."""
         size = problem.output_arrays[0].numpy.itemsize
         copied = beside(problem.places, size) + stored_beside(problem.places, size)
         _, *given = problem.input_arrays

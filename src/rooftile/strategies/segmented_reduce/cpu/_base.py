@@ -1,4 +1,4 @@
-"""What the CPU's strategies of `segmented_reduce` share."""
+"""The base of the CPU's strategies of `segmented_reduce`."""
 
 from __future__ import annotations
 

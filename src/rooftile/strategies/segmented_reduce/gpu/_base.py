@@ -1,4 +1,4 @@
-"""What the GPU strategies of `segmented_reduce` share."""
+"""The base of the GPU strategies of `segmented_reduce`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What rungs by tiles share: kernels that bring tiles what they lack of each other (`join.h`)."""
+"""Rungs by tiles: kernels that add to tiles the parts of segments in other tiles (`join.h`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BETWEEN = ("carries", "opens", "span_tails", "span_ended")
 
 
 def left_by_tiles(problem: SegmentedReduce, tiles: int, threads: int) -> dict[str, int]:
-    """Words that tiles, and spans of so many tiles as a block has threads, leave for each other."""
+    """Words that tiles, and spans of ``threads`` tiles, leave for each other."""
     words, spans = CARRIED_BYTES[problem.carried] // 4, blocks(tiles, threads)
     return {
         "tile_ends": 2 * (tiles + 1),
@@ -43,7 +43,7 @@ def joined(rung: GpuStrategy, tiles: int, threads: int) -> tuple[Step, Step]:
 
 
 def joining(rung: GpuStrategy, problem: SegmentedReduce, tiles: int, threads: int) -> Counted:
-    """What both kernels access."""
+    """The accesses of both kernels."""
     ends = CARRIED_BYTES[problem.carried]
     between = beside(2 * tiles, ends) + stored_beside(2 * tiles, ends)
     between += warp_tree(threads, blocks(tiles, threads))

@@ -55,11 +55,11 @@ class Balanced(GpuSegmented):
         return beyond_block(threads, threads * (config["PER"] * bytes_ + 2 * bytes_ + 4) + 4)
 
     def workspace(self, problem: SegmentedReduce, config: Config) -> dict[str, int]:
-        """What tiles and spans of tiles leave for each other."""
+        """The partial results that tiles and spans of tiles leave for each other."""
         return left_by_tiles(problem, _tiles(problem, config), config["THREADS"])
 
     def steps(self, problem: SegmentedReduce, config: Config) -> tuple[Step, ...]:
-        """Where tiles begin, the tiles, and what they lack of each other."""
+        """The search of tiles' first segments, the tiles, and the join of segments across tiles."""
         tiles, block = _tiles(problem, config), (config["THREADS"], 1, 1)
         starts = (blocks(tiles + 1, config["THREADS"]), 1, 1)
         sizes = np.int64(problem.segments), np.int64(problem.count)

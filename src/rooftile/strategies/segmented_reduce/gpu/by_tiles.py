@@ -28,7 +28,7 @@ _SHORT = 96
 _SYSTEMS = 1024
 """Bytes of a block's shared memory that the system takes."""
 _LEAST_LENGTH = 4
-"""Where segments are shorter on average, tiles have nearly as many ends as elements."""
+"""Average length of segments below which tiles have nearly as many ends as elements."""
 
 
 class ByTiles(GpuSegmented):
@@ -74,11 +74,11 @@ class ByTiles(GpuSegmented):
         return {**super().macros(problem, config), "SHORT": _SHORT}
 
     def workspace(self, problem: SegmentedReduce, config: Config) -> dict[str, int]:
-        """What tiles and spans of tiles leave for each other."""
+        """The partial results that tiles and spans of tiles leave for each other."""
         return left_by_tiles(problem, _tiles(problem, config), config["THREADS"])
 
     def steps(self, problem: SegmentedReduce, config: Config) -> tuple[Step, ...]:
-        """Where tiles' ends begin, the tiles, and what they lack of each other."""
+        """The search of tiles' first ends, the tiles, and the join of segments across tiles."""
         tiles, block = _tiles(problem, config), (config["THREADS"], 1, 1)
         starts = (blocks(tiles + 1, config["THREADS"]), 1, 1)
         segments, count = np.int64(problem.segments), np.int64(problem.count)

@@ -1,4 +1,4 @@
-"""What the GPU strategies of `segmented_scan` share."""
+"""The base of the GPU strategies of `segmented_scan`."""
 
 from __future__ import annotations
 

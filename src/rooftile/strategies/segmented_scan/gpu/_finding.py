@@ -14,7 +14,7 @@ _FINDING = 128
 
 
 def finding(rung: GpuStrategy, problem: SegmentedScan, tiles: int) -> Step:
-    """What finds each tile's first offset."""
+    """The step that finds each tile's first offset."""
     launch = Launch(
         rung.kernel("find_firsts"), (blocks(tiles + 1, _FINDING), 1, 1), (_FINDING, 1, 1)
     )
@@ -22,7 +22,7 @@ def finding(rung: GpuStrategy, problem: SegmentedScan, tiles: int) -> Step:
 
 
 def found(problem: SegmentedScan, tiles: int) -> Accesses:
-    """What that does: a search a tile."""
+    """The accesses of that step: a search a tile."""
     searches = (problem.segments + 1).bit_length()
     made = scattered_loads((tiles + 1) * searches) + chain((tiles + 1) * searches, searches)
     return made + stored_beside(tiles + 1, 8)

@@ -46,7 +46,7 @@ class Flagged(GpuSegmentedScan):
         return section * blocks(problem.count, section * wanted)
 
     def stretches(self, problem: SegmentedScan, config: Config) -> int:
-        """How many there are."""
+        """Number of stretches."""
         return blocks(problem.count, self.stretch(problem, config))
 
     def workspace(self, problem: SegmentedScan, config: Config) -> dict[str, int]:

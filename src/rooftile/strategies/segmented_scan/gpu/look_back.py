@@ -61,7 +61,6 @@ class LookBack(GpuSegmentedScan):
         return blocks(problem.count, config["THREADS"] * config["ROWS"] * self.width(problem))
 
     def states(self, problem: SegmentedScan, config: Config) -> States:
-        """Those of all tiles."""
         compensated = self.macros(problem, config)["COMPENSATED"]
         size = CARRIED_BYTES[problem.carried] * (2 if compensated else 1)
         return States(self.tiles(problem, config), size)

@@ -105,8 +105,7 @@ class _Call:
 
 
 def _sizes(problem: Separable) -> tuple[int, ...]:
-    """What the functions want to know at run time, but for the last: where the result lies, in
-    floats."""
+    """The functions' sizes at run time, but for the last: the result's offset, in floats."""
     return (
         problem.height, problem.width, *problem.output_size, *problem.mask, *problem.before,
         int(problem.boundary == "replicate"), BAND,

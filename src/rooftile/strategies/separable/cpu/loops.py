@@ -54,7 +54,7 @@ class Loops(FilterStrategy):
         return {"the columns' sums": 4 * problem.batch * self.between(problem)}
 
     def between(self, problem: Separable) -> int:
-        """Those of an image."""
+        """The column's sums of an image."""
         rows, columns = problem.output_size
         return rows * (columns + problem.mask[1] - 1)
 

@@ -1,9 +1,9 @@
 """`vectors`: both passes fused, a strip of some rows at a time, in vectors, on all cores.
 
 In `loops` the column's sums of the image go to memory and come back, twice the traffic of input and
-result alone.  Here those of a strip of some rows stay in the first-level cache until the row's taps
-have been summed over them, and each input that is loaded serves all of these rows.  A unit walks
-down a band of rows, whose inputs the caches hold from row to row.  Large results go past the
+result alone. Here the sums of a strip of some rows stay in the first-level cache until the row's
+taps have been summed over them, and each input that is loaded serves all of these rows. A unit
+walks down a band of rows, whose inputs the caches hold from row to row. Large results go past the
 caches, as in `conv1d`.
 """
 
@@ -45,7 +45,7 @@ class Vectors(FilterStrategy):
 
 @cache
 def _kernel(mask: tuple[int, int], stream: bool) -> Native:
-    """The kernel for a column and a row of so many taps."""
+    """The kernel for a column and a row of these numbers of taps."""
     high, wide = mask
     group = _GROUP if high <= PART_TERMS else 1
     skew = ", sizes[10]" if stream else ""

@@ -1,4 +1,4 @@
-"""What the rungs of `separable` do to memory, counted as if no mask met a ghost cell.
+"""Accesses of the rungs of `separable`, counted as if no mask met a ghost cell.
 
 Lanes of a warp stand for neighbouring columns, or quads of columns, of one row.
 """
@@ -46,7 +46,7 @@ def tile_in_shared(problem: Separable, tile: tuple[int, int]) -> Accesses:
 def sums_in_registers(
     problem: Separable, teams: int, lanes: int, rows: int, quads: int, *, vectors: bool
 ) -> Accesses:
-    """Teams of lanes that each read a quad of rows + mask - 1 rows; windows of so many quads.
+    """Teams of lanes that each read a quad of rows + mask - 1 rows; windows of ``quads`` quads.
 
     A warp's read of vectors takes four passes of shared memory.
     """

@@ -1,4 +1,4 @@
-"""What the GPU strategies of `separable` share."""
+"""The base of the GPU strategies of `separable`."""
 
 from __future__ import annotations
 

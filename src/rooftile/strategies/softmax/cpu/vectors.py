@@ -65,7 +65,7 @@ def _kernel(lanes: int, stem: str, write_row: Callable[[Writer], None]) -> Nativ
 
 @cache
 def _held(lanes: int, part: bool, count: int) -> Native:
-    """For rows of so many vectors, or of a part of one."""
+    """The kernel for rows of ``count`` vectors, or of a part of one."""
 
     def write_row(to: Writer) -> None:
         places = [f"first + {k * lanes}" for k in range(count - 1)] + [f"stop - {lanes}"]

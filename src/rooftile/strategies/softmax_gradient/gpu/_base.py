@@ -1,4 +1,4 @@
-"""What the GPU strategies of `softmax_gradient` share: the macros, and the arguments."""
+"""The base of the GPU strategies of `softmax_gradient`: the macros, and the arguments."""
 
 from __future__ import annotations
 

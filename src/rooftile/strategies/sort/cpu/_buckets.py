@@ -109,7 +109,7 @@ def in_cache(words, low, bits, room, other, tables):
 
 
 def _counting(passes: int) -> str:
-    """A loop that counts the digits of so many passes."""
+    """A loop that counts the digits of ``passes`` passes."""
     lines = ["for i in range(words.size):", "    key = key_of(words[i]) - low"]
     for turn in range(passes):
         own = f"{turn} * digits + ((key >> ({turn} * digit)) & (digits - 1))"
@@ -160,13 +160,13 @@ class Found:
     bits: AnyArray
 
     def large(self) -> Iterator[tuple[int, int]]:
-        """Where buckets lie that outgrow the cache."""
+        """First and last word of each bucket that outgrows the cache."""
         for bucket in np.flatnonzero(np.diff(self.firsts) > LARGEST):
             yield int(self.firsts[bucket]), int(self.firsts[bucket + 1])
 
 
 def passes_of(bits: int) -> int:
-    """Passes over a bucket in the cache whose keys differ in so many bits."""
+    """Passes over a bucket in the cache whose keys differ in ``bits`` bits."""
     return max(2, -(-bits // _DIGIT))
 
 
@@ -180,7 +180,7 @@ def planned(problem: Sort) -> tuple[int, int]:
 
 
 def _alone(problem: Sort) -> bool:
-    """Whether each line is sorted by one core."""
+    """True if each line is sorted by one core."""
     return problem.count <= (LARGEST if problem.lines >= _MANY_LINES else SMALL)
 
 
@@ -253,7 +253,6 @@ class InCache:
         known = {"words": words.text, "store": store, "digit": _DIGIT, "tables": tables}
         known |= {f"count_{passes}": _counting(passes) for passes in (2, 3, 4)}
         self.alone = _alone(problem)
-        """Whether each line is sorted by one core."""
         self._room, self._held = problem.count if self.alone else LARGEST, np.dtype(words.held)
         if self.alone:
             own = _given(words, "first + i", "i")

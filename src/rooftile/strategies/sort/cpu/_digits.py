@@ -65,7 +65,7 @@ STORES = {
     "values": "words[{at}] = value_of(key_of({word}))",
     "places": "words[{at}] = {word} & 4294967295",
 }
-"""How a word becomes a result where it lies."""
+"""Texts that turn a word into a result in place."""
 
 
 @cache
@@ -135,7 +135,7 @@ def parts_of(count: int, lines: int) -> int:
 
 
 def scanned(tables: AnyArray, count: int) -> AnyArray:
-    """Where the first word of each digit of each part goes: digits first, then parts."""
+    """The index of the first word of each digit of each part: digits first, then parts."""
     lines, parts, digits = tables.shape
     by_digit = tables.swapaxes(1, 2).reshape(lines, -1)
     before = np.cumsum(by_digit, axis=1) - by_digit

@@ -62,7 +62,7 @@ class Halves(HostStrategy):
         return None
 
     def units(self, problem: Sort) -> int:
-        """Those of a half."""
+        """Units of a half."""
         return buckets.STRATEGY.units(_half(problem))
 
     def accesses(self, problem: Sort) -> Counted:

@@ -1,4 +1,4 @@
-"""What the GPU strategies of `sort` share."""
+"""The base of the GPU strategies of `sort`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Argument = str | TensorMap | int | np.number[Any]
 
 @dataclass(frozen=True)
 class Ends:
-    """Where a pass reads and writes: arrays of keys, and of what moves along."""
+    """A pass's source and destination: arrays of keys, and of values that move along."""
 
     keys: str
     along: str
@@ -83,7 +83,7 @@ class GpuSort(GpuStrategy):
         return {"keys": keys, "along": size, "more_keys": keys, "more_along": size}
 
     def moved(self, problem: Sort, times: int, scattered: bool = False) -> Accesses:
-        """Keys, and what moves along, read and written so many times; lines may lie apart."""
+        """Keys and values read and written ``times`` times; lines may be strided."""
         size, count = problem.key_bytes, times * problem.lines * problem.count
         words = [size] if problem.gives == "values" else [size, 4]
         made = Accesses()
@@ -98,7 +98,8 @@ class GpuSort(GpuStrategy):
 
 
 def ends_of(problem: Sort, passes: int) -> list[Ends]:
-    """Where each of so many passes reads and writes: from x to the results, each there and back."""
+    """Source and destination of each of ``passes`` passes: from x to the results, each there and
+    back."""
     own, results = ("keys", "along"), ("y", "moved")
     if problem.gives == "values":
         own, results = ("keys", "keys"), ("y", "y")

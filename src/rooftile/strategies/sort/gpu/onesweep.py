@@ -24,8 +24,8 @@ _COUNTED = 64
 class Onesweep(GpuSort):
     """Takes every problem.
 
-    It is for CUDA: a tile waits for tiles that were begun before it, so whoever runs must go on
-    running, which OpenCL promises of no work-group.
+    It is for CUDA: a tile waits for tiles that were begun before it, so every running block must
+    make progress, which OpenCL promises of no work-group.
     """
 
     name = "onesweep"

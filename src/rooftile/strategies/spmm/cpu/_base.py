@@ -1,4 +1,4 @@
-"""What the CPU's strategies of `spmm` share."""
+"""The base of the CPU's strategies of `spmm`."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """`threads`: rows shared out over the cores, each a sum of rows of b.
 
-The loop over b's columns is the inner one: it reads b as it lies, and the compiler makes vectors of
-it.  What it removes: strides, and idle cores.
+The loop over b's columns is the inner one: it reads b's rows in order, and the compiler vectorises
+it. What it removes: strides, and idle cores.
 """
 
 from __future__ import annotations

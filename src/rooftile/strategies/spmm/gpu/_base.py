@@ -1,4 +1,4 @@
-"""What the GPU strategies of `spmm` share."""
+"""The base of the GPU strategies of `spmm`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the CPU's strategies of `spmv` share."""
+"""The base of the CPU's strategies of `spmv`."""
 
 from __future__ import annotations
 

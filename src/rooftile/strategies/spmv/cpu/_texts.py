@@ -117,7 +117,7 @@ def first_of(rows, row):
 """
 """A function that searches the rows of COO."""
 _UPDATED = {False: "total", True: "alpha[0] * total + beta[0] * start[r]"}
-"""What FINISHED stands for: the result of row r."""
+"""The text of FINISHED: the result of row r."""
 
 
 def rows_kernel(problem: Spmv, flags: str = "") -> cpu.Spread:
@@ -143,5 +143,5 @@ def _spread(stem: str, text: str, dtypes: tuple[str, ...], flags: str) -> cpu.Sp
 
 
 def sizes_of(problem: Spmv, *more: int) -> NDArray[np.int64]:
-    """What the texts know as ``sizes``: rows, columns, width, block, and more."""
+    """The texts' ``sizes``: rows, columns, width, block, and more."""
     return cpu.sizes_of(problem.rows, problem.columns, problem.width, problem.block, *more)

@@ -1,8 +1,8 @@
-"""What the rungs with a thread a row do to memory, of rows of one length.
+"""Accesses of the rungs with a thread a row, for rows of one length.
 
-Which sectors of x a warp meets depends on where entries lie: of a band or a grid neighbours read
-neighbours, in blocks four rows read one element, and of entries that lie anywhere each has a sector
-of its own.
+The sectors of x that a warp reads depend on the positions of entries: in a band or a grid
+neighbours read neighbours, in blocks four rows read one element, and entries anywhere have a sector
+each.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def only(kernel: str, problem: Spmv, found: Accesses) -> Mapping[str, Accesses]:
 
 
 def side_by_side(problem: Spmv, places: int) -> Accesses:
-    """Values and columns of places that neighbouring rows have beside each other, x, and y."""
+    """Adjacent values and columns of neighbouring rows' places, x, and y."""
     matrix = _columns(problem, places)
     return matrix + matrix + _of_x(problem, places) + linear_stores(problem.rows)
 
@@ -52,8 +52,8 @@ def row_apart(problem: Spmv) -> Accesses:
 
 
 def along_diagonals(problem: Spmv, steps: int, threads: int) -> Accesses:
-    """Values of diagonals and the elements of x beside them, the diagonals' numbers, of which each
-    thread reads ``steps``, and y."""
+    """Values of diagonals and the elements of x that they meet, the diagonals' numbers, of which
+    each thread reads ``steps``, and y."""
     places = problem.rows * problem.width
     numbers = broadcasts(warps_of(threads) * steps)
     # A diagonal begins anywhere in x.
@@ -62,7 +62,7 @@ def along_diagonals(problem: Spmv, steps: int, threads: int) -> Accesses:
 
 
 def per_row(problem: Spmv) -> Accesses:
-    """A load of each thread, beside its neighbour's: where its row lies."""
+    """A load of each thread, adjacent to its neighbour's: the start of its row."""
     return linear_loads(problem.rows, problem.rows)
 
 

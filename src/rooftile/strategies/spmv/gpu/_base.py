@@ -1,4 +1,4 @@
-"""What the GPU strategies of `spmv` share."""
+"""The base of the GPU strategies of `spmv`."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class RowSpmv(GpuSpmv):
     tunables = (Tunable("BLOCK", (64, 128, 256), 128),)
 
     def numbers(self, problem: Spmv) -> tuple[int | np.int64, ...]:
-        """What the kernel is given behind y."""
+        """The kernel's arguments after y."""
         return (np.int64(problem.rows),)
 
     def steps(self, problem: Spmv, config: Config) -> tuple[Step, ...]:
@@ -111,7 +111,7 @@ class MergedSpmv(GpuSpmv):
 
     tunables = (Tunable("TEAMS", (2, 4, 8), 4),)
     adds: ClassVar[int] = 0
-    """Whether y has sums already, which the kernels add to."""
+    """1 if y has sums already, which the kernels add to."""
 
     def limits(self, problem: Spmv) -> str | None:
         reason = super().limits(problem)
@@ -136,7 +136,8 @@ class MergedSpmv(GpuSpmv):
         return tiles_of(problem.rows, self.merged_entries(problem))
 
     def workspace(self, problem: Spmv, config: Config) -> dict[str, int]:
-        """What tiles leave for each other, and where they begin, if nobody knows."""
+        """The partial sums between tiles, and the tiles' first entries, where they are not
+        known."""
         tiles, words = self.tiles(problem), CARRIED_BYTES[problem.summed] // 4
         found = {"heads": words * tiles, "tails": words * tiles}
         return found if problem.tiled else {**found, "tile_rows": index_words(problem, tiles + 1)}
@@ -144,7 +145,8 @@ class MergedSpmv(GpuSpmv):
     def merged_steps(
         self, problem: Spmv, config: Config, values: str, columns: str, offsets: str
     ) -> tuple[Step, ...]:
-        """Where tiles begin, if nobody knows; the tiles, and what they lack of each other."""
+        """The search of tiles' first entries, where they are not known; the tiles; and the join of
+        rows across tiles."""
         teams, tiles, span = config["TEAMS"], self.tiles(problem), (SPAN, 1, 1)
         sizes = np.int64(problem.rows), np.int64(self.merged_entries(problem)), tiles
         update, between = update_of(problem), ("tile_rows", "heads", "tails")
@@ -167,7 +169,8 @@ class MergedSpmv(GpuSpmv):
         return (Step(finding, (offsets, "tile_rows", *sizes)), *steps)
 
     def row_starts(self, problem: Spmv, rows: str) -> Step:
-        """Where rows begin among the entries that are merged: the workspace's ``row_offsets``."""
+        """The search of rows' first entries among the merged entries: the workspace's
+        ``row_offsets``."""
         launch = Launch(
             self.kernel("row_starts"), (blocks(problem.rows + 1, SPAN), 1, 1), (SPAN, 1, 1)
         )
@@ -176,5 +179,5 @@ class MergedSpmv(GpuSpmv):
 
 
 def index_words(problem: Spmv, count: int) -> int:
-    """float32 elements that hold so many indices."""
+    """float32 elements that hold ``count`` indices."""
     return count * (2 if problem.index == "int64" else 1)

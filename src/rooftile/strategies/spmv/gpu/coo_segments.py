@@ -29,7 +29,7 @@ class CooSegments(MergedSpmv):
         }
 
     def steps(self, problem: Spmv, config: Config) -> tuple[Step, ...]:
-        """Where rows begin, and then as `csr_merge`."""
+        """The search of rows' first entries, and then as `csr_merge`."""
         merged = self.merged_steps(problem, config, "values", "column_index", "row_offsets")
         return (self.row_starts(problem, "row_index"), *merged)
 

@@ -26,7 +26,7 @@ class Hybrid(MergedSpmv):
     adds = 1
 
     def merged_entries(self, problem: Spmv) -> int:
-        """Those of the tail."""
+        """Entries of the tail."""
         return problem.tail
 
     def workspace(self, problem: Spmv, config: Config) -> dict[str, int]:

@@ -67,5 +67,6 @@ def between_steps(problem: Stencil) -> dict[str, int]:
 
 
 def lead(problem: Stencil) -> tuple[int, ...]:
-    """How far before a result's own index its box begins, along planes, rows and columns."""
+    """The distance from a box's first cell to its result's own index, along planes, rows and
+    columns."""
     return tuple(size // 2 if problem.boundary == "zero" else 0 for size in problem.mask)

@@ -72,7 +72,7 @@ class Textbook(HostStrategy):
 
 
 def first_offsets(problem: Stencil) -> AnyArray:
-    """Where each point lies, seen from the cell with the result's index: int64[points, 3], flat."""
+    """Each point's offset from the cell with the result's index: int64[points, 3], flat."""
     places: AnyArray = np.array(problem.places, np.int64) - np.array(lead(problem))
     return places.ravel()
 

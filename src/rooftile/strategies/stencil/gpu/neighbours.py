@@ -1,4 +1,4 @@
-"""`neighbours`: several time steps in one launch; a warp waits for those beside it alone.
+"""`neighbours`: several time steps in one launch; a warp waits for its neighbours alone.
 
 Source: as `one_barrier`; for barriers of parts of a block, NVIDIA, "Parallel Thread Execution ISA",
 on ``mbarrier``.
@@ -19,7 +19,7 @@ class Neighbours(OneBarrier):
     name = "neighbours"
     devices = ("cuda",)
     least_architecture = 90
-    summary = "several time steps a launch; a warp waits for those beside it alone"
+    summary = "several time steps a launch; a warp waits for its neighbours alone"
     takes = frozenset()
 
     def thread_rows(self, problem: Stencil, levels: int) -> int:

@@ -23,11 +23,12 @@ _ROWS = 4
 _BANKS = 32
 """Of shared memory, and threads of a warp."""
 _BARRIER = 128
-"""What waiting for each other costs a block, in threads that it could have more."""
+"""The cost of a block's barriers, in threads that it could have more."""
 _FURTHER_REGISTERS = 32
-"""Of a thread, beside those of open sums: less does not do."""
+"""Registers of a thread besides open sums: fewer do not suffice."""
 _WARPS_TOGETHER = 4
-"""Registers are given out to so many warps alike, one of each part of a multiprocessor."""
+"""Registers are allocated to this number of warps together, one of each partition of a
+multiprocessor."""
 _MOST_OPEN = 96
 """Open sums a thread, which are registers."""
 
@@ -103,7 +104,7 @@ class SeveralSteps(MarchingStrategy):
         )
 
     def further(self, problem: Stencil, config: Config) -> int:
-        """Those that the steps reach, before and behind."""
+        """Cells that the steps reach beyond the tile, on either side."""
         return config["LEVELS"] * (problem.mask[0] - 1)
 
     def tile(self, problem: Stencil, config: Config) -> Tile:
@@ -130,8 +131,8 @@ class SeveralSteps(MarchingStrategy):
         return blocks(problem.steps, config["LEVELS"])
 
     def accesses(self, problem: Stencil, config: Config) -> dict[str, Accesses]:
-        """A tile with its rims once a launch; then, in every step, what lies around a thread's
-        places."""
+        """A tile with its rims once a launch; then, in every step, the neighbours of a thread's
+        cells."""
         tile, covered = self.tile(problem, config), self.covered(problem)
         rim = 2 * config["LEVELS"] * problem.radius
         planes = tile.sums[0] + self.further(problem, config)

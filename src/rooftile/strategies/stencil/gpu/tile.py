@@ -25,7 +25,7 @@ class Tile(InputTileStrategy):
     )
 
     def defaults(self, problem: Stencil) -> dict[str, int]:
-        """What 1024 threads cover best: the farther a stencil reaches, the more of a cube."""
+        """The shape that 1024 threads cover best: the larger the radius, the more of a cube."""
         if problem.size[0] == 1 and problem.rank == 2:
             loaded = 1, 16, 32
         elif problem.radius > 2:

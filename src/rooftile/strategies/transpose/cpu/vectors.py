@@ -5,11 +5,11 @@ before it is written.  Here a square of a line's width is loaded, transposed by 
 stored by whole lines at once.  Streaming stores write them without reading them, where the arrays
 outgrow the cache and the rows of the result begin at the same place of a line.
 
-Two squares above each other give two neighbouring lines of each row of the result.  More of them
-would be better for the memory, but rows a power of two apart share the few places that a cache
-has for them, and then lines are gone before they are used.  So many rows are also more than the
-processor's own prefetching follows: lines are asked for some columns ahead.  Squares begin where
-lines of x begin, where all rows do so at the same place: none is loaded twice.
+Two squares above each other give two neighbouring lines of each row of the result. More of them
+would be better for the memory, but rows at strides of a power of two share a cache set, and then
+lines are evicted before they are used. A square's rows are also more than the processor's own
+prefetching follows: lines are asked for some columns ahead. Squares begin where lines of x begin,
+where all rows do so at the same place: none is loaded twice.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ class Vectors(HostStrategy):
 
 
 def _streams(problem: Transpose) -> bool:
-    """Whether the result goes past the caches."""
+    """True if the result goes past the caches."""
     assert problem.matrices is not None
     return pays(problem.bytes) and problem.matrices[1] % _LINE == 0
 

@@ -1,4 +1,4 @@
-"""What the GPU strategies of `transpose` share."""
+"""The base of the GPU strategies of `transpose`."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class MatrixTranspose(GpuTranspose):
         return (Step(launch, ("x", "y", *map(np.int64, self.sizes(problem)))),)
 
     def sizes(self, problem: Transpose) -> tuple[int, ...]:
-        """What the kernel is told of the matrices: how many, their rows, their columns."""
+        """The kernel's sizes: number of matrices, their rows, their columns."""
         assert problem.matrices is not None
         return problem.matrices
 
@@ -66,7 +66,7 @@ class MatrixTranspose(GpuTranspose):
 
 
 def in_rows(problem: Transpose) -> Accesses:
-    """Loads along the rows of x, stores along those of y, all by neighbouring threads."""
+    """Loads along the rows of x, stores along the rows of y, all by neighbouring threads."""
     assert problem.matrices is not None
     (batch, rows, columns), size = problem.matrices, problem.itemsize
     alignment = math.gcd(columns, SECTOR_BYTES // size)

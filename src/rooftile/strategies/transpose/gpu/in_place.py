@@ -32,7 +32,7 @@ class InPlace(MatrixTranspose):
         return {**super().macros(problem, config), "TILE": TILE}
 
     def sizes(self, problem: Transpose) -> tuple[int, ...]:
-        """How many squares, and their size."""
+        """Number of squares, and their size."""
         assert problem.matrices is not None
         return problem.matrices[:2]
 

@@ -29,7 +29,7 @@ class Naive(GpuTranspose):
     summary = "a thread an element of the result: stores are coalesced, loads lie apart"
     tunables = (Tunable("ACROSS", (8, 16, 32), 32), Tunable("DOWN", (4, 8, 16, 32), 8))
     reads = 0
-    """Whether neighbouring threads have neighbours of x, and not of the result."""
+    """1 if neighbouring threads read neighbours of x, and do not store neighbours of the result."""
 
     def limits(self, problem: Transpose) -> str | None:
         reason = too_many_axes(problem)

@@ -17,7 +17,7 @@ _STATIC_BYTES = 48 * 1024
 """Shared memory that a kernel may have without asking for it."""
 _LINE_BYTES = 128
 _FEW_ACROSS = 16
-"""So many tiles beside each other are under way at once."""
+"""Number of adjacent tiles below which a row of tiles is short."""
 _LEAST_LONG = 4
 """Larger tiles in their longer direction: fewer leave too much of the last one empty."""
 _LEAST_HIGH, _LEAST_WIDE = 3, 12
@@ -36,8 +36,8 @@ class Vectors(MatrixTranspose):
     summary = "squares of vectors, turned around in registers, whole rows through shared memory"
 
     def defaults(self, problem: Transpose) -> dict[str, int]:
-        """Larger tiles of bytes; a row of few tiles at once, where rows of x begin inside a line,
-        of which tiles beside each other want parts."""
+        """Larger tiles of bytes; a row of few tiles at once, where rows of x begin inside a line
+        that adjacent tiles share."""
         config = super().defaults(problem)
         if problem.matrices is None:
             return config

@@ -52,7 +52,7 @@ class TwoPass(HostStrategy):
 
 
 def in_parts(problem: Unique, parts: int, threads: int) -> Callable[..., None]:
-    """``call(x, y, found)``, or that of a problem with runs, in so many parts."""
+    """``call(x, y, found)``, or a problem's with runs, in ``parts`` parts."""
     words = _runs.words_of(problem)
     order, more = (("int64",), ("int64",) * 3) if problem.runs else ((), ())
     count = cpu.Spread(_runs.counting(problem), (words.given, *order, "int64"))

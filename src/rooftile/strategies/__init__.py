@@ -1,4 +1,4 @@
-"""How an operation is computed: one folder an operation, one file a rung."""
+"""The strategies: one folder an operation, one file a rung."""
 
 from rooftile.strategies.binding.bound import Bound, Config
 from rooftile.strategies.contract.cpu import (

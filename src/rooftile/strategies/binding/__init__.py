@@ -1,1 +1,1 @@
-"""How a strategy is compiled, and its parameters packed, for a device."""
+"""Binding: a strategy is compiled, and its parameters packed, for a device."""

@@ -36,7 +36,7 @@ class Bound(ABC):
 
     @property
     def renewable(self) -> bool:
-        """Whether `renew` can give it other parameters."""
+        """True if `renew` can give it other parameters."""
         return False
 
     def renew(self, parameters: Sequence[AnyArray]) -> None:
@@ -93,5 +93,5 @@ class Bound(ABC):
         return None
 
     def resources(self) -> list[Resources]:
-        """What each of its launches takes; nothing where no compiler tells."""
+        """Resources of each of its launches; empty where no compiler tells."""
         return []

@@ -19,19 +19,19 @@ from rooftile.strategies.binding.bound import Config
 class Step:
     """One launch with its arguments: names of arrays, tensor maps of them, or numbers.
 
-    Names are those of the problem's arrays, of `GpuStrategy.packed` and of
-    `GpuStrategy.workspace`; an integer is passed as int32, or as the NumPy number that it is.
+    Names are of the problem's arrays, of `GpuStrategy.packed` or of `GpuStrategy.workspace`; an
+    integer is passed as int32, or as the NumPy number that it is.
     """
 
     launch: Launch
     arguments: tuple[str | TensorMap | int | np.number[Any], ...]
     program: int = 0
-    """Which of the strategy's `GpuStrategy.programs` runs it."""
+    """Index of the strategy's `GpuStrategy.programs` that runs it."""
 
 
 @dataclass(frozen=True)
 class Fill:
-    """What a constant array is filled with on the device, after the preparation."""
+    """The source of a constant array, which is filled on the device after the preparation."""
 
     array: str
     """A packed array, or one of the workspace; `GpuStrategy.programs` share it out in order."""
@@ -59,20 +59,20 @@ class Compiled:
         return Compiled(self.strategy, self.problem, self.device, self.config)
 
     def workspace(self, batch: int | None) -> dict[str, int]:
-        """float32 elements of each array between the steps, for so many items."""
+        """float32 elements of each array between the steps, for ``batch`` items."""
         counts: dict[str, int] = self.strategy.workspace(self._of(batch), self.config)
         return counts
 
     def steps(self, batch: int | None) -> list[Call]:
-        """What is launched for so many items."""
+        """The launches for ``batch`` items."""
         return self._calls(self.strategy.steps(self._of(batch), self.config))
 
     def preparation(self) -> list[Call]:
-        """What is launched once after new parameters."""
+        """The launches that run once after new parameters."""
         return self._calls(self.strategy.preparation(self.problem, self.config))
 
     def constants(self) -> list[FillConstant]:
-        """What constant memory is filled with after that."""
+        """The fills of constant memory after that."""
         found = self.strategy.constants(self.problem, self.config).items()
         return [
             FillConstant(program, name, fill.array, part * fill.count, fill.count)
@@ -81,12 +81,12 @@ class Compiled:
         ]
 
     def resources(self) -> list[Resources]:
-        """What each step's launch takes."""
+        """Resources of each step's launch."""
         steps = self.strategy.steps(self.problem, self.config)
         return [self.programs[step.program].resources(step.launch) for step in steps]
 
     def held(self, batch: int | None) -> tuple[Array, ...]:
-        """Inputs and outputs for so many items, as they are stored."""
+        """Inputs and outputs for ``batch`` items, as they are stored."""
         problem: Problem = self._of(batch)
         return (*problem.input_arrays, *problem.output_arrays)
 
@@ -98,11 +98,11 @@ class Compiled:
 
     @cached_property
     def uses_constants(self) -> bool:
-        """Whether parameters lie in constant memory."""
+        """True if parameters are in constant memory."""
         return bool(self.strategy.constants(self.problem, self.config))
 
     def _of(self, batch: int | None) -> Any:
-        """The problem for so many items; None stands for its own."""
+        """The problem for ``batch`` items; None stands for its own."""
         return self.problem if batch is None else self.problem.with_batch(batch)
 
     def _calls(self, steps: Sequence[Step]) -> list[Call]:

@@ -32,11 +32,11 @@ _TILE, _MOST_CHANNELS = 4096, 64
 
 @dataclass(frozen=True)
 class Form:
-    """How an array lies in memory."""
+    """An array's storage in memory."""
 
     dtype: str = "float32"
     channels_last: bool = False
-    """Whether x[items, channels, height, width] has its channels last in memory."""
+    """True if x[items, channels, height, width] has its channels last in memory."""
 
     @property
     def words(self) -> str:
@@ -58,7 +58,7 @@ class Adapter:
         self.temporaries: dict[str, int] = {}
         """float32 elements of the arrays between both."""
         self.names = [self._name(device, array, forms) for array in arrays]
-        """What launches call the caller's arrays."""
+        """The launches' names of the caller's arrays."""
 
     def _name(self, device: Any, array: Array, forms: Mapping[str, Form]) -> str:
         taken = Form(array.dtype, array.channels_last)
@@ -123,7 +123,7 @@ def _tile(shape: tuple[int, ...]) -> dict[str, int]:
 
 
 def _run(length: int) -> int:
-    """How many neighbours are taken at once, of runs of such lengths."""
+    """Number of neighbours that are taken at once, of runs of this length."""
     return _RUN if length % _RUN == 0 else 1
 
 

@@ -38,9 +38,9 @@ class Executable(Bound):
         memory: Callable[[int], Any] | None = None,
         alone: bool = False,
     ) -> None:
-        """``forms`` are those of the caller's arrays that the kernels do not take as they come.
-        ``memory`` gives memory for so many float32 in which packed parameters are kept; None:
-        parameters come with each call.  ``alone``: no two calls are on the device together.
+        """``forms`` are the storage of the caller's arrays that the kernels do not take as they
+        come. ``memory`` allocates a number of float32 for packed parameters that are kept; None:
+        parameters come with each call. ``alone``: no two calls are on the device together.
 
         Raises `UnsupportedProblem` for more parameters than an index reaches.
         """
@@ -54,7 +54,7 @@ class Executable(Bound):
         self._packed = [self.device.address(one) for one in self._owned]
         self._taken: list[Any] = []
         self.shares = compiled.uses_constants and not self.keeps
-        """Whether calls share constant memory, and so take turns on the device."""
+        """True if calls share constant memory, and so take turns on the device."""
         self.turns = self.device.turns() if self.shares and not alone else None
         self.alone = alone
         self._scratch: Scratch | None = None
@@ -66,7 +66,7 @@ class Executable(Bound):
 
     @property
     def zeros(self) -> list[Any]:
-        """What stands for each parameter that comes with a call, where the call has None."""
+        """A placeholder for each parameter that comes with a call."""
         return [] if self.keeps else self._packing.zeros
 
     def take(self, parameters: Sequence[Any]) -> None:
@@ -89,7 +89,7 @@ class Executable(Bound):
         return partial(launches.start, [*self._taken, *self._packed])
 
     def execution(self, batch: int | None) -> Execution:
-        """The launches for so many items; None stands for the problem's own."""
+        """The launches for ``batch`` items; None stands for the problem's own."""
         return self._executions.get(batch) or self._laid_out(batch)
 
     def start(
@@ -116,7 +116,7 @@ class Executable(Bound):
         execution.start(arrays, held)
 
     def temporaries(self, batch: int | None) -> dict[str, int]:
-        """Bytes of each array that a launch for so many items writes before it reads it."""
+        """Bytes of each array that a launch for ``batch`` items writes before it reads it."""
         return {name: 4 * count for name, count in self._packing.workspace(batch).items()}
 
     def calls(
@@ -164,6 +164,6 @@ def bind(compiled: Compiled, parameters: Sequence[AnyArray]) -> Executable:
 
 
 def _of_given(forms: Mapping[str, Form], compiled: Compiled) -> dict[str, Form]:
-    """The forms, those of parameters by the names that packing has for them."""
+    """The forms, with packing's names of parameters."""
     parameters = {array.name for array in compiled.problem.parameter_arrays}
     return {GIVEN + n if n in parameters else n: form for n, form in forms.items()}

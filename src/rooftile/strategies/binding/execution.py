@@ -9,7 +9,7 @@ from typing import Any
 from rooftile.devices.gpu import Launches
 
 _BOUNDARY = 256
-"""Bytes on whose multiples an array begins, as those of CUDA's own allocations."""
+"""Alignment of arrays in bytes, as of CUDA's own allocations."""
 MOST_EXECUTIONS = 64
 """Numbers of items for which launches are kept."""
 
@@ -57,7 +57,7 @@ class Execution:
 
 
 def _in_a_row(sizes: Iterable[int], start: int) -> tuple[list[int], int]:
-    """Where arrays begin that follow each other, and where the last ends."""
+    """Offsets of consecutive arrays, and the end of the last."""
     offsets = []
     for nbytes in sizes:
         offsets.append(start)

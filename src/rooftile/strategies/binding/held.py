@@ -1,4 +1,4 @@
-"""How much memory a bound strategy holds, whatever it is made of."""
+"""Memory that a bound strategy holds, of any kind."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""How parameters that lie on the device get to where a strategy's kernels read them.
+"""Packing of parameters on the device into the order that a strategy's kernels read.
 
-Everything is a launch or a copy on the caller's stream: what only puts parameters into another
-order is one kernel that moves elements to their places, what calculates with them is the
-strategy's own preparation, and constant memory is filled from the device.
+Everything is a launch or a copy on the caller's stream: a plain reordering of parameters is one
+kernel that moves elements to their places, calculations with parameters are the strategy's own
+preparation, and constant memory is filled from the device.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from rooftile.strategies.binding.conversion import FORMATS, Form
 
 _THREADS = 256
 GIVEN = "given "
-"""What stands before the name of a parameter as the caller has it; kernels may read it packed by
-the same name."""
+"""Prefix of the name of a parameter as the caller has it; kernels may read it packed by the same
+name."""
 
 
 _MOST_PLACES = 2**31 - 1
@@ -39,7 +39,7 @@ class Places:
 
     parameter: str
     places: NDArray[np.int32] | None
-    """None where the array is the parameter as it lies."""
+    """None where the array is the unpacked parameter."""
 
 
 def places_of(strategy: Any, problem: Any, config: Any) -> dict[str, Places]:
@@ -86,8 +86,8 @@ class Packing:
     def __init__(
         self, compiled: Compiled, forms: Mapping[str, Form] = MappingProxyType({})
     ) -> None:
-        """``forms`` are those of the parameters that are not row-major float32. Raises
-        `UnsupportedProblem` for more parameters than an index reaches."""
+        """``forms`` are the parameters' that are not row-major float32. Raises `UnsupportedProblem`
+        for more parameters than an index reaches."""
         self._compiled = compiled
         parameters = compiled.problem.parameter_arrays
         self.parameters = [replace(array, name=GIVEN + array.name) for array in parameters]
@@ -104,9 +104,9 @@ class Packing:
         self.arrays: dict[str, int] = {}
         """float32 elements of each array that packing fills."""
         self._same: dict[str, str] = {}
-        """For each array that kernels read in the caller's order, where it lies."""
+        """The parameter for each array that kernels read in the caller's order."""
         self.work: list[Call | FillConstant] = []
-        """What packs."""
+        """The launches and fills that pack."""
         self._rearrange(places_of(compiled.strategy, compiled.problem, compiled.config))
         self._prepare()
 
@@ -118,12 +118,12 @@ class Packing:
         return [zeros if given is None else given for given, zeros in pairs]
 
     def workspace(self, batch: int | None) -> dict[str, int]:
-        """float32 elements of each array that the steps for so many items need besides."""
+        """float32 elements of each array that the steps for ``batch`` items need besides."""
         counts = self._compiled.workspace(batch)
         return {name: count for name, count in counts.items() if name not in self.arrays}
 
     def steps(self, batch: int | None) -> list[Call]:
-        """What is launched for so many items."""
+        """The launches for ``batch`` items."""
         return [renamed(call, self._same) for call in self._compiled.steps(batch)]
 
     def _rearrange(self, found: Mapping[str, Places]) -> None:
@@ -156,9 +156,9 @@ class Packing:
             self.arrays[name] = count
 
     def _short(self, form: Form, most: int) -> tuple[str, str, int] | None:
-        """A parameter of this form with at most so many numbers that kernels take in its order,
-        where it comes as float32 instead, and its numbers: to convert it beside others takes less
-        time than a launch."""
+        """A parameter of this form with at most ``most`` numbers that kernels take in its order,
+        its name as float32, and its numbers: converting it with others takes less time than a
+        launch."""
         for array in self.parameters:
             size = math.prod(array.shape)
             whole = array.name in self._same.values()

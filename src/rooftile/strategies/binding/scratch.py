@@ -17,7 +17,7 @@ class Scratch:
         self._outgrown: list[Any] = []
 
     def of(self, sizes: Mapping[str, int]) -> list[Any]:
-        """Arrays of so many bytes at least, in this order.  Raises `OutOfMemory`."""
+        """Arrays of at least these bytes, in this order. Raises `OutOfMemory`."""
         return [self._array(name, nbytes) for name, nbytes in sizes.items()]
 
     def _array(self, name: str, nbytes: int) -> Any:

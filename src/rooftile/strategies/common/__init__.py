@@ -1,1 +1,1 @@
-"""What strategies of several operations share: headers of texts, grids, split products."""
+"""Parts that strategies of several operations share: headers of texts, grids, split products."""

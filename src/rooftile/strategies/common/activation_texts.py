@@ -13,7 +13,7 @@ from rooftile.ops.activation import ACTIVATIONS, CODES, Activation
 
 HEADER = Path(__file__).with_name("activations.h")
 _MACROS = {"expf": "exp", "log1pf": "log1p", "fabsf": "fabs", "tanhf": "tanh", "erfcf": "erfc"}
-"""Functions of CUDA C, and how OpenCL names them; the prelude defines those of `_KNOWN`."""
+"""OpenCL's names of CUDA C's functions; the prelude defines the functions of `_KNOWN`."""
 _KNOWN = ("expf", "fabsf", "tanhf")
 
 

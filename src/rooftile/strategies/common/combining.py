@@ -27,7 +27,7 @@ def combining(
 ) -> cpu.Spread:
     """The kernel of a text in which ``combined(a, b)``, IDENTITY and CARRIED are the operator's.
 
-    ``dtypes`` are those of the kernel's arrays; numbers of 16 bits come as float32.
+    ``dtypes`` are the kernel's arrays'; numbers of 16 bits come as float32.
     """
     expression = in_kernel_language(operator.tree, carried)
     identity = number_in_kernel_language(operator.identity_in(carried), carried)

@@ -1,4 +1,4 @@
-"""What strategies of a convolution's gradients share: macros, and arrays made ready."""
+"""Parts that strategies of a convolution's gradients share: macros, and prepared arrays."""
 
 from __future__ import annotations
 

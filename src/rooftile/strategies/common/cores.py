@@ -1,4 +1,4 @@
-"""What tensor cores multiply, in the words of the texts and of PTX."""
+"""Tensor cores' instructions, in the words of the texts and of PTX."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Cores:
 
     @property
     def depth(self) -> int:
-        """How deep an instruction is, in numbers: 32 bytes."""
+        """The depth of an instruction, in numbers: 32 bytes."""
         return 32 // self.bytes
 
 

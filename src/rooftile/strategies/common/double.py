@@ -99,12 +99,12 @@ def correlation(x, weights, start, sizes, volume, m, z, i, j):  # type: ignore[n
 
 @native
 def correlated_rows(x, weights, bias, out, sizes, begin, end):  # type: ignore[no-untyped-def]
-    """Units are rows of the result; ``bias`` is read where sizes[16] says that there is one.
+    """Units are rows of the result; ``bias`` is read where sizes[16] is not 0.
 
-    ``sizes``: channels; the size of x, maps; the size of the result; that of the mask; how far
-    before an output its first plane lies, the strides, how far before it its first row and column
-    lie; the bias; the boundary; the activation; the pool's kind, its window and its strides, and
-    the activation behind it.
+    ``sizes``: channels; the size of x, maps; the size of the result; the size of the mask; the
+    distance from an output to its first plane, the strides, the distances to its first row and
+    column; the bias; the boundary; the activation; the pool's kind, its window and its strides, and
+    the activation after it.
     """
     maps, planes, rows, columns = sizes[4], sizes[5], sizes[6], sizes[7]
     kind, high, broad = sizes[19], sizes[20], sizes[21]

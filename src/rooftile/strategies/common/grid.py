@@ -16,7 +16,8 @@ _MOST_THREADS = 1024
 
 
 def beyond_block(threads: int, shared_bytes: int = 0) -> str | None:
-    """Why no block has so many threads and so much shared memory; None where every device's has."""
+    """The reason why no block has ``threads`` threads and ``shared_bytes``; None where every
+    device's has."""
     if threads > _MOST_THREADS:
         return f"{threads} threads a block, at most {_MOST_THREADS}"
     if shared_bytes > PORTABLE_SHARED_BYTES:

@@ -9,7 +9,7 @@ import numpy as np
 from rooftile.ops import AnyArray
 
 _MODES = {"replicate": "nearest"}
-"""What lies beyond the ends; elsewhere zeros."""
+"""Modes for elements beyond the ends; else zeros."""
 
 
 def correlated(x: AnyArray, mask: AnyArray, boundary: str) -> AnyArray:

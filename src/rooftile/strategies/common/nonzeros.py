@@ -1,9 +1,9 @@
-"""Text for kernels that walk the gradients of a convolution that are not zero.
+"""Text for kernels that visit the non-zero gradients of a convolution.
 
-Behind a max-pool there is one a window, with its place: of lenet5's second convolution one for
-sixteen outputs.  They are collected, with the place of each in the image, some hundred at a time.
-A gradient of zero is left out only beside numbers that are all finite, since zero times infinity is
-not zero.
+After a max-pool there is one a window, with its place: of lenet5's second convolution one for
+sixteen outputs. They are collected, each with its place in the image, some hundred at a time. A
+gradient of zero is left out only if all numbers that it meets are finite, since zero times infinity
+is not zero.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from rooftile.ops import Conv2d
 COLLECTED = 512
 """Gradients, with their places, that wait to be used."""
 _AT_A_TIME = 128
-"""So many places are looked at before it is asked whether there is room for more."""
+"""Places that are read between two tests for room."""
 _SHIFT = 40
 """A place is divided by a row's length as (place * reciprocal) >> 40."""
 
@@ -25,7 +25,7 @@ def taps(wide: int, lanes: int) -> list[tuple[int, int]]:
 
 
 def reciprocal(layer: Conv2d) -> int:
-    """What `_SHIFT` wants: places times it, shifted, are rows."""
+    """The factor of `_SHIFT`: places times it, shifted, are rows."""
     return ((1 << _SHIFT) - 1) // layer.conv_size[1] + 1
 
 

@@ -36,11 +36,11 @@ _IN_C = {
 """NumPy's functions in the words of ``common/operator.h``."""
 
 CARRIED_BYTES = {dtype: max(4, numpy_dtype(dtype).itemsize) for dtype in DTYPES}
-"""What a GPU's kernel stores of a value that is carried."""
+"""Bytes in which a GPU's kernel stores a carried value."""
 
 
 def operator_macros(operator: Operator, dtype: Dtype) -> dict[str, int | str]:
-    """What ``common/operator.h`` is compiled with, for elements of a dtype."""
+    """The macros of ``common/operator.h``, for elements of a dtype."""
     carried, made = operator.carried(dtype), operator.result(dtype)
     return {
         "GIVEN": TYPES[dtype],

@@ -1,8 +1,8 @@
 """Put weights into panels for the CPU's vectors, on all cores.
 
 A panel is [inputs][vector of outputs], for a block of inputs; outputs that do not exist weigh zero.
-The panels of a block lie one after the other, then those of the next.  A unit of work is some
-panels of all blocks.
+A block's panels follow each other, then the next block's. A unit of work is some panels of all
+blocks.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from rooftile.strategies.common.transposition import emit_columns
 from rooftile.strategies.contract.cpu_kernel import KernelPacking
 
 ROW = 64
-"""Outputs that are read together where they lie beside each other: some cache lines, none of which
-is wanted again when it has gone."""
+"""Adjacent outputs that are read together: some cache lines, none of which is read again after
+eviction."""
 
 Lie = Literal["rows", "columns"]
-"""How weights lie: as [outputs, inputs] or as [inputs, outputs]."""
+"""The order of weights: [outputs, inputs] or [inputs, outputs]."""
 
 
 def panels_of(outputs: int, lanes: int) -> int:
-    """How many panels so many outputs have."""
+    """Number of panels of ``outputs`` outputs."""
     return -(-outputs // lanes)
 
 
@@ -52,7 +52,7 @@ def pack(weights: Float32, packed: Float32, step: int, lanes: int, threads: int)
 def packing_of(
     outputs: int, inputs: int, step: int, lanes: int, lie: Lie = "rows"
 ) -> KernelPacking:
-    """What does the same as `pack` with weights that lie so."""
+    """The kernel that does the same as `pack` with weights in this order."""
     units = panels_of(outputs, ROW if lie == "columns" else lanes)
     return KernelPacking(_spread(lanes, lie), units, cpu.sizes_of(inputs, outputs, step))
 

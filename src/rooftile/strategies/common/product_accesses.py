@@ -1,7 +1,7 @@
-"""What products on tensor cores do to memory: tiles come to shared memory, and are read there.
+"""Accesses of products on tensor cores: tiles are loaded to shared memory, and read there.
 
-A slice of terms is brought once for each tile that it belongs to, in whole sectors.  Every operand
-is read once for each warp, or warpgroup, that multiplies it.
+A slice of terms is loaded once for each tile that it belongs to, in whole sectors. Every operand is
+read once for each warp, or warpgroup, that multiplies it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from rooftile.analysis.access import SECTOR_BYTES
 from rooftile.analysis.accesses import WARP, Accesses, row_loads, row_stores
 
 _PASS_BYTES = 128
-"""What shared memory hands out in a cycle."""
+"""Bytes that shared memory delivers in a cycle."""
 
 
 def brought(elements: float, size: int, piece: int | None = None) -> Accesses:
@@ -23,7 +23,7 @@ def brought(elements: float, size: int, piece: int | None = None) -> Accesses:
 
 
 def operands(nbytes: float) -> Accesses:
-    """So many bytes of operands, read of shared memory without bank conflicts."""
+    """``nbytes`` of operands, read from shared memory without bank conflicts."""
     return Accesses(shared_reads=nbytes / _PASS_BYTES)
 
 

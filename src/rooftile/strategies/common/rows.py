@@ -1,4 +1,4 @@
-"""What GPU strategies over rows share, for sums of them as for places in them."""
+"""Parts that GPU strategies over rows share, for sums of them and for indices in them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BLOCK = 256
 
 
 class InRows(GpuStrategy):
-    """Teams of threads read rows in vectors, whose elements lie beside each other."""
+    """Teams of threads read rows of adjacent elements in vectors."""
 
     thread_bytes: ClassVar[int]
     """Of shared memory for a thread's result."""
@@ -54,7 +54,7 @@ class InRows(GpuStrategy):
 
 
 def numbers_of(problem: OverAxes) -> tuple[int, np.int64, np.int64]:
-    """Rows, columns and what lies between two elements, as the kernels take them."""
+    """Rows, columns and the stride of elements, as the kernels take them."""
     return problem.rows, np.int64(problem.columns), np.int64(problem.inner)
 
 
@@ -65,5 +65,5 @@ def vector_of(problem: OverAxes, length: int) -> int:
 
 
 def row_vector(problem: OverAxes) -> int:
-    """That of rows; the only row may end anywhere."""
+    """The vector of rows; a single row may have any length."""
     return vector_of(problem, 0 if problem.rows == 1 else problem.columns)

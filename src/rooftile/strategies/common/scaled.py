@@ -20,8 +20,8 @@ _LEAST_ROUNDED = 2.0**-14
 _LOST_ROUNDED = 2.0**-25
 """The most that it misses of a smaller one."""
 _LEAST_SCALED = 2.0**-96
-"""The least of largest numbers beside which what TF32 rounds of float32's subnormal numbers, whose
-bits are fewer, is less than that, scaled."""
+"""The smallest of largest numbers compared with which TF32's rounding of float32's subnormal
+numbers, which have fewer bits, is below the other roundings, scaled."""
 
 
 def split_macros(terms: int) -> dict[str, int | str]:
@@ -32,7 +32,7 @@ def split_macros(terms: int) -> dict[str, int | str]:
 
 
 def rounded_macros(terms: int) -> dict[str, int | str]:
-    """Those of numbers of TF32 that are one number of float16 each."""
+    """Macros of TF32 numbers that are one number of float16 each."""
     # Two units, where TF32's sums may miss eight and more.
     least_result = terms * _LOST_ROUNDED * 2.0 ** (_LARGEST + 1) * 2.0**23
     return _macros(

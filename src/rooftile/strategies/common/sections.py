@@ -37,8 +37,8 @@ class InSections(GpuStrategy):
     def counted(
         self, problem: Any, config: Config, last: str, *, flags: int, moved: int
     ) -> Counted:
-        """What the three do: ``flags`` bytes an element tell whether it counts, twice, and elements
-        of ``moved`` bytes are read besides, where these are not the same.  All are stored, at most.
+        """Accesses of the three kernels: ``flags`` bytes an element are read twice, and elements of
+        ``moved`` bytes are read besides, where these are not the same. All are stored, at most.
 
         A section's flags are counted by a thread in RUN and scanned once; the last kernel scans
         them a block's width at a time.

@@ -1,4 +1,4 @@
-"""Run a kernel on the calling thread, beside work that is no kernel's."""
+"""Run a kernel on the calling thread, concurrently with other work than kernels."""
 
 from __future__ import annotations
 

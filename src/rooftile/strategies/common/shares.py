@@ -1,7 +1,7 @@
 """Equal shares of a sequence and of the ends of its pieces, for kernels of the CPU.
 
-The items are the elements of pieces of any lengths, and behind each piece its end: so many a share
-take as long whatever the pieces' lengths are.
+The items are the elements of pieces of any lengths, and after each piece its end: shares of equal
+numbers take equal times for any lengths of pieces.
 
 Source: Merrill and Garland, "Merge-Based Parallel Sparse Matrix-Vector Multiplication", SC 2016.
 """

@@ -84,7 +84,7 @@ def _spread(stem: str, text: str, *dtypes: str) -> cpu.Spread:
 
 
 def scattered(keys: AnyArray) -> bool:
-    """Whether keys lie far from those before them; of a sample."""
+    """True if keys are far from the keys before them; of a sample."""
     if len(keys) < _MANY:
         return False
     here = np.linspace(0, len(keys) - 2, _SAMPLE).astype(np.int64)
@@ -92,8 +92,8 @@ def scattered(keys: AnyArray) -> bool:
 
 
 def scattered_rows(columns: AnyArray, offsets: AnyArray) -> bool:
-    """Whether rows name columns far from those of the rows before them, so that a sort by columns
-    writes anywhere; of a sample."""
+    """True if rows name columns far from the columns of the rows before them, so that a sort by
+    columns writes anywhere; of a sample."""
     if len(columns) < _MANY or len(offsets) < 3:
         return False
     rows = np.linspace(0, len(offsets) - 3, _SAMPLE).astype(np.int64)

@@ -1,8 +1,8 @@
 """A sparse matrix from one format to another on the cores of a CPU, where kernels are faster.
 
-Of a format with padding two passes over what is stored count each row's entries and bring them
-together; zeros are padding.  DIA and ELL lie column by column: some rows are taken at a time, so
-that what is read lies side by side, and what is written stays in a cache.
+Of a format with padding two passes over the stored numbers count each row's entries and bring them
+together; zeros are padding. DIA and ELL are stored column by column: some rows are taken at a time,
+so that reads are contiguous, and writes stay in a cache.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def rows_of(form: Form, shape: tuple[int, int], arrays: Mapping[str, AnyArray]) 
 
 
 def _rising(form: Form, rows: Rows, given: Sequence[AnyArray]) -> bool:
-    """Whether columns rise in every row: they do where those of blocks, or diagonals, do."""
+    """True if columns rise in every row: they do where the columns of blocks, or diagonals, do."""
     if form == "dia":
         return bool((given[1][1:] > given[1][:-1]).all())
     if form == "bsr":
@@ -128,9 +128,9 @@ def _rising(form: Form, rows: Rows, given: Sequence[AnyArray]) -> bool:
 
 
 def columns_of(shape: tuple[int, int], coo: Mapping[str, AnyArray]) -> Arrays:
-    """The arrays of CSC from those of COO.
+    """The arrays of CSC from the arrays of COO.
 
-    Where entries lie in the order of rows, one stable sort brings them into that of columns.
+    Where entries are in the order of rows, one stable sort brings them into the order of columns.
     """
     values, rows, columns = (np.ascontiguousarray(coo[name]) for name in ARRAYS["coo"])
     if any(looked(values, rows, columns)):

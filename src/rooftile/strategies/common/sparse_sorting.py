@@ -219,8 +219,8 @@ def looked(values: AnyArray, rows: AnyArray, columns: AnyArray) -> tuple[bool, b
 
 
 def looked_in_rows(rows: Rows) -> tuple[bool, bool, bool, bool]:
-    """Whether a value is 0, a column lies before the one before it in its row, or is the same, or
-    is none of the matrix's."""
+    """Four flags: a value is 0, a column is before the previous one of its row, equals it, or is
+    outside the matrix."""
     shares, index = _shares(rows.entries), rows.columns.dtype.name
     found = np.zeros((shares, 4), np.int64)
     given = tuple(map(np.ascontiguousarray, (rows.values, rows.columns, rows.offsets)))
@@ -240,8 +240,8 @@ def starts(rows: AnyArray, count: int) -> AnyArray:
 
 
 def placed(rows: Rows, block: int) -> tuple[int, AnyArray]:
-    """How many squares of so many rows and columns have an entry; and of each diagonal whether it
-    has one, 1 or 0, the main one's at the number of rows."""
+    """The number of ``block`` x ``block`` squares that have an entry; and of each diagonal 1 if it
+    has one, else 0, the main one's at the index ``rows``."""
     index, shares = rows.columns.dtype.name, _shares(rows.entries)
     height, width = rows.shape
     wide = -(-width // block)

@@ -1,4 +1,4 @@
-"""What tiles tell each other in a single pass (``common/states.h``): how much it is."""
+"""Traffic of tiles' states in a single pass (``common/states.h``)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CLEARING = 256
 
 @dataclass(frozen=True)
 class States:
-    """The states of so many tiles, with values of so many bytes."""
+    """The states of ``tiles`` tiles, with values of ``nbytes`` bytes."""
 
     tiles: int
     value_bytes: int
@@ -40,16 +40,16 @@ class States:
         return {"states": 2 * self.words, "tickets": 1}
 
     def cleared(self, rung: GpuStrategy) -> Step:
-        """What clears both, for a rung."""
+        """The step that clears both, for a rung."""
         grid = min(blocks(self.words, _CLEARING), 2 * rung.machine.multiprocessors)
         launch = Launch(rung.kernel("clear"), (grid, 1, 1), (_CLEARING, 1, 1))
         return Step(launch, ("states", "tickets", np.int64(self.words)))
 
     @property
     def zeros(self) -> Accesses:
-        """What clearing them stores."""
+        """The stores of clearing them."""
         return stored_beside(self.words, 8)
 
     def looked_back(self, resident: int) -> Accesses:
-        """What tiles do with them, so many of which are resident."""
+        """The accesses of tiles to them, ``resident`` tiles at a time."""
         return looking_back(self.tiles, blocks(self.value_bytes, 4), resident)

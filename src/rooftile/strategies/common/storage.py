@@ -1,4 +1,4 @@
-"""How an array of a problem is stored, for kernels that take it so: see `Problem.stored`."""
+"""The storage of a problem's arrays, for kernels that take it so: see `Problem.stored`."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ def item_bytes(problem: Any, name: str) -> int:
 
 
 def is_narrow(problem: Any, name: str) -> bool:
-    """Whether an element of an array has fewer than four bytes."""
+    """True if an element of an array has fewer than four bytes."""
     return item_bytes(problem, name) < 4
 
 
 def is_last(problem: Any, name: str) -> bool:
-    """Whether the channels of an array are last in memory."""
+    """True if the channels of an array are last in memory."""
     array = problem.array(name)
     return array is not None and bool(array.channels_last)

@@ -11,7 +11,7 @@ _NO_CACHE_KNOWN = 2**25
 
 
 def pays(nbytes: int) -> bool:
-    """Whether so many bytes, read and written, outgrow the cache."""
+    """True if ``nbytes`` bytes, read and written, outgrow the cache."""
     return nbytes > (cpu.open_device().cache_bytes or _NO_CACHE_KNOWN)
 
 

@@ -50,7 +50,7 @@ class TilesInOrder(GpuStrategy):
         return blocks(problem.count, config["THREADS"] * config["ROWS"] * width)
 
     def states(self, problem: Any, config: Config) -> States:
-        """Those of all tiles, which count in 64 bits."""
+        """The states of all tiles, which count in 64 bits."""
         return States(self.tiles(problem, config), 8)
 
     def workspace(self, problem: Any, config: Config) -> dict[str, int]:
@@ -71,9 +71,9 @@ class TilesInOrder(GpuStrategy):
         )
 
     def gathered(self, problem: Any, config: Config, *, masked: bool) -> Counted:
-        """What these do, with a flag of a byte for each element where it is ``masked``. All
-        elements are kept, at most. How many a row's lanes keep is scanned for two rows at once;
-        elements pass shared memory."""
+        """Accesses with a flag of a byte for each element where it is ``masked``. All elements are
+        kept, at most. The numbers of elements that a row's lanes keep are scanned for two rows at
+        once; elements pass through shared memory."""
         states, size, count = self.states(problem, config), self.itemsize(problem), problem.count
         width, scans = _VECTOR_BYTES // size, config["ROWS"] // 2 * _SCAN
         made = beside(count, size, width) + stored_beside(count, size)

@@ -1,4 +1,4 @@
-"""What kernels of weighted sums over volumes do to memory, on paper."""
+"""Accesses of kernels of weighted sums over volumes, on paper."""
 
 from __future__ import annotations
 
@@ -78,7 +78,8 @@ def tiles_of(problem: VolumeProblem, covered: Covered, sums: Size3) -> int:
 
 
 def active_warps(sums: Size3, threads: Size3) -> tuple[int, int]:
-    """Warps of a block with any thread that makes a sum, and those of them with one that idles."""
+    """Warps of a block with any thread that makes a sum, and the number of them with an idle
+    thread."""
     active, mixed = 0, 0
     _, height, width = threads
     for warp in range(warps_of(math.prod(threads))):

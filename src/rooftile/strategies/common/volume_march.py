@@ -1,4 +1,4 @@
-"""What the rungs share whose blocks march through the planes of a volume."""
+"""The base of rungs whose blocks march through the planes of a volume."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _MOST_OPEN = 80
 _FEW_OPEN = 40
 """Of these a multiprocessor holds 768 threads."""
 _FEW_TAPS = 32
-"""With these a sum's bytes take longer than its multiply-adds, and two blocks a multiprocessor do:
-fewer segments are under way at once, so that a halo is more often still in the last-level
-cache when the tile beside reads it."""
+"""Taps below which a sum's bytes take longer than its multiply-adds, so that two blocks a
+multiprocessor suffice: fewer segments are in flight, so that a halo is more often still in the
+last-level cache when the neighbouring tile reads it."""
 _SHALLOW = 5
 """Planes of a mask for which three stages keep enough bytes on their way."""
 _MOST_IN_PATCH = 2**31 - 1
@@ -42,7 +42,7 @@ class MarchingStrategy(VolumeStrategy):
 
     @abstractmethod
     def further(self, problem: Any, config: Config) -> int:
-        """Planes of a segment beside those of its sums."""
+        """Planes of a segment besides its sums' planes."""
 
     def segment(self, problem: Any, config: Config) -> int:
         """Planes of sums of a segment: those with which the last block ends first."""
@@ -124,7 +124,7 @@ class MarchStrategy(MarchingStrategy):
         return config["THREADS_Y"] * config["THREAD_ROWS"], config["THREADS_X"] * _VECTOR
 
     def further(self, problem: Any, config: Config) -> int:
-        """Those beneath the mask."""
+        """Planes beneath the mask."""
         return int(problem.mask[0]) - 1
 
     def tile(self, problem: Any, config: Config) -> Tile:

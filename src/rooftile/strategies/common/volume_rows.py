@@ -42,7 +42,7 @@ class TapGroup:
 
 @dataclass(frozen=True)
 class Pattern:
-    """Which taps of a mask there are."""
+    """The taps of a mask."""
 
     mask: Size3
     points: tuple[Size3, ...] = ()
@@ -92,8 +92,8 @@ class VolumeKernel(BoundKernel):
 def kernel(pattern: Pattern) -> Native:
     """``kernel(x, weights, bias, out, scratch, sizes, begin, end)``, which reads no bias.
 
-    ``sizes``: channels, depth, height, width, maps, planes, rows, columns, and how many planes,
-    rows and columns before an output's own its first tap lies.
+    ``sizes``: channels, depth, height, width, maps, planes, rows, columns, and the numbers of
+    planes, rows and columns from an output's first tap to its own index.
     """
     to = Writer()
     _emit_stage(to, pattern)
@@ -134,7 +134,7 @@ def _emit_stage(to: Writer, pattern: Pattern) -> None:
 
 
 def _emit_rows(to: Writer, pattern: Pattern, rows: int) -> None:
-    """Write the function that sums so many rows over the width of a tile."""
+    """Write the function that sums ``rows`` rows over the width of a tile."""
     lanes, width = vector.lanes(), VECTORS * vector.lanes()
     sums = [(y, v) for y in range(rows) for v in range(VECTORS)]
     with (

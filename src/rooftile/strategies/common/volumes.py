@@ -1,4 +1,4 @@
-"""What the GPU strategies of `conv3d` and `stencil` share: tiles of volumes, one launch a step."""
+"""The base of the GPU strategies of `conv3d` and `stencil`: tiles of volumes, one launch a step."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MOST_UNROLLED = 4096
 
 @dataclass(frozen=True)
 class Tile:
-    """What a block works on; sizes are planes, rows and columns."""
+    """A block's tile; sizes are planes, rows and columns."""
 
     sums: Size3
     """Places of which it makes the sums."""
@@ -51,9 +51,8 @@ class VolumeStrategy(GpuStrategy):
     """A kernel ``sums`` over tiles of places of a `VolumeProblem`; its weights are in constant
     memory.
 
-    Sums of several steps are made by as many launches.  Those before the last one are of the
-    whole volume, also where each step takes something away: what is left of it in the end does not
-    depend on what lies around.
+    Sums of several steps are made by as many launches. All but the last one are of the whole
+    volume, also where each step shrinks it: the remaining part does not depend on the surroundings.
     """
 
     wide_indices = True
@@ -100,7 +99,7 @@ class VolumeStrategy(GpuStrategy):
         return (planes, rows, first), (depth, height, width + column - first)
 
     def tiles(self, problem: Any, config: Config) -> Size3:
-        """How many tiles cover the places, along each axis."""
+        """Number of tiles that cover the places, along each axis."""
         _, count = self.covered(problem)
         sums = self.tile(problem, config).sums
         counts = (blocks(n, max(1, size)) for n, size in zip(count, sums, strict=True))
@@ -184,7 +183,7 @@ class PlainStrategy(VolumeStrategy):
     """A thread a sum, without shared memory."""
 
     reads_weights: bool = False
-    """Whether they come from global memory."""
+    """True if they come from global memory."""
 
     def tile(self, problem: Any, config: Config) -> Tile:
         """Threads and sums are the same."""
@@ -266,7 +265,7 @@ class CoarsenedStrategy(VolumeStrategy):
         _, height, width = problem.mask
         values = planes * height * width
         if problem.star:
-            # Of the columns beside a star's middle only what lies in its sums' own planes.
+            # Of the columns next to a star's middle only the part in its sums' own planes.
             values = planes + (height - 1 + width - 1) * tile.sums[0]
         warps = tiles_of(problem, covered, tile.sums) * warps_of(tile.thread_count)
         passes = column_conflicts(tile.threads, columns)
@@ -275,5 +274,5 @@ class CoarsenedStrategy(VolumeStrategy):
 
 
 def times(one: Accesses, launches: int) -> Accesses:
-    """The accesses of so many launches alike."""
+    """The accesses of ``launches`` equal launches."""
     return sum((one for _ in range(launches - 1)), one)

@@ -1,4 +1,5 @@
-"""What rungs for Hopper share, whatever their operation: sizes, splits, warpgroups' products."""
+"""Parts that rungs for Hopper share, whatever their operation: sizes, splits, warpgroups'
+products."""
 
 from __future__ import annotations
 
@@ -71,10 +72,10 @@ def wgmma_sparse(
 ) -> str:
     """The sparse ``wgmma`` statement for sums += a b, or = where not ``adds``.
 
-    It skips half of the terms: of every four in a row of ``a`` at least two are zero.  ``a`` are
+    It skips half of the terms: of every four in a row of ``a`` at least two are zero. ``a`` are
     four registers of the other two in 16 bits; four bits of ``places`` say which of four they are.
     A lane's lower half is of row lane / 4, the upper one of the row eight further down; the first
-    lane of four has those of the first 16 terms, the second one of the last.
+    lane of four has the bits of the first 16 terms, the second one of the last.
     """
     count = len(sums)
     names = ", ".join(f"%{n}" for n in range(count))

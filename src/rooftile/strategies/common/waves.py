@@ -22,7 +22,7 @@ _FEW = 8
 
 @dataclass(frozen=True)
 class Waves:
-    """So many tiles, of so many bytes each, by a config's blocks of a machine.
+    """Tiles, of equal numbers of bytes, by a config's blocks of a machine.
 
     A block has ``kept`` bytes of shared memory besides, and ``others`` warps that neither sum nor
     store.
@@ -47,7 +47,7 @@ class Waves:
 
     @property
     def few(self) -> bool:
-        """Whether there are too few waves for it to pay."""
+        """True if there are too few waves for it to pay."""
         return self.tiles < _FEW * self.all
 
     def invalid(self) -> str | None:
@@ -67,10 +67,10 @@ class Waves:
 
     @property
     def zeros(self) -> Accesses:
-        """What clearing states stores."""
+        """The stores of clearing states."""
         return stored_beside(self.tiles, 8)
 
     @property
     def looked_up(self) -> Accesses:
-        """What blocks do with states: each reads those of all tiles."""
+        """The accesses of blocks to states: each reads all tiles' states."""
         return beside(self.tiles * self.all, 8) + stored_beside(self.tiles, 8)

@@ -1,6 +1,7 @@
-"""Products of woven rows with panels: some rows' numbers that meet a vector lie beside each other.
+"""Products of woven rows with panels: some rows' numbers that meet a vector are adjacent.
 
-Where a broadcast is a load of its own, it comes from one stream then, which the processor foresees.
+Where a broadcast is a load of its own, it comes from one stream then, which the processor
+prefetches.
 """
 
 from __future__ import annotations
@@ -10,17 +11,17 @@ from rooftile.strategies.common.panels import Lie
 from rooftile.strategies.common.transposition import emit_columns
 
 STEPS = 4
-"""Inputs of rows that lie woven are multiplied so many at a time: a loop's own instructions took
-a tenth of the time."""
+"""Inputs of woven rows that are multiplied in one round of a loop, whose own instructions took a
+tenth of the time."""
 
 
 def emit_weaving(to: Writer, lanes: int, height: int, *, apart: bool = False) -> None:
     """Write ``copy(x, i, stop, inputs, k, length, woven)``: inputs ``k`` to ``k + length - 1`` of
-    the rows ``i`` to ``stop - 1``, each input's beside each other for so many rows; the last row
+    the rows ``i`` to ``stop - 1``, ``height`` rows' numbers of an input adjacent; the last row
     fills a block.
 
-    Squares are transposed in registers.  What a column stores beyond the rows is written again, but
-    for the last one's; with ``apart`` nothing is stored there, since others may write it.
+    Squares are transposed in registers. Stores of a column beyond the rows are overwritten, but for
+    the last one's; with ``apart`` nothing is stored there, since others may write it.
     """
     with (
         to.block("def copy(x, i, stop, inputs, k, length, woven):"),

@@ -1,4 +1,4 @@
-"""What GPU strategies of layers share: their kernels may want the weights in another order."""
+"""The base of GPU strategies of layers whose kernels want the weights in another order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which element of a window is its maximum, for kernels of the CPU."""
+"""The argmax of a window, for kernels of the CPU."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rooftile.devices.cpu.native import native
 
 @native
 def winner(x, plane, width, top, left, tall, wide):  # type: ignore[no-untyped-def]
-    """Where a window's maximum stands in x: the first of equals, or the first NaN."""
+    """The index in x of a window's maximum: the first of equals, or the first NaN."""
     place = plane + top * width + left
     value = x[place]
     for a in range(tall):

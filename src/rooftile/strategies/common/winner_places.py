@@ -1,4 +1,4 @@
-"""How the winners of a max-pool lie between the launches of a training step."""
+"""The storage of a max-pool's argmax between the launches of a training step."""
 
 from __future__ import annotations
 

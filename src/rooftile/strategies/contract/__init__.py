@@ -1,1 +1,1 @@
-"""What a strategy states: the base classes of rungs, on the CPU and on GPUs."""
+"""The contract of strategies: the base classes of rungs, on the CPU and on GPUs."""

@@ -51,8 +51,8 @@ class HostStrategy(Strategy):
         return {}
 
     def accesses(self, problem: Any) -> Counted:
-        """What each of its parts does, by what it is: elements read and written, operations, and
-        how many of them one thread does one after another.  Empty where nobody counted."""
+        """The accesses of each of its parts by name: elements read and written, operations, and the
+        number of dependent ones of a thread. Empty without a model."""
         return {}
 
     def native(self, problem: Any) -> tuple[Native, tuple[str, ...], bool] | None:
@@ -61,9 +61,9 @@ class HostStrategy(Strategy):
         return None
 
     def once(self, problem: Any, device: CpuDevice) -> HostBound | None:
-        """What computes as what is bound, with the same results, but reads parameters as they lie:
-        `HostBound.renew` lends them for one call.  It is for problems whose parameters take longer
-        to pack than to be used; None for others."""
+        """A strategy with the same results that reads unpacked parameters: `HostBound.renew` lends
+        them for one call. It is for problems whose parameters take longer to pack than to use; None
+        for others."""
         return None
 
 
@@ -93,9 +93,9 @@ class HostBound(Bound):
         return not self.problem.parameter_arrays or hasattr(self.call, "renew")
 
     def quick(self, parameters: int = 0, *, long: bool = False) -> cpu.Quick | None:
-        """A whole call on arrays of the problem's own batch, and so many of its parameters, which
-        is all that this computes from now on; None where there is no such way. Parameters that are
-        not given are zeros. A ``long`` call gives the GIL back."""
+        """A whole call on arrays of the problem's own batch, and ``parameters`` of its parameters,
+        which is all that this computes from now on; None where there is no such way. Missing
+        parameters are zeros. A ``long`` call releases the GIL."""
         quick = getattr(self.call, "quick", None)
         problem = self.problem
         arrays = (
@@ -152,12 +152,12 @@ class ArrayKernel:
     units: int
     """Of independent work, which the cores share out; as many for each item of a batch."""
     sizes: tuple[int, ...] = ()
-    """What the kernel wants to know at run time."""
+    """The kernel's sizes at run time."""
     calculates: bool = False
-    """Whether numbers of 16 bits come as float32, and not as their bits."""
+    """True if numbers of 16 bits come as float32, and not as their bits."""
 
     def dtypes(self, problem: Any) -> tuple[str, ...]:
-        """What the kernel is said to be given."""
+        """The dtypes that the kernel is told."""
         found = (array.dtype for array in problem.arrays)
         return tuple(map(values_of, found) if self.calculates else found)
 
@@ -170,7 +170,7 @@ class ArrayStrategy(HostStrategy):
         """The kernel for a problem."""
 
     def units(self, problem: Any) -> int:
-        """Those of the kernel."""
+        """The kernel's units."""
         return self.kernel(problem).units
 
     def native(self, problem: Any) -> tuple[Native, tuple[str, ...], bool]:
@@ -221,7 +221,7 @@ class CpuStrategy(HostStrategy):
         """The kernel for a problem; its batch does not matter."""
 
     def units(self, problem: Any) -> int:
-        """Those of the kernel for the problem's batch."""
+        """The kernel's units for the problem's batch."""
         return self.kernel(problem).units(problem.batch)
 
     def native(self, problem: Any) -> tuple[Native, tuple[str, ...], bool]:

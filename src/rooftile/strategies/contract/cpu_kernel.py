@@ -32,7 +32,7 @@ def _as_given(weights: Float32, packed: Float32, threads: int) -> None:
 
 @dataclass(frozen=True)
 class KernelPacking:
-    """A kernel that packs weights which lie in a certain way, in so many units."""
+    """A kernel that packs weights in a given order, in ``units`` units."""
 
     spread: cpu.Spread
     units: int
@@ -45,7 +45,7 @@ class KernelPacking:
         return cpu.Entry(kernel, dtypes)
 
     def row(self, weights: int, packed: Float32) -> list[int]:
-        """The rest of the row for so many weights, whose address, at `X`, is 0 yet."""
+        """The rest of the row for ``weights`` weights, whose address, at `X`, is 0 yet."""
         return [self.units, 0, weights, *cpu.places((packed, self.sizes))]
 
     def fill(self, weights: Float32, packed: Float32, threads: int) -> None:
@@ -65,16 +65,16 @@ class CpuKernel:
 
     function: Native
     units: Callable[[int], int]
-    """How many units of independent work so many images have."""
+    """Number of units of independent work by number of images."""
     pack: Pack = _as_given
     packing: KernelPacking | None = None
-    """What does the same to few weights in the call that uses them; None where nothing does."""
+    """The kernel that packs few weights in the call that uses them; None where nothing does."""
     packed: int | None = None
     """float32 of packed weights; None: as many as weights."""
     scratch: int = 0
     """float32 of workspace a thread."""
     sizes: tuple[int, ...] = field(default=())
-    """What the kernel wants to know at run time."""
+    """The kernel's sizes at run time."""
 
 
 class BoundKernel:
@@ -90,7 +90,7 @@ class BoundKernel:
         names: Sequence[str] = ("weights", "bias"),
     ) -> None:
         """``weights`` are packed, ``image`` is the number of elements of one image, ``names`` are
-        those of the problem's parameters."""
+        the problem's parameters'."""
         self._kernel, self._image, self._threads = kernel, image, threads
         self._names = names
         # Rounded to a cache line so that no two threads share one.
@@ -121,7 +121,7 @@ class BoundKernel:
             self._work.run(row[UNITS], self._threads)
 
     def sized(self, x: int, out: int) -> list[int]:
-        """The row of `cpu.KernelSequence` for inputs and results of so many elements."""
+        """The row of `cpu.KernelSequence` for inputs of ``x`` and results of ``out`` elements."""
         row = self._row
         row[UNITS], row[_NX], row[_NOUT] = self._kernel.units(x // self._image), x, out
         return list(row)[1:]
@@ -144,8 +144,8 @@ class BoundKernel:
     def _quick_packing(
         self, shapes: cpu.Shapes, parameters: Sequence[int], long: bool
     ) -> cpu.Quick | None:
-        """The same with weights, and maybe a bias, of so many elements: a row packs the weights for
-        the kernel's, which reads the bias where it lies."""
+        """The same with weights, and maybe a bias, of these numbers of elements: a row packs the
+        weights for the kernel's, which reads the bias in place."""
         packing = self._kernel.packing
         if packing is None or len(self._names) != 2:
             return None
@@ -153,7 +153,7 @@ class BoundKernel:
         rows = packing.row(parameters[0], self._keep[0]), list(self._row)[1:]
         work = cpu.KernelSequence((packing.entry, cpu.Entry.of_layer(self._kernel.function)), rows)
         work.rows[1][_BIAS] = cpu.address(zeros)
-        # The weights are the packing's first array, which lies where a layer has its input.
+        # The weights are the packing's first array, at the place of a layer's input.
         width = len(cpu.FIELDS)
         places = (width + X, X, width + _BIAS)[: 1 + len(parameters)]
         kept = (self._keep, packing, zeros)
@@ -183,13 +183,13 @@ class LentKernel(BoundKernel):
 
 
 NOTHING: Float32 = np.zeros(1, np.float32)
-"""What stands for an array that a kernel is not given."""
+"""The placeholder of an array that a kernel does not take."""
 
 
 def weights_and_bias(
     names: Sequence[str], parameters: Sequence[Float32]
 ) -> tuple[Float32, Float32]:
-    """What a kernel is given of parameters with these names; a zero for what is not there."""
+    """A kernel's weights and bias, from parameters with these names; a zero for a missing one."""
     given = dict(zip(names, parameters, strict=True))
     return given.get("weights", NOTHING), given.get("bias", NOTHING)
 

@@ -1,9 +1,8 @@
-"""GPU strategies: a CUDA C text beside the module, macros for the problem, and steps.
+"""GPU strategies: a CUDA C text next to the module, macros for the problem, and steps.
 
-A strategy is declared, not programmed: which macros specialise its text, which
-kernels run in which order on how many blocks, and what each is given by name.
-So the same declaration runs on CUDA and on OpenCL, in a plan's graph, and can be
-explained without a device.
+A strategy is declared, not programmed: the macros that specialise its text, the kernels in their
+order with their grids, and each one's arguments by name. So the same declaration runs on CUDA and
+on OpenCL, in a plan's graph, and can be explained without a device.
 """
 
 from __future__ import annotations
@@ -50,20 +49,20 @@ class GpuStrategy(Strategy):
     family: str = ""
     """What the names of its kernels begin with, see `kernel`; empty where it is the text's name."""
     tensor_cores: ClassVar[bool] = False
-    """Whether tensor cores do its multiply-adds, at their own rates."""
+    """True if tensor cores do its multiply-adds, at their own rates."""
     summing: ClassVar[str] = ""
-    """What the kernel that does the problem's arithmetic does, see `kernel`.  Where nothing is said
-    it is the kernel of the family's name, or the first of its steps."""
+    """The purpose of the kernel with the problem's arithmetic, see `kernel`; by default the kernel
+    of the family's name, or the first of its steps."""
     narrow: str = ""
     """The precision whose 16-bit numbers it reads and writes, where its arrays are stored in them;
     empty where it cannot.  Of a training's rungs that multiply TF32 it is ``fp16``, whose numbers
     have as many bits, for images that are known to fit its range."""
     stores: ClassVar[Mapping[str, str]] = {}
-    """Which arrays it takes stored otherwise, by the macro of its text that says whether they are:
-    ``{"X_NARROW": "x:narrow", "OUT_LAST": "out:channels_last"}``.  ``narrow`` stands for the 16
-    bits of `narrow`.  Of several, as in ``a,b:narrow``, all are stored so or none."""
+    """Arrays that it takes stored otherwise, by the macro of its text: ``{"X_NARROW": "x:narrow",
+    "OUT_LAST": "out:channels_last"}``. ``narrow`` stands for the 16 bits of `narrow`. Of several,
+    as in ``a,b:narrow``, all are stored so or none."""
     wide_indices: ClassVar[bool] = False
-    """Whether its kernels reach more than 2^31 elements of an item."""
+    """True if its kernels reach more than 2^31 elements of an item."""
     machine: Multiprocessors = preset()
     """The GPU whose numbers its methods count with; see `on`."""
 
@@ -94,10 +93,10 @@ class GpuStrategy(Strategy):
 
     @abstractmethod
     def steps(self, problem: Any, config: Config) -> tuple[Step, ...]:
-        """What runs for the problem's batch."""
+        """The launches for the problem's batch."""
 
     def starts(self, problem: Any) -> int:
-        """See `Strategy.starts`: those of the default config."""
+        """The starts of the default config."""
         return len(self.steps(problem, self.defaults(problem)))
 
     def work(self, problem: Any) -> Work:
@@ -130,24 +129,24 @@ class GpuStrategy(Strategy):
         return ()
 
     def programs(self, problem: Any, config: Config) -> int:
-        """How often the text is loaded, each time with constant memory of its own."""
+        """Number of times that the text is loaded, each with constant memory of its own."""
         return 1
 
     def constants(self, problem: Any, config: Config) -> dict[str, Fill]:
-        """What constant memory is filled with after the preparation, by the names in the text."""
+        """The sources of constant memory after the preparation, by the names in the text."""
         return {}
 
     def tables(self, problem: Any, config: Config) -> dict[str, Float32]:
-        """What constant memory holds whatever the parameters are, by the names in the text."""
+        """Constant memory that does not depend on the parameters, by the names in the text."""
         return {}
 
     def accesses(self, problem: Any, config: Config) -> Mapping[str, Accesses]:
-        """What each kernel does to memory over all its launches, by the kernel's name; empty where
-        the strategy has no model of it."""
+        """Accesses of each kernel over all its launches, by the kernel's name; empty without a
+        model."""
         return {}
 
     def picture(self, problem: Any, config: Config) -> Panels:
-        """What the first block works on, element by element; empty where nobody drew it."""
+        """The first block's data, element by element; empty where there is no picture."""
         return ()
 
     def takes_feature(self, feature: str, features: Collection[str]) -> bool:
@@ -193,7 +192,7 @@ class GpuStrategy(Strategy):
         return problem
 
     def runs(self, problem: Any, config: Config | None = None) -> bool:
-        """Whether it takes a problem and can run it with a config, its default where none is
+        """True if it takes a problem and can run it with a config, its default where none is
         given."""
         if self.why_not(problem) is not None:
             return False
@@ -238,7 +237,7 @@ class GpuStrategy(Strategy):
 
     @cached_property
     def folders(self) -> tuple[Path, ...]:
-        """Where the text finds its headers: beside it, or by their path from ``strategies``."""
+        """The folders of the text's headers: its own, and ``strategies``."""
         return self._text_path.parent, HEADERS
 
     @property

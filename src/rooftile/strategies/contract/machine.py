@@ -1,4 +1,4 @@
-"""What strategies ask of the GPU that they run on."""
+"""The properties of the GPU that strategies calculate with."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rooftile.devices.gpu import Description
 
 @dataclass(frozen=True)
 class Multiprocessors:
-    """How many multiprocessors a GPU has, and what each holds."""
+    """Number of a GPU's multiprocessors, and the limits of each."""
 
     multiprocessors: int
     registers: int
@@ -25,7 +25,7 @@ class Multiprocessors:
 
     @classmethod
     def of(cls, device: Description) -> Multiprocessors:
-        """That of a device; where its interface does not tell, as `preset`."""
+        """A device's multiprocessors; where its interface does not tell, `preset`."""
         return cls(
             device.units,
             device.registers_per_unit or preset().registers,
@@ -35,12 +35,12 @@ class Multiprocessors:
         )
 
     def shared_room(self, blocks: int) -> int:
-        """Bytes of shared memory for each of so many blocks of a multiprocessor: the system takes
-        some of every block's."""
+        """Bytes of shared memory for each of ``blocks`` blocks of a multiprocessor: the system
+        takes some of every block's."""
         return self.shared_bytes // blocks - (self.shared_bytes - self.block_shared_bytes)
 
     def register_room(self, threads: int) -> int:
-        """Registers for each of so many threads of a multiprocessor, as they are shared out."""
+        """Registers for each of ``threads`` threads of a multiprocessor, as they are allocated."""
         return self.registers // threads // 8 * 8
 
 

@@ -37,7 +37,7 @@ class Strategy(ABC):
     operation: ClassVar[str]
     name: str
     summary: str
-    """What this rung changes, in one line."""
+    """The rung's change, in one line."""
     devices: ClassVar[tuple[str, ...]] = ("cpu",)
     """Kinds of device that it runs on."""
     takes: ClassVar[frozenset[str]] = frozenset()
@@ -54,16 +54,17 @@ class Strategy(ABC):
     """What was fitted to measurements, for each case of a problem (`rooftile.ops.Problem.case`):
     COSTS of the operation's module ``ladder``, see `rooftile.strategies.ladder`."""
     transforms: ClassVar[bool] = False
-    """Whether it needs fewer FLOPs than the direct method, so that their floor is not its own."""
+    """True if it needs fewer FLOPs than the direct method, so that the direct method's floor is not
+    its own."""
     tunables: ClassVar[tuple[Tunable, ...]] = ()
     atomic: ClassVar[bool] = False
-    """Whether atomics make the order of sums, and so the last bits, differ between runs."""
+    """True if atomics make the order of sums, and so the last bits, differ between runs."""
     apart: ClassVar[str] = ""
-    """What of the fused block runs as a kernel of its own; empty when nothing does."""
+    """The part of the fused block that runs as a kernel of its own; empty when none does."""
     parallel: ClassVar[bool] = True
-    """Whether the cores of a CPU share its work."""
+    """True if the cores of a CPU share its work."""
     kernels: ClassVar[bool] = False
-    """Whether it is made of CPU kernels, which can be chained with those of other strategies."""
+    """True if it is made of CPU kernels, which can be chained with other strategies' kernels."""
 
     def __init_subclass__(cls) -> None:
         if "why_not" in vars(cls):
@@ -82,7 +83,7 @@ class Strategy(ABC):
         return self.limits(problem)
 
     def takes_feature(self, feature: str, features: Collection[str]) -> bool:
-        """Whether it takes one of the features of a problem."""
+        """True if it takes one of the features of a problem."""
         return taken(feature, self.takes)
 
     def limits(self, problem: Any) -> str | None:
@@ -105,15 +106,16 @@ class Strategy(ABC):
         return costs.seconds(work, machine, precision=precision, threads=threads, starts=starts)
 
     def starts(self, problem: Any) -> int:
-        """How often a call waits until the machine's other threads, or kernels, have started."""
+        """Number of times that a call waits until the machine's other threads, or kernels, have
+        started."""
         return 1
 
     def work(self, problem: Any) -> Work:
-        """What its costs count: the problem's FLOPs and bytes, and the rung's units."""
+        """The quantities of its costs: the problem's FLOPs and bytes, and the rung's units."""
         return Work(problem.flops, problem.bytes, self.units(problem) or 1)
 
     def workers(self, problem: Any, machine: Speeds) -> int:
-        """How many of a machine's cores share its work."""
+        """Number of a machine's cores that share its work."""
         if not self.parallel:
             return 1
         units = self.units(problem)
@@ -163,7 +165,7 @@ class Strategy(ABC):
         return reason if reason or self.anywhere else self.why_not_on(architecture())
 
     def fingerprint(self, problem: Any, config: Config) -> str:
-        """What its kernels depend on, as text: the same one means the same program."""
+        """The text that its kernels depend on: the same text means the same program."""
         return f"{self.operation} {self.name} {sorted(config.items())}"
 
     def config(self, problem: Any, given: Config | None = None) -> dict[str, int]:
@@ -186,7 +188,7 @@ class Strategy(ABC):
 
     @property
     def errors(self) -> ErrorModel:
-        """How large an error its precision admits."""
+        """The error that its precision admits."""
         return ERROR_MODELS[self.precision]
 
     @abstractmethod

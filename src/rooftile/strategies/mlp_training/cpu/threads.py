@@ -22,9 +22,9 @@ from rooftile.strategies import HostStrategy
 from rooftile.strategies.mlp_training.cpu._base import FUNCTIONS, slope_of, value_of
 
 _FORWARD, _SOFTMAX, _LOSS, _THROUGH, _SOFTMAX_BACK, _BACKWARD, _STEP = range(7)
-"""What a loop does."""
+"""Kinds of loops."""
 _NUMBERS = 8
-"""What a loop is told: what it does, the activation, where weights and values begin, the layer's
+"""Arguments of a loop: its kind, the activation, the offsets of weights and values, the layer's
 inputs and neurons, the sample's place in the order."""
 
 _TEXT = """
@@ -173,7 +173,7 @@ class _Epochs:
 
 
 def _loops(p: MlpTraining) -> Iterator[tuple[tuple[int, ...], int]]:
-    """What each loop of a sample is told, but for the sample, and how many rounds it has."""
+    """The arguments of each loop of a sample, but for the sample, and its number of rounds."""
     sizes, layers = p.sizes_in_a_row, list(enumerate(p.layers.activations))
 
     def told(job: int, k: int) -> tuple[int, ...]:

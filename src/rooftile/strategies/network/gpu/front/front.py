@@ -33,8 +33,8 @@ _MOST_REGISTERS = 232
 _MOST_PIECES = 24
 """Pieces of an image, four numbers each, that a loading thread holds."""
 _SETS = (2, 1)
-"""How many rows of windows have sums in each block: with two, the next row's product runs while one
-is pooled."""
+"""Number of rows of windows with sums in each block: with two, the next row's product runs while
+one is pooled."""
 _MOST_GROUPS = 4
 """Groups of four maps whose sums a thread holds."""
 _MOST_SLABS = 16
@@ -42,7 +42,7 @@ _MOST_SLABS = 16
 _MOST_STEPS = 8
 """Rows of windows of a task, which is written out."""
 LEAST_IMAGES = 64
-"""From so many images on, it is faster than the two blocks one after the other."""
+"""Number of images from which it is faster than the two blocks one after the other."""
 
 
 class Front(GpuStrategy):

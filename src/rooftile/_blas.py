@@ -31,7 +31,7 @@ def _pools() -> Any:
 
 @cache
 def threads() -> int:
-    """How many threads BLAS has for itself: its setting, which follows the process's affinity."""
+    """Number of BLAS's own threads: its setting, which follows the process's affinity."""
     with _turn:
         return max((pool["num_threads"] for pool in _pools().info()), default=1)
 

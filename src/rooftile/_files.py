@@ -11,11 +11,11 @@ from pathlib import Path
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Replace a file in one step: whoever reads it sees the old one or the whole new one.
+    """Replace a file in one step: a reader sees the old one or the whole new one.
 
-    Its directory is made where it is missing.  A link stays, and the file that it leads to is
-    replaced; a pipe or a device is written to.  Raises `OSError` with the file's name and the
-    cause, a full disk for example; what was there is then as it was.
+    Its directory is made where it is missing. A link stays, and the file that it leads to is
+    replaced; a pipe or a device is written to. Raises `OSError` with the file's name and the cause,
+    a full disk for example; the old content is then unchanged.
     """
     try:
         if path.exists() and not path.is_file():
@@ -34,7 +34,7 @@ def write_atomically(path: Path, content: bytes) -> None:
 
 
 def is_full(error: BaseException) -> bool:
-    """Whether a disk, a quota or a limit of the process left no room for what was written."""
+    """True if a disk, a quota or a limit of the process left no room for a file."""
     return getattr(error, "errno", None) in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 

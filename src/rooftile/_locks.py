@@ -1,7 +1,7 @@
-"""Locks that are free in a forked child, whoever held them in its parent.
+"""Locks that are free in a forked child, also where a thread of its parent held them.
 
 A thread that holds a lock when another one forks does not exist in the child, and nobody would ever
-give the lock back.  What it guards is either looked at anew by whoever takes it, or not needed.
+give the lock back. The guarded value is either checked anew by the next holder, or not needed.
 """
 
 from __future__ import annotations

@@ -1,3 +1,3 @@
-"""The version, for whoever must not import the public functions."""
+"""The version, for modules that must not import the public functions."""
 
 __version__ = "0.1.0"

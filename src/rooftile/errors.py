@@ -154,6 +154,6 @@ def check_flag(argument: str, value: object) -> None:
 
 
 def _shown(value: object) -> str:
-    """How a value is shown in a message: an array by its shape."""
+    """A value as a message shows it: an array by its shape."""
     shape = getattr(value, "shape", None)
     return repr(value) if shape is None else f"a {type(value).__name__} of shape {tuple(shape)}"

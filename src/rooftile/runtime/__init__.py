@@ -1,2 +1,2 @@
-"""Who runs: the choice of a strategy, arguments, arrays, timers.  It measures nothing by itself
-and knows nothing of those who judge."""
+"""The runtime: the choice of a strategy, arguments, arrays, calls, timers. It measures nothing by
+itself and knows nothing of the laboratory."""

@@ -25,12 +25,12 @@ Array = TypeVar("Array")
 FLOATS = ("float32", "float16", "bfloat16")
 """The dtypes of arrays whose kernels take float32, or numbers of 16 bits."""
 _PRECISIONS = {"float16": "fp16", "bfloat16": "bf16"}
-"""What 16-bit arrays mean."""
+"""The precisions of 16-bit arrays."""
 ANY = "..."
 """The ``axes`` of an array that may have any number of them."""
 
 Taken = Any
-"""An array that a kernel may use as it lies: NumPy's on the CPU, a `CudaArray` on a GPU."""
+"""An array that a kernel may use without a copy: NumPy's on the CPU, a `CudaArray` on a GPU."""
 
 
 class Arguments(Generic[Array]):
@@ -48,14 +48,14 @@ class Arguments(Generic[Array]):
         self._floats = (*(FLOATS if forms else FLOAT32), *(("float64",) if double else ()))
         self._layouts = forms and self.library.has_layouts
         self.dtype, self.channels_last = "float32", False
-        """Those of x, as its result has them too."""
+        """The dtype and layout of x, which its result has too."""
         self.plain = True
-        """Whether all arrays on a GPU are row-major float32."""
+        """True if all arrays on a GPU are row-major float32."""
         self.kept = True
-        """Whether the call may be kept for the next one like it: its arrays are row-major."""
+        """True if the call may be kept for the next one like it: its arrays are row-major."""
 
     def device(self, asked: str | None) -> str:
-        """Where the call runs: where the caller asks, else where x is.  Raises `InputError`."""
+        """The device of the call: the requested one, else x's. Raises `InputError`."""
         if self.gpu is None:
             if asked is not None and not isinstance(asked, str):
                 parse_device(asked)
@@ -173,15 +173,15 @@ class Arguments(Generic[Array]):
         return self.library.from_host(result)
 
     def writes_into(self, out: AnyArray | None) -> bool:
-        """Whether a kernel of the CPU can write its result into the caller's array."""
+        """True if a kernel of the CPU can write its result into the caller's array."""
         same = self.dtype in ("float32", "float64")
         return out is not None and same and bool(out.flags.c_contiguous)
 
     def take_matrix(
         self, name: str, value: Any, axes: str, transposed: bool, *, empty: bool = False
     ) -> tuple[Taken, bool]:
-        """A matrix as it lies, and whether it lies transposed: of a view whose transpose is
-        contiguous that is taken, and nothing is copied.  Raises the errors of `take`."""
+        """A matrix without a copy, and True if it is stored transposed: of a view whose transpose
+        is contiguous, the transpose is taken. Raises the errors of `take`."""
         array = self._look(name, value, self._floats)
         if len(array.shape) == 2 and not _contiguous(array):
             turned = self.library.transposed(name, value)

@@ -60,7 +60,7 @@ class HostParameters(KeptParameters):
         self._parameters = self._copies(parameters)
         self._bound: dict[tuple[Strategy, Any, str], Any] = {}
         self._read: set[Any] = set()
-        """Those of them whose parameters a call may still read that takes no turn."""
+        """The bound parameters that a call may still read which takes no turn."""
         self._turn = lock()
 
     def run(

@@ -30,7 +30,7 @@ class Prepared(ABC):
     """
 
     axes: str
-    """Those of the input."""
+    """The input's axes."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Prepared(ABC):
         self._gpu = given.gpu
         self._device = given.device(device)
         self.shape: tuple[int, ...] = tuple(taken[0].shape)
-        """That of the weights."""
+        """The weights' shape."""
         self._keep(given.library, taken)
 
     def _keep(self, library: Library | None, parameters: Sequence[Any]) -> None:
@@ -70,7 +70,7 @@ class Prepared(ABC):
 
     @abstractmethod
     def problem(self, shape: tuple[int, ...]) -> Problem:
-        """What is computed of an input of this shape.  Raises `InputError`."""
+        """The problem of an input of this shape. Raises `InputError`."""
 
     @abstractmethod
     def options(self) -> dict[str, Any]:
@@ -90,7 +90,7 @@ class Prepared(ABC):
         return f"<{type(self).__name__} of {', '.join(words)}>"
 
     def __getstate__(self) -> dict[str, Any]:
-        """What a copy begins with: options, and the parameters in the CPU's memory."""
+        """A copy's content: options, and the parameters in the CPU's memory."""
         made_by_calls = ("_kept", "_calls", "_choices")
         kept = {name: value for name, value in vars(self).items() if name not in made_by_calls}
         return {**kept, "_parameters": self._kept.parameters()}

@@ -43,7 +43,7 @@ Made = TypeVar("Made")
 
 @dataclass(frozen=True)
 class RunIdentity:
-    """What a checkpoint belongs to: it is resumed by the same run only."""
+    """The identity of a checkpoint's run: it is resumed by the same run only."""
 
     network: Network
     options: TrainingOptions
@@ -56,7 +56,7 @@ class RunIdentity:
         return cls(network, options, _beside(_hash, arrays))
 
     def identity(self) -> dict[str, str]:
-        """What must be equal, by name.  The number of threads need not be."""
+        """The values that must be equal, by name. The number of threads need not be."""
         options = dataclasses.asdict(dataclasses.replace(self.options, threads=None))
         return {
             MODEL_KEY: self.network.name,
@@ -75,7 +75,7 @@ def _hash(arrays: Sequence[NDArray[Any]]) -> str:
 
 
 def _written(run: RunIdentity, state: State) -> Callable[[Path], None]:
-    """What writes the state as it is now to a file, in one step."""
+    """A function that writes the present state to a file, in one step."""
     tensors = {_PARAMETERS + key: value.copy() for key, value in state.parameters.items()}
     tensors |= {_MEMORY + key: value.copy() for key, value in state.optimiser.state.items()}
     tensors |= {_BEST + key: value.copy() for key, value in state.best.parameters.items()}
@@ -154,7 +154,7 @@ class Keeper:
 
 
 def _beside(work: Callable[[Given], Made], given: Given) -> Future[Made]:
-    """What a thread of its own makes of something."""
+    """The result of ``work``, made by a thread of its own."""
     thread = ThreadPoolExecutor(1, "checkpoint")
     made = thread.submit(work, given)
     thread.shutdown(wait=False)
@@ -192,8 +192,8 @@ def restore(path: Path, run: RunIdentity, state: State) -> None:
 
 
 def is_of_the_run(weights: Path, checkpoint: Path) -> bool:
-    """Whether a file of weights was made by the run that a checkpoint is of, on its way to as many
-    epochs or to others.  Raises `InputError` for a checkpoint that cannot be read."""
+    """True if a file of weights was made by a checkpoint's run, with any number of epochs. Raises
+    `InputError` for a checkpoint that cannot be read."""
     try:
         made = _compared(read_tensors(weights)[1])
     except InputError:
@@ -203,8 +203,8 @@ def is_of_the_run(weights: Path, checkpoint: Path) -> bool:
 
 
 def _compared(metadata: Mapping[str, str]) -> dict[str, Any]:
-    """What two runs are compared by: all that is the same of a run that goes on to more epochs.
-    Options that an older version had not are as they are by default."""
+    """The values by which two runs are compared: all that a run keeps that goes on to more epochs.
+    Options that an older version had not have their defaults."""
     made: dict[str, Any] = {key: metadata[key] for key in _TELLING if key in metadata}
     try:
         given = json.loads(metadata["options"])

@@ -21,7 +21,7 @@ from rooftile.runtime.selection.choice import decide
 
 
 def applies(network: Network, data: Data, options: TrainingOptions) -> bool:
-    """Whether the operation computes what these options ask for."""
+    """True if the operation computes what these options ask for."""
     layers = all(
         isinstance(layer, LinearLayer) and layer.activation in ACTIVATIONS
         for layer in network.layers
@@ -77,7 +77,7 @@ class EachSample:
             yield bias, parameters[f"{name}.bias"]
 
     def _finite(self, order: NDArray[np.integer[Any]]) -> int:
-        """How many steps go well, one after the other."""
+        """Number of consecutive steps without an overflow."""
         w = self._before.astype(np.float64)
         with np.errstate(all="ignore"):
             for number, row in enumerate(order):

@@ -1,4 +1,4 @@
-"""What a training run is given: data and targets, checked, and turned into a network's numbers."""
+"""A training run's data and targets, checked, and converted to a network's numbers."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def targets(network: Network, values: Any, loss: LossName) -> Targets:
 
 
 def numbers(network: Network, part: Data, dtype: str) -> Array:
-    """What the network reads of some data, in the dtype that it is trained in."""
+    """The network's input from some data, in the dtype of training."""
     if part.dtype == np.uint8:
         return network.prepare(part.astype(np.uint8, copy=False)).astype(dtype, copy=False)
     return part.astype(dtype, copy=False)

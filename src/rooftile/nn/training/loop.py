@@ -54,15 +54,15 @@ def train(
 
     ``data`` are rows of features or images of the network's input shape, float32 or float64, which
     go through the network's ``standardisation`` where it has one and they are not ``prepared``
-    already; or images uint8[n, height, width] or [n, channels, height, width],
-    which are resized to the network's input and standardised by its ``pixels`` batch by batch
-    (`rooftile.nn.Network.prepare`).  ``targets`` are labels, integers[n]; or, for a squared error,
-    what the outputs should be, float32 or float64[n, outputs].  All may be arrays of NumPy, or of
-    PyTorch or JAX in the CPU's memory.  A network without parameters is initialised from the
-    options' seed and as their ``init`` says.  Trained with numbers as targets, a network whose
-    ``task`` is None becomes one of a regression; trained with uint8 images, a network without
-    ``pixels`` keeps those that its images were prepared with.  Where there is a ``checkpoint``, the
-    returned network's metadata has a hash of the data.
+    already; or images uint8[n, height, width] or [n, channels, height, width], which are resized to
+    the network's input and standardised by its ``pixels`` batch by batch
+    (`rooftile.nn.Network.prepare`). ``targets`` are labels, integers[n]; or, for a squared error,
+    what the outputs should be, float32 or float64[n, outputs]. All may be arrays of NumPy, or of
+    PyTorch or JAX in the CPU's memory. A network without parameters is initialised from the
+    options' seed and by their ``init``. Trained with numbers as targets, a network whose ``task``
+    is None becomes one of a regression; trained with uint8 images, a network without ``pixels``
+    keeps the conversion of its images. Where there is a ``checkpoint``, the returned network's
+    metadata has a hash of the data.
 
     Once in a run a `TrainingWarning` says that it does not learn: that all activations of a layer
     are dead, or that the loss stays at that of an answer which ignores the inputs.
@@ -78,11 +78,11 @@ def train(
     more than ``data_memory`` bytes there (None: half of its memory) are streamed: read in pieces,
     also from a `numpy.memmap`, and copied beside the steps, which changes no bit.
 
-    Raises `InputError` before any work for arguments that do not fit each other, for a
-    checkpoint that is missing, damaged or of another run, and when the loss, or a weight after
-    the last step, is no longer finite; the checkpoint is then of the step before, on a device of
-    the last epoch, or the last one before that whose weights were finite.  Raises
-    `UnsupportedProblem` for what a device does not train, and what opening it raises.
+    Raises `InputError` before any work for arguments that do not fit each other, for a checkpoint
+    that is missing, damaged or of another run, and when the loss, or a weight after the last step,
+    is no longer finite; the checkpoint is then of the step before, on a device of the last epoch,
+    or of an earlier one with finite weights. Raises `UnsupportedProblem` for a network that the
+    device does not train, and what opening it raises.
     """
     data, targets = given.data(network, data), given.targets(network, targets, options.loss)
     network = given.told(network, data, targets)
@@ -129,7 +129,8 @@ def _train(
 
 
 def _begun(network: Network, options: TrainingOptions) -> State:
-    """Where a run begins: with the network's parameters, or with some of the options' seed."""
+    """The state at a run's beginning: with the network's parameters, or with some of the options'
+    seed."""
     start = network
     if not network.parameters:
         start = network.initialise(options.seed, options.init, last_scale=options.last_scale)
@@ -165,7 +166,7 @@ def predict(
 def outputs(
     network: Network, data: given.Data, *, threads: int | None = None, prepared: bool = False
 ) -> Array:
-    """What the network makes of rows or images by the training pass, float32[n, outputs].
+    """The network's outputs of rows or images by the training pass, float32[n, outputs].
 
     ``data`` are as `train` takes them.
     """
@@ -191,7 +192,7 @@ def _outputs(
 
 
 def _stopped(state: State, options: TrainingOptions) -> bool:
-    """Whether the held-out loss has not become smaller for too long."""
+    """True if the held-out loss has not become smaller for too long."""
     return options.patience is not None and state.epoch - state.best.epoch >= options.patience
 
 
@@ -229,7 +230,7 @@ class _Trainer:
         self._held_data, self._held_targets = data[cut:], targets[cut:]
 
     def epoch(self, state: State) -> Iterator[Progress]:
-        """What is left of a pass over the data in a random order; a report after each step."""
+        """The rest of a pass over the data in a random order; a report after each step."""
         if self._on_device is not None:
             yield from self._on_device.epoch(state)
             return
@@ -273,7 +274,7 @@ class _Trainer:
         return Progress(epoch, self.options.epochs, 1, 1, loss, rate, *held)
 
     def _dropped(self, epoch: int, step: int) -> np.random.Generator | None:
-        """What draws a step's dropout, a stream of its own."""
+        """The generator of a step's dropout, a stream of its own."""
         if self.options.dropout == 0:
             return None
         return np.random.default_rng([self.options.seed, 2, epoch, step])

@@ -32,7 +32,7 @@ class Loss:
     name: LossName
     value_and_gradient: Callable[[Array, Targets], tuple[float, Array]]
     takes_scores: bool = False
-    """Whether y is what a last softmax or sigmoid is given, and not what it makes."""
+    """True if y is the input of a last softmax or sigmoid, and not its output."""
 
     def __call__(self, y: Array, targets: Targets) -> tuple[float, Array]:
         """The mean loss and its gradient."""
@@ -107,9 +107,9 @@ def check_loss(name: str) -> None:
 
 
 def loss_of(name: LossName, outputs: int, activation: str) -> Loss:
-    """The loss of a network with so many outputs behind an activation.
+    """The loss of a network with ``outputs`` outputs and this last activation.
 
-    Raises `InputError` for a loss that they have not.
+    Raises `InputError` for a loss that such a network has not.
     """
     if name == "cross_entropy":
         if outputs == 1 and activation == "sigmoid":
@@ -124,9 +124,9 @@ def loss_of(name: LossName, outputs: int, activation: str) -> Loss:
 
 
 def wanted(targets: Targets, outputs: int, dtype: Any) -> Array:
-    """What outputs should be: targets as they are; of labels, 1 at the label's place and else 0.
+    """The targets of outputs: numbers as they are; of labels, 1 at the label's index and else 0.
 
-    One output should be the label itself.
+    One output's target is the label itself.
     """
     if targets.ndim == 2:
         return targets.astype(dtype)

@@ -51,7 +51,7 @@ class Model:
             self._layers, self._end = _split(self._layers, network, last, threads, self._dtype)
 
     def scores(self, parameters: Mapping[str, Array], x: Array) -> Array:
-        """What the network makes of x[n, ...], whose dtype is the model's."""
+        """The network's outputs of x[n, ...], whose dtype is the model's."""
         return self._forward(parameters, x, [*self._layers, *self._end])
 
     def loss_and_gradients(
@@ -112,7 +112,7 @@ _FLAT: dict[str, Callable[[Array], bool]] = {
     "sigmoid": lambda y: not ((y > 0) & (y < 1)).any(),
     "tanh": lambda y: not (np.abs(y) < 1).any(),
 }
-"""Whether an activation's derivative is zero everywhere, by its values."""
+"""True where an activation's derivative is zero everywhere, by its values."""
 _Passes = list[tuple[str, tuple[str, ...], Pass]]
 """Each pass with its layer's name and its parameters' kinds."""
 

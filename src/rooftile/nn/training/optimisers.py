@@ -20,9 +20,9 @@ Arrays = dict[str, NDArray[np.floating[Any]]]
 
 
 LOSS_SCALE = 65536.0
-"""What a loss is first multiplied by where gradients are rounded to float16: a device halves it
-when one overflows, and doubles it when none has for long. Behind it it counts the steps since.
-Source: Micikevicius and others, "Mixed precision training", ICLR 2018, section 3.2."""
+"""The first factor of a loss where gradients are rounded to float16: a device halves it when one
+overflows, and doubles it when none has for long. The next number counts the steps since. Source:
+Micikevicius and others, "Mixed precision training", ICLR 2018, section 3.2."""
 _UNIT = 2**14
 """Elements of an array that one thread changes at a time."""
 
@@ -105,7 +105,7 @@ class Adam:
 
 
 def _kept(key: str, share: float) -> float:
-    """What weight decay leaves; a bias stays, since it only moves the function up and down."""
+    """The factor of weight decay; 1 for a bias, which only shifts the function."""
     return 1.0 if is_bias(key) else 1 - share
 
 

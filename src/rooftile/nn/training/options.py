@@ -1,4 +1,4 @@
-"""What a training run is asked to do, and what it reports while it does it."""
+"""The options of a training run, and its reports."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _taking_optimiser(cls: type[Options]) -> type[Options]:
 @_taking_optimiser
 @dataclass(frozen=True)
 class TrainingOptions:
-    """How to train.  Raises `InputError` for a value out of its range.
+    """The options of a training. Raises `InputError` for a value out of its range.
 
     Two runs with equal options, network and data give the same weights in every bit
     on the same machine and BLAS, whatever the number of threads.
@@ -57,7 +57,7 @@ class TrainingOptions:
     """Items a step, 1 for a step after each of them, None for all at once; the last step of an
     epoch takes what is left."""
     loss: LossName = "cross_entropy"
-    """What is minimised, on the average of a batch."""
+    """The loss that is minimised, on the average of a batch."""
     optimizer: OptimizerName = "adam"
     """The update rule; ``optimiser=`` is taken too."""
     learning_rate: float = 2e-3
@@ -71,23 +71,23 @@ class TrainingOptions:
     seed: int = 0
     """It decides the order of the images and how they are augmented."""
     init: Init | None = None
-    """How the first weights are drawn (`rooftile.nn.initialisation.RULES`): ``glorot``,
+    """The rule of the first weights (`rooftile.nn.initialisation.RULES`): ``glorot``,
     ``kaiming_uniform``, ``he`` or ``lecun``; None: as each layer says, or ``glorot``."""
     last_scale: float = 1.0
     """The first weights of the last layer are multiplied by this."""
     flip: bool = False
     """Of images: mirror every second one.  Off: Fashion-MNIST's shoes all point one way."""
     shift: int = 0
-    """Of images: move each by at most so many of its pixels in each direction, at random."""
+    """Of images: move each by at most this number of pixels in each direction, at random."""
     holdout: int = 0
-    """How many of the last items are kept out of training and classified after each epoch."""
+    """Number of the last items that are kept out of training and classified after each epoch."""
     patience: int | None = None
-    """Stop after so many epochs without a smaller loss on the held-out items, and give back the
-    weights of the smallest; None: do all epochs, and give back the last weights."""
+    """Number of epochs without a smaller loss on the held-out items after which to stop, and give
+    back the weights of the smallest; None: do all epochs, and give back the last weights."""
     dropout: float = 0.0
     """Share of each layer's outputs, but the last one's, that a step leaves out at random."""
     dtype: Literal["float32", "float64"] = "float32"
-    """What is computed in; float64 for fully connected layers only."""
+    """The dtype of all arithmetic; float64 for fully connected layers only."""
     precision: TrainingPrecision = "ieee"
     """On a CUDA device, what layers' operands are rounded to; sums, weights and the optimizer's
     memory stay float32.  ``fp16`` scales the loss, so that small gradients keep their bits."""
@@ -149,7 +149,7 @@ class TrainingOptions:
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a run stands; sent after every step."""
+    """A run's progress; sent after every step."""
 
     epoch: int
     """From 1 to ``epochs``."""

@@ -28,11 +28,12 @@ Array = NDArray[np.floating[Any]]
 Parameters = tuple[Array, ...]
 
 _GROUP = 16
-"""So many images are convolved before their windows' maxima are taken, while they are in cache."""
+"""Images that are convolved before their windows' maxima are taken, while they are in cache."""
 
 
 class Pass(Protocol):
-    """What a layer does to a batch; `backward` uses what the last `forward` kept."""
+    """A layer's forward and backward pass of a batch; `backward` uses what the last `forward`
+    kept."""
 
     def forward(self, x: Array, parameters: Parameters) -> Array:
         """The layer's output for x[n, ...]."""
@@ -50,8 +51,8 @@ def layer_pass(problem: Problem, threads: int) -> Pass:
 
 
 class _Operations:
-    """Runs operations by the strategies that the CPU has for each, on threads of ours alone: those
-    of BLAS would wait for work on the same cores."""
+    """Runs operations by the CPU's chosen strategies, on our threads alone: BLAS's threads would
+    wait for work on the same cores."""
 
     def __init__(self, threads: int) -> None:
         self._device = cpu.open_device(threads)

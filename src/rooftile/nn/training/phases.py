@@ -1,4 +1,4 @@
-"""Where a training's time goes: calls of its phases, by layer."""
+"""Times of a training's phases, by layer."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ class Phases:
     """Does not look at the clock: what training uses where nobody asks."""
 
     timed = False
-    """Whether somebody asks."""
+    """True if the times are wanted."""
 
     def of(self, phase: str, layer: str = "") -> contextlib.AbstractContextManager[None]:
-        """What a call of a phase is made in."""
+        """The context of a phase's call."""
         return contextlib.nullcontext()
 
     def took(self, phase: str, layer: str, start: float, seconds: float) -> None:
@@ -64,7 +64,7 @@ class Profile(Phases):
     """By phase and layer, in the order in which they first came."""
     spans: list[Span] = field(default_factory=list)
     kept: int = 2000
-    """So many spans are kept."""
+    """Number of spans that are kept."""
     began: float = field(default_factory=time.perf_counter)
 
     @contextlib.contextmanager

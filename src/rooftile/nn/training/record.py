@@ -1,4 +1,4 @@
-"""What a weight file says of itself: how it was made, and how right it is."""
+"""A weight file's record: how it was made, and its scores."""
 
 from __future__ import annotations
 

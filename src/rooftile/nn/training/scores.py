@@ -1,4 +1,4 @@
-"""How right a classifier is: confusion matrix, precision and recall; and how near a regression is.
+"""Scores of a classifier: confusion matrix, precision and recall; and the fit of a regression.
 
 Source: Murphy, "Probabilistic Machine Learning: An Introduction" (2022), section 5.1.3.
 """
@@ -53,7 +53,7 @@ class Scores:
 
 @dataclass(frozen=True)
 class Fit:
-    """How near the outputs of a regression come to their targets.
+    """The fit of a regression's outputs to their targets.
 
     Source: Murphy, section 11.2.4.
     """

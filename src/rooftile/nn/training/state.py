@@ -1,4 +1,4 @@
-"""Where a training run stands: all that it needs to go on as if it had never stopped."""
+"""The state of a training run: all that it needs to go on as if it had never stopped."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Best:
 
 @dataclass
 class State:
-    """What changes from step to step."""
+    """The values that change from step to step."""
 
     parameters: Arrays
     optimiser: Optimiser

@@ -45,8 +45,8 @@ class LearningWatch:
         self._told = False
 
     def warning(self, report: Progress, state: State) -> str | None:
-        """What is wrong, in a sentence; None where nothing is, or where it was said before.
-        ``report`` is an epoch's last one."""
+        """The problem of a run, in a sentence; None where there is none, or where it was said
+        before. ``report`` is an epoch's last one."""
         if self._told:
             return None
         high = report.loss >= _LEARNT * self._constant

@@ -21,7 +21,7 @@ _LAST, _FIRST = (0, 2, 3, 1), (0, 3, 1, 2)
 
 
 def has_channels_last(array: AnyArray) -> bool:
-    """Whether an array of images is not row-major, but would be with its channels last."""
+    """True if an array of images is not row-major, but would be with its channels last."""
     return (
         array.ndim == 4
         and not array.flags.c_contiguous

@@ -1,4 +1,4 @@
-"""Whose arrays a call is given: NumPy's, or another library's, on the CPU or on a CUDA GPU.
+"""The libraries of a call's arrays: NumPy, or another one, on the CPU or on a CUDA GPU.
 
 No library is imported here: its arrays can only be there when its user has imported it.
 Arrays are taken and given back without a copy.  On a GPU the work goes to the stream that

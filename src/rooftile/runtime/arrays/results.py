@@ -63,7 +63,7 @@ class _Lent:
 
 
 def _taken(size: int) -> NDArray[Any]:
-    """So many bytes that nobody uses."""
+    """``size`` bytes that nobody uses."""
     try:
         return _waiting[size].pop()
     except (KeyError, IndexError):

@@ -81,7 +81,7 @@ class Torch(Library):
     def seen_by_numpy(self, array: Any) -> Any:
         try:
             return array.numpy() if type(array) in self.kinds else UNSEEN
-        # It lies on a GPU, is sparse, stored negated, or has a gradient.
+        # It is on a GPU, is sparse, stored negated, or has a gradient.
         except (RuntimeError, TypeError):
             return UNSEEN
 
@@ -141,7 +141,7 @@ class Torch(Library):
                 ):
                     return None
             except RuntimeError:
-                # Of a sparse one, which lies nowhere as a whole.
+                # A sparse array has no address as a whole.
                 return None
             return address  # type: ignore[no-any-return]
 

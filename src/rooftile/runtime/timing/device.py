@@ -1,10 +1,10 @@
-"""How long does it take on a GPU?  By the device's own clock, without the launches' latency.
+"""Times on a GPU by the device's own clock, without the launches' latency.
 
 A sample is a replay of several launches captured into one graph, between two marks on the
 kernel's own stream.  An untimed replay goes before it, so that the device is still busy when the
 host hands over the timed one.  There are two kinds of samples:
 
-- warm: the same arrays again and again, so what fits the last-level cache lies there;
+- warm: the same arrays again and again, so that data that fit the last-level cache are in it;
 - cold: one launch, after a buffer of twice that cache has been overwritten outside the marks.
 
 Each sample is also timed by the host, from before the first launch until the whole device is
@@ -51,7 +51,7 @@ or shorter by less than the second."""
 
 
 class Clock(Protocol):
-    """What sets the marks around a sample: a device of ours, or a peer's library."""
+    """The clock that sets the marks around a sample: a device of ours, or a peer's library."""
 
     def mark(self) -> Any:
         """A point in the work handed over so far."""
@@ -65,7 +65,7 @@ class Clock(Protocol):
 
 @dataclass(frozen=True)
 class TimedLaunches:
-    """What one contestant launches."""
+    """The launches of one contestant."""
 
     clock: Clock
     once: Call
@@ -77,7 +77,7 @@ class TimedLaunches:
     slack_s: float
     """See `contradiction`."""
     on_host: bool = False
-    """Whether the device is the host's own processor, so that other programs disturb it."""
+    """True if the device is the host's own processor, so that other programs disturb it."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Times:
     cold: Timing | None
     """None after an interrupt."""
     contradiction: str
-    """How the host's clock contradicts the device's; empty when it does not."""
+    """The contradiction of the host's clock and the device's; empty when there is none."""
     clocks: Clocks | None
     """None where the sensors cannot be read."""
 
@@ -125,7 +125,7 @@ def work_of(device: GpuDevice, launch: Call, flush: Flush) -> TimedLaunches:
 
 
 def launches(seconds: float) -> int:
-    """How many launches of so many seconds a sample holds."""
+    """Number of launches of ``seconds`` each that a sample holds."""
     return max(1, min(_MOST_LAUNCHES, math.ceil(_WINDOW_S / max(seconds, 1e-9))))
 
 
@@ -158,7 +158,7 @@ def in_turns(
 
 
 def enough(*kinds: list[float], late: bool) -> bool:
-    """Whether samples of these kinds, so many of each, suffice: they are steady, or it is late."""
+    """True if samples of these kinds suffice: they are steady, or it is late."""
     count = len(kinds[0])
     if count < _LEAST:
         return False
@@ -243,11 +243,11 @@ class _Log:
         return 1e-3 * clock.between(middle, last), 1e-3 * clock.between(first, last), host
 
     def done(self, seconds: float) -> bool:
-        """Whether there are enough samples."""
+        """True if there are enough samples."""
         return enough(self.warm, self.cold, late=self.spent > seconds)
 
     def timing(self) -> Times:
-        """What the samples say."""
+        """The samples' times."""
         waited = self.watch.share() if self.work.on_host else None
         return Times(
             replace(timing_of(self.warm), waited=waited),

@@ -1,9 +1,9 @@
-"""How long does it take?  Wall-clock medians on the CPU, honest towards whoever is timed.
+"""Wall-clock medians on the CPU, fair to every candidate.
 
-Libraries leave worker threads spinning for some milliseconds after a call, and
-those slow whoever is timed next, up to twofold.  So each round of a candidate is:
-a pause until they are parked, untimed calls until caches and our own threads are
-warm again, then timed calls.  Candidates take turns, which cancels slow drift.
+Libraries leave worker threads spinning for some milliseconds after a call, which slow the next
+candidate, up to twofold. So each round of a candidate is: a pause until they are parked, untimed
+calls until caches and our own threads are warm again, then timed calls. Candidates take turns,
+which cancels slow drift.
 
 Every sample counts; the spread is reported, and `Timing.steady` says whether
 the median settled before the caps were reached (the rule of NVIDIA's nvbench).
@@ -58,9 +58,9 @@ class Timing:
     min: float
     n: int
     steady: bool
-    """Whether the noise fell below the target before the caps on rounds and time."""
+    """True if the noise fell below the target before the caps on rounds and time."""
     samples: tuple[float, ...] = field(default=(), repr=False)
-    """What a later comparison needs, in the order of time: the median of each round, or each
+    """Samples for a later comparison, in the order of time: the median of each round, or each
     sample where a round is one."""
     waited: float | None = None
     """The share of the median, at most, in which it waited for processors that other programs had;
@@ -68,7 +68,7 @@ class Timing:
 
     @property
     def disturbed(self) -> bool:
-        """Whether the machine was too busy to trust the time."""
+        """True if the machine was too busy to trust the time."""
         return self.waited is not None and self.waited > DISTURBED
 
 
@@ -187,7 +187,7 @@ def _round(call: Call, watch: AbstractContextManager[list[float]]) -> list[float
 
 
 def _pause() -> None:
-    """Sleep until the threads of this process rest, ours and those of libraries."""
+    """Sleep until the threads of this process rest, ours and other libraries'."""
     for _ in range(_MOST_PAUSES):
         before = time.process_time()
         time.sleep(_PAUSE_S)
@@ -203,7 +203,7 @@ def _repeat(call: Call, seconds: float) -> list[float]:
 
 
 def is_steady(times: list[float]) -> bool:
-    """Whether the standard error of the median, from the 20-80 % spread, is small enough."""
+    """True if the standard error of the median, from the 20-80 % spread, is small enough."""
     if len(times) < 5:
         return False
     low, middle, high = np.percentile(times, (20, 50, 80))

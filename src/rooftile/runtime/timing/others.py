@@ -1,12 +1,12 @@
-"""How much did other programs disturb a median?  By what the system counted meanwhile.
+"""The disturbance of a median by other programs, from the system's counters.
 
-A call's wall-clock time is the time that it takes alone, and what it waited for processors that
-others had.  Two counts of Linux bound that wait from above, and the lesser one is kept:
+A call's wall-clock time is its time alone, plus its wait for processors that other programs had.
+Two counts of Linux bound that wait from above, and the lesser one is kept:
 
 - the time that this process's threads were ready to run and did not
   (``/proc/PID/task/*/schedstat``): it also holds the microseconds in which a parked thread wakes;
 - the processor time that others took of the processors which we may use (``/proc/stat``): it also
-  holds what they took of a processor that we did not need.
+  holds their time on a processor that we did not need.
 
 So neither a call that wakes its threads on an idle machine, nor one that needs one processor while
 another program has the other, is called disturbed.  And a wait that shows in a few slow calls is

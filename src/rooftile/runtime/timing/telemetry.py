@@ -1,4 +1,4 @@
-"""What an NVIDIA GPU's sensors say: clock, power, temperature, and why it runs slower.
+"""An NVIDIA GPU's sensors: clock, power, temperature, and reasons for a lower clock.
 
 Read through NVML, whose Python package comes with cuda-core; where it is missing, or the
 driver does not let us read, there are no readings, and nothing else changes.
@@ -50,7 +50,7 @@ class Clocks:
     """The highest."""
     readings: int
     throttled: int
-    """How many of the readings were throttled; their samples count all the same."""
+    """Number of throttled readings; their samples count all the same."""
     throttled_by: tuple[str, ...]
 
     @classmethod
@@ -70,7 +70,7 @@ class Clocks:
         )
 
     def note(self) -> str:
-        """What must be known of a time measured so; empty when there is nothing."""
+        """A note on a time measured so; empty when there is nothing to say."""
         if not self.throttled:
             return ""
         return f"throttled in {self.throttled} of {self.readings} readings ({self.reasons})"

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any, Literal
 
 import numpy as np
 
 from rooftile.devices import cpu, cuda
-from rooftile.devices.cpu.native import source
+from rooftile.devices.cpu.native import last_kernels, source
 from rooftile.devices.cuda import CudaArray
 from rooftile.devices.select import DeviceName, lent_gpu
 from rooftile.errors import InputError, check_word
@@ -264,7 +263,7 @@ def _inverse(A: Sparse, kind: np.dtype[Any]) -> AnyArray:
     return np.asarray(1 / diagonal.astype(kind), kind)
 
 
-@cache
+@last_kernels
 def _spread(stem: str, text: str, *dtypes: str) -> cpu.Spread:
     return cpu.Spread(source(stem, text.replace("CHUNK", str(_CHUNK)), flags=_FLAGS), dtypes)
 

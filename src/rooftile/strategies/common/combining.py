@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 
 from rooftile.devices import cpu
-from rooftile.devices.cpu.native import source, values_of
+from rooftile.devices.cpu.native import last_kernels, source, values_of
 from rooftile.ops.operator import Operator
 from rooftile.ops.problem import Dtype
 from rooftile.strategies.common.operators import (
@@ -21,7 +20,7 @@ def combined(a, b):
 """
 
 
-@cache
+@last_kernels
 def combining(
     stem: str, text: str, operator: Operator, dtypes: tuple[Dtype, ...], carried: Dtype
 ) -> cpu.Spread:

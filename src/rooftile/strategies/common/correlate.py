@@ -15,12 +15,11 @@ sums of short sums.
 
 from __future__ import annotations
 
-from functools import cache
 from itertools import product
 
 from rooftile.devices import cpu
 from rooftile.devices.cpu.emit import Writer
-from rooftile.devices.cpu.native import Native, source
+from rooftile.devices.cpu.native import Native, last_kernels, source
 from rooftile.devices.cpu.native.vector import lanes, registers
 
 PART_TERMS = 16
@@ -41,7 +40,7 @@ def streams(nbytes: int) -> bool:
     return largest is not None and nbytes > largest
 
 
-@cache
+@last_kernels
 def correlation(taps: int, stream: bool = False) -> Native:
     """``correlate`` for ``taps`` taps a channel; with ``stream`` whole vectors go past the caches,
     and ``skew``, one more argument, is the number of floats of ``out`` after a vector's edge."""

@@ -7,14 +7,13 @@ blocks.
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Literal
 
 import numpy as np
 
 from rooftile.devices import cpu
 from rooftile.devices.cpu.emit import Writer
-from rooftile.devices.cpu.native import source
+from rooftile.devices.cpu.native import last_kernels, source
 from rooftile.ops import Float32
 from rooftile.strategies.common.transposition import emit_columns
 from rooftile.strategies.contract.cpu_kernel import KernelPacking
@@ -116,7 +115,7 @@ def _emit_rows(to: Writer, lanes: int) -> None:
         to.line(f"at += {lanes} * (last - begin)")
 
 
-@cache
+@last_kernels
 def _spread(lanes: int, lie: Lie) -> cpu.Spread:
     """The kernel that fills all panels: a unit is some panels of all blocks of inputs."""
     to, together = Writer(), lanes if lie == "rows" else ROW

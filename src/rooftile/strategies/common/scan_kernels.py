@@ -9,10 +9,8 @@ functions ``first_of`` and ``step_of``, by which a line is walked in its order.
 
 from __future__ import annotations
 
-from functools import cache
-
 from rooftile.devices import cpu
-from rooftile.devices.cpu.native import source, values_of
+from rooftile.devices.cpu.native import last_kernels, source, values_of
 from rooftile.ops.operator import SUM, Operator
 from rooftile.ops.problem import Dtype
 from rooftile.strategies.common.operators import in_kernel_language, number_in_kernel_language
@@ -46,7 +44,7 @@ def lost_in(high, value):
     return np.where(lost == lost, lost, ZERO)"""
 
 
-@cache
+@last_kernels
 def scanning(
     stem: str,
     text: str,

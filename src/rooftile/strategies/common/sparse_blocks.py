@@ -7,12 +7,10 @@ which count blocks and fill them, and nothing is sorted.
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 
 from rooftile.devices import cpu
-from rooftile.devices.cpu.native import source
+from rooftile.devices.cpu.native import last_kernels, source
 from rooftile.ops import AnyArray
 from rooftile.ops.sparse.rows import Rows, offsets_of
 
@@ -60,7 +58,7 @@ _EACH = 16
 """Shares of a core: rows of blocks have very different numbers of entries."""
 
 
-@cache
+@last_kernels
 def _spread(stem: str, text: str, *dtypes: str) -> cpu.Spread:
     return cpu.Spread(source(stem, text), dtypes)
 

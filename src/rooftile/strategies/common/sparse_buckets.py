@@ -13,12 +13,10 @@ bits a pass); Manegold, Boncz, Kersten, "Optimizing Main-Memory Join on Modern H
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 
 from rooftile.devices import cpu
-from rooftile.devices.cpu.native import source
+from rooftile.devices.cpu.native import last_kernels, source
 from rooftile.ops import AnyArray
 
 _BUCKETS = 256
@@ -78,7 +76,7 @@ def kernel(keys, values, others, starts, offsets, sorted_values, sorted_others, 
 """
 
 
-@cache
+@last_kernels
 def _spread(stem: str, text: str, *dtypes: str) -> cpu.Spread:
     return cpu.Spread(source(stem, text), dtypes)
 

@@ -8,13 +8,12 @@ so that reads are contiguous, and writes stay in a cache.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from rooftile.devices import cpu
-from rooftile.devices.cpu.native import source, values_of
+from rooftile.devices.cpu.native import last_kernels, source, values_of
 from rooftile.ops import AnyArray
 from rooftile.ops.sparse import reading
 from rooftile.ops.sparse.layouts import laid_out
@@ -180,6 +179,6 @@ def _empty(shape: tuple[int, int], lengths: AnyArray, dtype: np.dtype[Any]) -> R
     return Rows(shape, np.empty(count, dtype), np.empty(count, lengths.dtype), offsets)
 
 
-@cache
+@last_kernels
 def _spread(stem: str, text: str, *dtypes: str) -> cpu.Spread:
     return cpu.Spread(source(stem, text.replace("TILE", str(_TILE))), dtypes)

@@ -9,12 +9,10 @@ Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 
 from rooftile.devices import cpu
-from rooftile.devices.cpu.native import source, values_of
+from rooftile.devices.cpu.native import last_kernels, source, values_of
 from rooftile.ops import AnyArray
 from rooftile.ops.sparse.rows import Rows, Sorting
 from rooftile.strategies.common.sparse_blocks import blocks_of
@@ -154,7 +152,7 @@ def kernel(columns, offsets, last_seen, found, used, sizes, begin, end):
 """
 
 
-@cache
+@last_kernels
 def _spread(stem: str, text: str, *dtypes: str) -> cpu.Spread:
     return cpu.Spread(source(stem, text), dtypes)
 

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 
 from rooftile.devices.cpu.emit import Writer
-from rooftile.devices.cpu.native import Native, source, vector
+from rooftile.devices.cpu.native import Native, last_kernels, source, vector
 from rooftile.ops import Float32
 from rooftile.ops.patterns.volumes import Size3
 from rooftile.strategies.contract.cpu_kernel import BoundKernel, CpuKernel
@@ -88,7 +87,7 @@ class VolumeKernel(BoundKernel):
         self._keep[0][:] = parameters[0].ravel()
 
 
-@cache
+@last_kernels
 def kernel(pattern: Pattern) -> Native:
     """``kernel(x, weights, bias, out, scratch, sizes, begin, end)``, which reads no bias.
 

@@ -16,6 +16,6 @@ kept in the user's cache.
 """
 
 from rooftile.devices.cpu.native.build import Passes
-from rooftile.devices.cpu.native.program import Native, native, source, values_of
+from rooftile.devices.cpu.native.program import Native, last_kernels, native, source, values_of
 
-__all__ = ["Native", "Passes", "native", "source", "values_of"]
+__all__ = ["Native", "Passes", "last_kernels", "native", "source", "values_of"]

@@ -9,7 +9,8 @@ import os
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
+from weakref import WeakValueDictionary
 
 import llvmlite
 
@@ -35,9 +36,27 @@ writes loops where this is exceeded; the text of one that does not is compiled a
 turn = recursive_lock()
 """Held by a thread that compiles or links: LLVM takes one at a time, and of several threads that
 ask for the same kernel one makes it."""
-_kept: list[object] = []
-"""Keeps linked code alive, until the process ends."""
 _numbers = itertools.count()
+
+
+class Code:
+    """Functions in memory, which are there until the object is garbage: whatever may run them holds
+    it."""
+
+    def __init__(self, addresses: tuple[int, ...], nbytes: int, holder: Any) -> None:
+        self.addresses, self.nbytes = addresses, nbytes
+        self._holder = holder
+
+
+_in_memory = WeakValueDictionary[Path, Code]()
+"""That of kernels, by the file of each, so that none is in memory twice."""
+_stays: list[Code] = []
+"""What `addresses` has given."""
+
+
+def code_bytes() -> int:
+    """Bytes of the machine code of kernels that is in memory now."""
+    return sum(code.nbytes for code in _in_memory.values())
 
 
 @once
@@ -110,13 +129,39 @@ def addresses(
     functions: Sequence[str],
     passes: Passes = "all",
 ) -> tuple[int, ...]:
-    """Addresses of functions of LLVM's text with this digest.
+    """The addresses of functions of LLVM's text as of `code_of`, valid until the process ends."""
+    code = _from_file(_path(stem, digest), text, functions, passes)
+    _stays.append(code)
+    return code.addresses
 
-    The code comes from the cache, or is compiled and cached. ``stem`` makes the file findable by a
-    person.
+
+def code_of(
+    stem: str,
+    digest: str,
+    text: Callable[[], str],
+    functions: Sequence[str],
+    passes: Passes = "all",
+) -> Code:
+    """Functions of LLVM's text, which has this digest.
+
+    The code is that in memory, or it comes from the cache, or else it is compiled and kept there.
+    ``stem`` makes the file findable by a person.
     """
+    path = _path(stem, digest)
+    code = _in_memory.get(path)
+    if code is None:
+        code = _in_memory[path] = _from_file(path, text, functions, passes)
+    return code
+
+
+def _path(stem: str, digest: str) -> Path:
     key = hashlib.sha256(f"{digest}\0{_version()}".encode()).hexdigest()
-    path = _directory() / f"{stem}-{key[:20]}.o"
+    return _directory() / f"{stem}-{key[:20]}.o"
+
+
+def _from_file(
+    path: Path, text: Callable[[], str], functions: Sequence[str], passes: Passes
+) -> Code:
     # Code is run as it is, so it must be what was written; object files may end in anything.
     code = sealed(path)
     if code is None:
@@ -200,11 +245,12 @@ def _optimised(text: str, passes: Passes) -> llvm.ModuleRef:
     return module
 
 
-def _linked(code: bytes, functions: Sequence[str]) -> tuple[int, ...]:
-    """The addresses of functions of an object file, in memory from now on."""
+def _linked(code: bytes, functions: Sequence[str]) -> Code:
+    """Functions of an object file in memory."""
     found = objects.linked(code, functions)
     if found is not None:
-        return found
+        places, image = found
+        return Code(places, image.nbytes, image)
     import llvmlite.binding as llvm
 
     with turn:
@@ -212,8 +258,7 @@ def _linked(code: bytes, functions: Sequence[str]) -> tuple[int, ...]:
         for function in functions:
             builder.export_symbol(function)
         tracker = builder.link(_jit(), f"rooftile{next(_numbers)}")
-        _kept.append(tracker)
-        return tuple(int(tracker[function]) for function in functions)
+        return Code(tuple(int(tracker[function]) for function in functions), len(code), tracker)
 
 
 @cache

@@ -14,6 +14,7 @@ import ctypes
 import mmap
 import struct
 import sys
+import weakref
 from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
@@ -29,6 +30,25 @@ _TABLED = (9, 41, 42)
 address is written."""
 _JUMP, _PADDING = b"\xff\x25\x00\x00\x00\x00", b"\x00\x00"
 """A jump to the address behind it, which may be anywhere; both have 16 bytes with the padding."""
+
+
+class Image:
+    """Code and constants in memory that nobody writes, until the object is garbage.
+
+    The memory outlives the interpreter, as the threads do that run in it.
+    """
+
+    def __init__(self, code: bytearray) -> None:
+        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+        readable, self.nbytes = mmap.PROT_READ, len(code)
+        place = _library().mmap(None, self.nbytes, readable | mmap.PROT_WRITE, flags, -1, 0)
+        if place in (None, ctypes.c_void_p(-1).value):
+            raise _Unknown
+        self.start = int(place)
+        weakref.finalize(self, _library().munmap, self.start, self.nbytes).atexit = False
+        ctypes.memmove(self.start, bytes(code), self.nbytes)
+        if _library().mprotect(self.start, self.nbytes, readable | mmap.PROT_EXEC) != 0:
+            raise _Unknown
 
 
 class _Unknown(Exception):
@@ -55,8 +75,9 @@ class _Symbol(NamedTuple):
     value: int
 
 
-def linked(code: bytes, functions: Sequence[str]) -> tuple[int, ...] | None:
-    """Addresses of an object file's functions, now in memory; None where LLVM must link the file.
+def linked(code: bytes, functions: Sequence[str]) -> tuple[tuple[int, ...], Image] | None:
+    """The addresses of functions of an object file, and the image that they are in; None where
+    LLVM must link it.
 
     The file is whole and is LLVM's: it is run as it is.
     """
@@ -70,7 +91,7 @@ def linked(code: bytes, functions: Sequence[str]) -> tuple[int, ...] | None:
         return None
 
 
-def _linked(code: bytes, functions: Sequence[str]) -> tuple[int, ...]:
+def _linked(code: bytes, functions: Sequence[str]) -> tuple[tuple[int, ...], Image]:
     sections = _sections(code)
     symbols = _symbols(code, sections)
     # Sections, then a jump to each function that is elsewhere.
@@ -94,8 +115,8 @@ def _linked(code: bytes, functions: Sequence[str]) -> tuple[int, ...]:
     found = [offsets.get(name) for name in functions]
     if None in found:
         raise _Unknown
-    start = _executable(image)
-    return tuple(start + offset for offset in found if offset is not None)
+    made = Image(image)
+    return tuple(made.start + offset for offset in found if offset is not None), made
 
 
 def _sections(code: bytes) -> list[_Section]:
@@ -163,6 +184,7 @@ def _library() -> ctypes.CDLL:
     library.mmap.restype = ctypes.c_void_p
     library.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
     library.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    library.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
     return library
 
 
@@ -173,17 +195,3 @@ def _of_library(name: str) -> int:
         return ctypes.cast(getattr(_library(), name), ctypes.c_void_p).value or 0
     except AttributeError:
         raise _Unknown from None
-
-
-def _executable(image: bytearray) -> int:
-    """The address of code and constants, in memory that is read-only from now on and outlives the
-    interpreter, as the threads do that run in it."""
-    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
-    readable, size = mmap.PROT_READ, len(image)
-    start = _library().mmap(None, size, readable | mmap.PROT_WRITE, flags, -1, 0)
-    if start in (None, ctypes.c_void_p(-1).value):
-        raise _Unknown
-    ctypes.memmove(start, bytes(image), size)
-    if _library().mprotect(start, size, readable | mmap.PROT_EXEC) != 0:
-        raise _Unknown
-    return int(start)

@@ -19,14 +19,14 @@ import builtins
 import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from rooftile.devices.cpu.native import build
-from rooftile.devices.cpu.native.build import Passes
+from rooftile.devices.cpu.native.build import Code, Passes
 from rooftile.devices.cpu.native.types import HELD_AS, VALUES
 
 if TYPE_CHECKING:
@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 _COMMON = {"np": np, "math": math, "float32": np.float32, "int64": np.int64, "uint32": np.uint32}
 """Names that generated text may use besides Python's own functions and the vectors."""
+last_kernels = lru_cache(maxsize=64)
+"""Decorates a function that makes kernels: it keeps those that it was asked for last. A kernel's
+code is in memory as long as the kernel is."""
 
 
 def values_of(dtype: str) -> str:
@@ -67,7 +70,7 @@ class Native:
         """See `source`."""
         self._lanes = lanes
         self._parse, self._release = parse, release
-        self._addresses: dict[tuple[tuple[str, ...], bool], int] = {}
+        self._codes: dict[tuple[tuple[str, ...], bool], Code] = {}
 
     @cached_property
     def tree(self) -> ast.FunctionDef:
@@ -79,27 +82,28 @@ class Native:
         raise TypeError(f"{self.name} can be called in kernels only")
 
     def address(self, dtypes: Sequence[str], scratch: bool) -> int:
-        """The address of the C function ``entry(row, thread, begin, end)``.
+        """The address of the C function ``entry(row, thread, begin, end)``, valid while this object
+        is held.
 
         A row has address and number of elements of each array, of the first thread's scratch where
         there is one (each thread has the same number), and of ``sizes``. At the first call the
         entry is compiled or comes from the cache.
         """
         key = tuple(dtypes), scratch
-        if key not in self._addresses:
+        if key not in self._codes:
             with build.turn:
-                if key not in self._addresses:
-                    self._addresses[key] = self._made(*key)
-        return self._addresses[key]
+                if key not in self._codes:
+                    self._codes[key] = self._made(*key)
+        return self._codes[key].addresses[0]
 
-    def _made(self, dtypes: tuple[str, ...], scratch: bool) -> int:
+    def _made(self, dtypes: tuple[str, ...], scratch: bool) -> Code:
         kind = hashlib.sha256(f"{self.digest} {(dtypes, scratch)}".encode()).hexdigest()
-        (address,) = build.addresses(
+        code = build.code_of(
             self.name, kind, lambda: self.text(dtypes, scratch), ["entry"], self.passes
         )
         # A tree takes a hundred times the memory of its text.
         self.release()
-        return address
+        return code
 
     def release(self) -> None:
         """Drop the tree; the text is parsed again when the tree is next asked for."""

@@ -5,16 +5,14 @@ Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 6.3.
 
 from __future__ import annotations
 
-from functools import cache
-
-from rooftile.devices.cpu.native import Native, source
+from rooftile.devices.cpu.native import Native, last_kernels, source
 from rooftile.ops.activation import ACTIVATIONS
 from rooftile.ops.features import features
 from rooftile.ops.gradients.activation_gradient import ActivationGradient
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 
 
-@cache
+@last_kernels
 def _kernel(name: str) -> Native:
     """The kernel of an activation; units are elements."""
     row = ACTIVATIONS[name]

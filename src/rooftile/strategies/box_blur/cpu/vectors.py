@@ -13,13 +13,12 @@ Granlund, Montgomery, "Division by Invariant Integers using Multiplication", PLD
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 
 import numpy as np
 
 from rooftile._locks import lock
 from rooftile.devices import cpu
-from rooftile.devices.cpu.native import Native, native, source
+from rooftile.devices.cpu.native import Native, last_kernels, native, source
 from rooftile.ops import AnyArray
 from rooftile.ops.patterns.box_blur import BoxBlur
 from rooftile.strategies import HostStrategy
@@ -84,7 +83,7 @@ def kernel(image, workspace, blurred, sizes, begin, end):
 """Units are bands of rows, each with sums of its columns of its own, between zeros."""
 
 
-@cache
+@last_kernels
 def _spread(radius: int, channels: int) -> cpu.Spread:
     window = 2 * radius + 1
     total = " + ".join(f"sums[j + {k * channels}]" for k in range(window))

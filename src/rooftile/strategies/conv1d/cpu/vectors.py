@@ -8,9 +8,7 @@ which is half again as much traffic.
 
 from __future__ import annotations
 
-from functools import cache
-
-from rooftile.devices.cpu.native import Native, source
+from rooftile.devices.cpu.native import Native, last_kernels, source
 from rooftile.ops.patterns.conv1d import Conv1d
 from rooftile.strategies.common.correlate import correlation, streams
 from rooftile.strategies.conv1d.cpu.loops import LineStrategy, one_output
@@ -26,7 +24,7 @@ class Vectors(LineStrategy):
         return _kernel(problem.mask, streams(problem.output_arrays[0].nbytes))
 
 
-@cache
+@last_kernels
 def _kernel(taps: int, stream: bool) -> Native:
     """The kernel for masks of ``taps`` taps."""
     skew = ", sizes[9]" if stream else ""

@@ -11,7 +11,7 @@ Winograd Convolution for Deep Neural Networks", ACM TOMS 46 (2020), choose them.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -60,7 +60,7 @@ class ToomCook:
         return np.array([[float(v) for v in row] for row in self.weights])
 
 
-@cache
+@lru_cache(maxsize=64)
 def toom_cook(taps: int) -> ToomCook:
     """The matrices for a mask size that has points."""
     from fractions import Fraction

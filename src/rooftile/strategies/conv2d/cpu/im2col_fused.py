@@ -14,10 +14,9 @@ Goto, van de Geijn, "Anatomy of High-Performance Matrix Multiplication", ACM TOM
 from __future__ import annotations
 
 import math
-from functools import cache
 
 from rooftile.devices.cpu.emit import Writer
-from rooftile.devices.cpu.native import Native, source, vector
+from rooftile.devices.cpu.native import Native, last_kernels, source, vector
 from rooftile.ops import Conv2d, Float32
 from rooftile.ops.features import features
 from rooftile.strategies.common.fused import ACTIVATION_CODES, finish_row
@@ -85,7 +84,7 @@ def _pack(weights: Float32, into: Float32, block: int) -> None:
         blocks[whole, :, len(left) :] = 0
 
 
-@cache
+@last_kernels
 def _compiled(block: int, vectors: int, lanes: int) -> Native:
     to = Writer()
     tile = vectors * lanes

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import cache
+from functools import lru_cache
 
-from rooftile.devices.cpu.native import source, vector
+from rooftile.devices.cpu.native import last_kernels, source, vector
 from rooftile.ops import ACTIVATIONS, Conv2d, Float32
 from rooftile.ops.features import features
 from rooftile.strategies.common.fused import ACTIVATION_CODES, activate_row
@@ -135,7 +135,7 @@ def _written_out(p: Conv2d) -> int:
     return p.mask[1] if p.mask[1] <= _WRITTEN_OUT else 0
 
 
-@cache
+@lru_cache(maxsize=1024)
 def _choose(p: Conv2d) -> MapBlock:
     """The register block with the least estimated work."""
     return min(_blocks(p), key=lambda block: _estimate(p, block))
@@ -203,7 +203,7 @@ def _staged(p: Conv2d, block: MapBlock, bands: int) -> int:
     return p.channels * deep * ((p.output_size[1] * wide - 1) * p.stride[1] + p.mask[1])
 
 
-@cache
+@last_kernels
 def _kernel(p: Conv2d, images: int) -> CpuKernel:
     block = _choose(p)
     bands, groups = _bands(p, block, images), -(-p.maps // block.group)

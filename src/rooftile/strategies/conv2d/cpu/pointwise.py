@@ -16,7 +16,7 @@ from functools import cache
 import numpy as np
 
 from rooftile.devices import cpu
-from rooftile.devices.cpu.native import source, vector
+from rooftile.devices.cpu.native import last_kernels, source, vector
 from rooftile.ops import Conv2d, Float32
 from rooftile.ops.features import features
 from rooftile.strategies.common.fused import ACTIVATION_CODES, activate_row
@@ -65,7 +65,7 @@ class Pointwise(CpuStrategy):
 STRATEGY = Pointwise()
 
 
-@cache
+@last_kernels
 def _kernel(p: Conv2d, images: int) -> CpuKernel:
     blocks, pixels = -(-p.maps // HEIGHT), p.height * p.width
     tiles, most = -(-pixels // ROW), max(1, p.maps // _LEAST_MAPS)

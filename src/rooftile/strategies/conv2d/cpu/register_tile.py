@@ -19,7 +19,7 @@ from itertools import product
 import numpy as np
 
 from rooftile.devices import cpu
-from rooftile.devices.cpu.native import Passes, native, source, vector
+from rooftile.devices.cpu.native import Passes, last_kernels, native, source, vector
 from rooftile.ops import Conv2d, Float32
 from rooftile.ops.features import features
 from rooftile.strategies.common.fused import activate_row, finish_row
@@ -59,7 +59,7 @@ class RegisterTile(CpuStrategy):
 STRATEGY = RegisterTile()
 
 
-@cache
+@last_kernels
 def _kernel(problem: Conv2d) -> CpuKernel:
     return tile_kernel(fitted(choose_tile(problem)))
 

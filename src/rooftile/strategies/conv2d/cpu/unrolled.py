@@ -12,11 +12,10 @@ section 7.2 (the mask as constants) and 6.3 (coarsening), on a processor's vecto
 from __future__ import annotations
 
 import dataclasses
-from functools import cache
 from itertools import product
 
 from rooftile.devices.cpu.emit import Writer
-from rooftile.devices.cpu.native import source, vector
+from rooftile.devices.cpu.native import last_kernels, source, vector
 from rooftile.ops import Conv2d
 from rooftile.ops.features import features
 from rooftile.strategies.common.fused import finish_row
@@ -51,7 +50,7 @@ class UnrolledImages(CpuStrategy):
 STRATEGY = UnrolledImages()
 
 
-@cache
+@last_kernels
 def _kernel(problem: Conv2d) -> CpuKernel:
     staged = _staged(problem)
     text = _generate(problem, staged)

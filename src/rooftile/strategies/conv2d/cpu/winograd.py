@@ -15,12 +15,12 @@ Source: Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks", CVP
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+from functools import lru_cache
 
 import numpy as np
 
 from rooftile.devices.cpu.emit import Writer
-from rooftile.devices.cpu.native import source, vector
+from rooftile.devices.cpu.native import last_kernels, source, vector
 from rooftile.ops import Conv2d, Float32
 from rooftile.ops.features import features
 from rooftile.strategies.common.fused import activate, activate_row
@@ -94,7 +94,7 @@ def _slow(problem: Conv2d, *, once: bool) -> str | None:
     return f"it is estimated at {found:.2f} times the best rung at `ieee`{counted}"
 
 
-@cache
+@last_kernels
 def _kernel(problem: Conv2d) -> CpuKernel:
     tile = tile_of(problem)
     functions = {"activate": activate, "activate_row": activate_row, "one_row": one_row}

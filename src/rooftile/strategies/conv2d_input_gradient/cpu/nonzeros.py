@@ -7,13 +7,11 @@ at once.  A unit is an image; one with padding is made with it, and copied witho
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 
 from rooftile.devices import cpu
 from rooftile.devices.cpu.emit import Writer
-from rooftile.devices.cpu.native import Native, source, vector
+from rooftile.devices.cpu.native import Native, last_kernels, source, vector
 from rooftile.ops import AnyArray
 from rooftile.ops.features import features
 from rooftile.ops.gradients.conv2d_input_gradient import Conv2dInputGradient
@@ -92,7 +90,7 @@ class Walk:
             dx[...] = to[:, :, above : above + p.height, left : left + p.width]
 
 
-@cache
+@last_kernels
 def _kernel(tall: int, wide: int, pooled: bool, lanes: int) -> Native:
     """The kernel for masks of this size."""
     to = Writer()

@@ -8,13 +8,12 @@ hundred gradients pass.  A unit is a map in a share of the images.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 
 import numpy as np
 
 from rooftile.devices import cpu
 from rooftile.devices.cpu.emit import Writer
-from rooftile.devices.cpu.native import Native, source, vector
+from rooftile.devices.cpu.native import Native, last_kernels, source, vector
 from rooftile.ops import AnyArray
 from rooftile.ops.features import features
 from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
@@ -93,7 +92,7 @@ class Nonzeros(HostStrategy):
 STRATEGY = Nonzeros()
 
 
-@cache
+@last_kernels
 def _finite(lanes: int) -> cpu.Spread:
     """Says of each image whether all of it is finite."""
     to = Writer()
@@ -106,7 +105,7 @@ def _finite(lanes: int) -> cpu.Spread:
     return cpu.Spread(source("finite_images", to.text()), ("float32", "int64"))
 
 
-@cache
+@last_kernels
 def _kernel(tall: int, wide: int, pooled: bool, lanes: int) -> Native:
     """The kernel for masks of this size."""
     to = Writer()

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
 
 from rooftile.devices import cpu
 from rooftile.devices.cpu.emit import Writer
-from rooftile.devices.cpu.native import Native, source, vector
+from rooftile.devices.cpu.native import Native, last_kernels, source, vector
 from rooftile.ops import AnyArray
 from rooftile.ops.features import features
 from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
@@ -90,7 +89,7 @@ def _filled(length: int) -> float:
     return length / (math.ceil(length / vector.lanes()) * vector.lanes())
 
 
-@cache
+@last_kernels
 def _kernel(tall: int, wide: int, lanes: int, registers: int) -> Native:
     """The kernel for masks of this size."""
     to, most = Writer(), registers - _OTHER_REGISTERS

@@ -10,12 +10,11 @@ reads it next.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 
 import numpy as np
 
 from rooftile.devices import cpu
-from rooftile.devices.cpu.native import Native, source
+from rooftile.devices.cpu.native import Native, last_kernels, source
 from rooftile.devices.cpu.native.vector import lanes
 from rooftile.ops import AnyArray
 from rooftile.ops.patterns.elementwise import FUNCTIONS, Elementwise
@@ -48,7 +47,7 @@ def kernel({given}, out, sizes, begin, end):
 """
 
 
-@cache
+@last_kernels
 def _kernel(function: str, store: str) -> cpu.Spread:
     width, expression = lanes(), _VECTORS[function]
     names = FUNCTIONS[function]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
-
-from rooftile.devices.cpu.native import Native, source
+from rooftile.devices.cpu.native import Native, last_kernels, source
 from rooftile.ops import Linear
 from rooftile.strategies.common.fused import ACTIVATION_CODES, activate_row
 from rooftile.strategies.common.panels import Lie, pack, packed_size, packing_of, panels_of
@@ -76,13 +74,13 @@ def rows_kernel(problem: Linear, lanes: int) -> CpuKernel:
     )
 
 
-@cache
+@last_kernels
 def _rows_compiled(lanes: int) -> Native:
     functions = {"activate_row": activate_row}
     return source("linear_rows", rows_source.generate(lanes), functions, lanes=lanes)
 
 
-@cache
+@last_kernels
 def _compiled(lanes: int, registers: int, lie: Lie | None, narrow: bool) -> Native:
     name = f"linear_{lie}_blocked" if lie else "linear_blocked"
     text = generate(lanes, registers, lie, narrow=narrow)

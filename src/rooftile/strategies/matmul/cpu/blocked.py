@@ -10,13 +10,12 @@ ACM TOMS 34 (2008).
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 from rooftile._locks import lock
 from rooftile.devices import cpu
 from rooftile.devices.cpu.emit import Writer
-from rooftile.devices.cpu.native import Native, source, vector
+from rooftile.devices.cpu.native import Native, last_kernels, source, vector
 from rooftile.ops import AnyArray, Float32
 from rooftile.ops.features import features
 from rooftile.ops.patterns.matmul import Matmul
@@ -144,7 +143,7 @@ class _Bound:
         return self._work.quick(self._threads, shapes, places, self._kept, long)
 
 
-@cache
+@last_kernels
 def _turning(lanes: int) -> Any:
     """Rows from a[inner, rows]: a unit is a vector of rows, whose squares turn in registers."""
     to = Writer()

@@ -10,12 +10,12 @@ kernel of `linear` for few images.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import lru_cache
 
 import numpy as np
 
 from rooftile._locks import lock
-from rooftile.devices.cpu.native import Native, source, vector
+from rooftile.devices.cpu.native import Native, last_kernels, source, vector
 from rooftile.ops import AnyArray, Float32, Linear
 from rooftile.ops.features import features
 from rooftile.ops.patterns.matmul import Matmul
@@ -123,6 +123,6 @@ def no_bias(columns: int) -> Float32:
     return np.zeros(columns, np.float32)
 
 
-@cache
+@last_kernels
 def _compiled(lanes: int, registers: int) -> Native:
     return source("matmul_vectors", generate(lanes, registers), lanes=lanes)

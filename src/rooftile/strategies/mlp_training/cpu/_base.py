@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from functools import lru_cache
 
-from rooftile.devices.cpu.native import Native, source
+from rooftile.devices.cpu.native import Native, last_kernels, source
 from rooftile.ops.activation import ACTIVATIONS
 from rooftile.ops.features import features
 from rooftile.ops.gradients.mlp_training import MlpTraining
@@ -28,7 +27,7 @@ def slope_of(name: str, z: str, y: str) -> str:
     return row.scalar_slope.format(t=z if row.needs == "z" else y)
 
 
-@lru_cache(maxsize=256)
+@last_kernels
 def compiled(name: str, text: str, flags: str, lanes: int | None) -> Native:
     """The kernel of a text."""
     return source(f"mlp_training-{name}", text, flags=flags, lanes=lanes)

@@ -8,13 +8,12 @@ Interface", version 5.2 (2021), section 11.5.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache
 
 import numpy as np
 
 from rooftile._locks import lock
 from rooftile.devices import cpu
-from rooftile.devices.cpu.native import Native, source
+from rooftile.devices.cpu.native import Native, last_kernels, source
 from rooftile.ops import AnyArray
 from rooftile.ops.features import features
 from rooftile.ops.gradients.mlp_training import ACTIVATIONS, MlpTraining
@@ -83,7 +82,7 @@ SLOPES
 """
 
 
-@cache
+@last_kernels
 def _kernel(real: str) -> Native:
     """The kernel of all loops."""
     values, slopes = [], []

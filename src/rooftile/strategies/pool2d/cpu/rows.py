@@ -9,10 +9,8 @@ shuffles.  A unit is one result row of one channel of one image.
 
 from __future__ import annotations
 
-from functools import cache
-
 from rooftile.devices.cpu.emit import Writer
-from rooftile.devices.cpu.native import Native, source
+from rooftile.devices.cpu.native import Native, last_kernels, source
 from rooftile.ops import Pool2d
 from rooftile.ops.features import features
 from rooftile.ops.layers.pooling import PoolKind
@@ -50,7 +48,7 @@ _FOLDS = {"max": "larger(y, z)", "average": "y + z", "l2": "norm(y, z)"}
 """Two elements of a window as one."""
 
 
-@cache
+@last_kernels
 def _compiled(width: int, stride: int, kind: PoolKind) -> Native:
     """The kernel for windows of this width and horizontal stride, of any height."""
     to = Writer()

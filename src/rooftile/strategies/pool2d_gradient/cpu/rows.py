@@ -7,10 +7,9 @@ window and its horizontal stride are written out. A unit is a plane.
 from __future__ import annotations
 
 import math
-from functools import cache
 
 from rooftile.devices.cpu.emit import Writer
-from rooftile.devices.cpu.native import Native, source
+from rooftile.devices.cpu.native import Native, last_kernels, source
 from rooftile.ops.gradients.pool2d_gradient import Pool2dGradient
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 from rooftile.strategies.common.winner import emit_winner
@@ -45,7 +44,7 @@ class GradientRows(ArrayStrategy):
 STRATEGY = GradientRows()
 
 
-@cache
+@last_kernels
 def _kernel(window: tuple[int, int], right: int) -> Native:
     """The kernel for windows of this size and horizontal stride."""
     to = Writer()

@@ -13,7 +13,6 @@ and not from the threads, so that results do not depend on how many there are.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from rooftile._locks import lock
 from rooftile.analysis.accesses import Counted
 from rooftile.analysis.cooperation import through, tree_depth
 from rooftile.devices import cpu
-from rooftile.devices.cpu.native import Native, source
+from rooftile.devices.cpu.native import Native, last_kernels, source
 from rooftile.devices.cpu.native.vector import lanes
 from rooftile.ops import AnyArray
 from rooftile.ops.features import features
@@ -164,7 +163,7 @@ def kernel(x, y, sums, bases, sizes, begin, end):
 _STEMS = {_LINES: "scan_lines", _ROUNDS: "scan_rounds", _bands.TEXT: "scan_bands"}
 
 
-@cache
+@last_kernels
 def _kernel(text: str, operator: Operator, exclusive: bool, reverse: bool, streams: bool) -> Native:
     """The kernel of a text, with the operator's words and the words of the direction."""
     carried: Dtype = "float32" if operator.selects else "float64"

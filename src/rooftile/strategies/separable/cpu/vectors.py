@@ -9,11 +9,10 @@ caches, as in `conv1d`.
 
 from __future__ import annotations
 
-from functools import cache
 from itertools import product
 
 from rooftile.devices.cpu.emit import Writer
-from rooftile.devices.cpu.native import Native, source
+from rooftile.devices.cpu.native import Native, last_kernels, source
 from rooftile.devices.cpu.native.vector import lanes
 from rooftile.ops.patterns.separable import Separable
 from rooftile.strategies.common.correlate import PART_TERMS, correlation, streams
@@ -43,7 +42,7 @@ class Vectors(FilterStrategy):
         return _kernel(problem.mask, streams(problem.output_arrays[0].nbytes))
 
 
-@cache
+@last_kernels
 def _kernel(mask: tuple[int, int], stream: bool) -> Native:
     """The kernel for a column and a row of these numbers of taps."""
     high, wide = mask
@@ -90,7 +89,7 @@ def kernel(x, column, row, between, out, sizes, begin, end):
     return source("separable_vectors", text, using)
 
 
-@cache
+@last_kernels
 def _rows_down(taps: int, pitch: int) -> Native:
     """``down`` for several rows of sums, ``pitch`` apart: each input is loaded once for all."""
     to = Writer()

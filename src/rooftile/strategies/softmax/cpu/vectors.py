@@ -16,10 +16,9 @@ Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 4.1.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
 
 from rooftile.devices.cpu.emit import Writer
-from rooftile.devices.cpu.native import Native, source, vector
+from rooftile.devices.cpu.native import Native, last_kernels, source, vector
 from rooftile.ops import Softmax
 from rooftile.strategies.common.streaming import pays
 from rooftile.strategies.contract.cpu import CpuKernel, CpuStrategy
@@ -63,7 +62,7 @@ def _kernel(lanes: int, stem: str, write_row: Callable[[Writer], None]) -> Nativ
     return source(stem, to.text(), lanes=lanes)
 
 
-@cache
+@last_kernels
 def _held(lanes: int, part: bool, count: int) -> Native:
     """The kernel for rows of ``count`` vectors, or of a part of one."""
 
@@ -101,7 +100,7 @@ def _tree(combine: str, terms: Sequence[str]) -> str:
     return terms[0]
 
 
-@cache
+@last_kernels
 def _long(lanes: int, *, early: bool) -> Native:
     """For longer rows, whose exponentials wait in the result's own place."""
     to = Writer()

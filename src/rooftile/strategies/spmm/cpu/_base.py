@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import ClassVar
 
 from rooftile.devices import cpu
-from rooftile.devices.cpu.native import source, values_of
+from rooftile.devices.cpu.native import last_kernels, source, values_of
 from rooftile.ops import AnyArray
 from rooftile.ops.features import features
 from rooftile.ops.sparse.spmm import Spmm
@@ -40,6 +39,6 @@ class CpuSpmm(HostStrategy):
         return call
 
 
-@cache
+@last_kernels
 def _spread(text: str, dtypes: tuple[str, ...], flags: str) -> cpu.Spread:
     return cpu.Spread(source("spmm", text, flags=flags), dtypes)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rooftile.devices import cpu
-from rooftile.devices.cpu.native import source, values_of
+from rooftile.devices.cpu.native import last_kernels, source, values_of
 from rooftile.ops.sparse.spmv import Spmv
 
 ROWS: dict[str, str] = {
@@ -137,7 +136,7 @@ def spread(
     return _spread(f"spmv_{problem.form}", text, dtypes, flags)
 
 
-@cache
+@last_kernels
 def _spread(stem: str, text: str, dtypes: tuple[str, ...], flags: str) -> cpu.Spread:
     return cpu.Spread(source(stem, text, flags=flags), dtypes)
 

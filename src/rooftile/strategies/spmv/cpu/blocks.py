@@ -7,7 +7,7 @@ goes over so few elements.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import lru_cache
 
 from rooftile.ops import AnyArray
 from rooftile.ops.features import features
@@ -42,7 +42,7 @@ _END = """\
         r += 1"""
 
 
-@cache
+@lru_cache(maxsize=64)
 def _text(block: int) -> str:
     each = range(block)
     return _TEXT.format(

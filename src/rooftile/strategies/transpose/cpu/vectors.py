@@ -15,13 +15,12 @@ where all rows do so at the same place: none is loaded twice.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 
 import numpy as np
 
 from rooftile.devices import cpu
 from rooftile.devices.cpu.emit import Writer
-from rooftile.devices.cpu.native import Native, source
+from rooftile.devices.cpu.native import Native, last_kernels, source
 from rooftile.devices.cpu.native.vector import lanes
 from rooftile.ops import AnyArray
 from rooftile.ops.features import features
@@ -39,7 +38,7 @@ _AHEAD = 64
 """Columns that lines of x are asked for ahead."""
 
 
-@cache
+@last_kernels
 def _kernel(store: str) -> cpu.Spread:
     """``kernel(x, y, sizes, begin, end)``: units are bands of rows of a matrix. ``sizes``: rows,
     columns, bands of a matrix, rows before the first band, and the column, zero or less, where the

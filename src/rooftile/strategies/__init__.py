@@ -1,4 +1,4 @@
-"""The strategies: one folder an operation, one file a rung."""
+"""The strategies: one folder an operation, one module a rung or a family of rungs."""
 
 from rooftile.strategies.binding.bound import Bound, Config
 from rooftile.strategies.contract.cpu import (

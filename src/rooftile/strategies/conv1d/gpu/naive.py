@@ -1,7 +1,7 @@
-"""`naive`: a thread an output, as many blocks as that takes.
+"""A thread a result, by one block, by a grid, and with the mask in constant memory.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 7.2, for
-one axis.
+one axis; section 7.2, for one axis and on one block; section 7.3.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from rooftile.analysis.accesses import Accesses
 from rooftile.devices.gpu import Launch
 from rooftile.ops.patterns.conv1d import Conv1d
 from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
-from rooftile.strategies.contract.gpu import Config, Step
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.conv1d.gpu._accesses import thread_an_output
-from rooftile.strategies.conv1d.gpu._base import BLOCKS, GpuConv1d, numbers
+from rooftile.strategies.conv1d.gpu._base import BLOCKS, ConstantConv1d, GpuConv1d, numbers
 
 
 class Naive(GpuConv1d):
@@ -32,4 +32,43 @@ class Naive(GpuConv1d):
         return {self.kernel(): thread_an_output(problem, config["BLOCK"], weights=True)}
 
 
-STRATEGY = Naive()
+class OneBlock(GpuConv1d):
+    """Takes every problem."""
+
+    name = "one_block"
+    summary = "one block, whose threads take turns over all outputs"
+    tunables = (Tunable("BLOCK", (128, 256, 512, 1024), 1024),)
+
+    def why_slow(self, problem: Conv1d) -> str | None:
+        """More outputs than a block has threads."""
+        if problem.rows * problem.outputs > self.defaults(problem)["BLOCK"]:
+            return "one block works, on one multiprocessor; the others idle"
+        return None
+
+    def steps(self, problem: Conv1d, config: Config) -> tuple[Step, ...]:
+        """One kernel on one block."""
+        launch = Launch(self.kernel(), (1, 1, 1), (config["BLOCK"], 1, 1))
+        return (Step(launch, ("x", "weights", "out", *numbers(problem))),)
+
+    def accesses(self, problem: Conv1d, config: Config) -> dict[str, Accesses]:
+        """Every tap reads an input and a weight."""
+        return {self.kernel(): thread_an_output(problem, config["BLOCK"], weights=True)}
+
+
+class Constant(ConstantConv1d):
+    """A thread an output."""
+
+    name = "constant"
+    family = "constant_memory"  # `constant` is a word of OpenCL C.
+    summary = "the mask in constant memory, whose cache serves a warp with one read"
+
+    def tile(self, problem: Conv1d, config: Config) -> int:
+        """An output for each thread."""
+        return config["BLOCK"]
+
+    def accesses(self, problem: Conv1d, config: Config) -> dict[str, Accesses]:
+        """Every tap reads an input; weights come by the constant cache."""
+        return {self.kernel(): thread_an_output(problem, config["BLOCK"], weights=False)}
+
+
+STRATEGIES = (Naive(), OneBlock(), Constant())

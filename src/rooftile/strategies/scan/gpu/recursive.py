@@ -14,7 +14,7 @@ from rooftile.ops.patterns.scan import Scan
 from rooftile.strategies.common.grid import wide
 from rooftile.strategies.contract.gpu import Config, Step
 from rooftile.strategies.scan.gpu._base import itemsize, words
-from rooftile.strategies.scan.gpu.hierarchical import Levels
+from rooftile.strategies.scan.gpu.sections import Levels
 
 
 class Recursive(Levels):

@@ -1,4 +1,4 @@
-"""`naive`: a thread an element of the result, for any order of up to four axes.
+"""A thread an element, whose reads or writes are apart.
 
 Source: Ruetsch, Micikevicius, "Optimizing Matrix Transpose in CUDA" (NVIDIA, 2009).
 """
@@ -68,4 +68,13 @@ class Naive(GpuTranspose):
         return blocks(shape[3], config["ACROSS"]) * blocks(shape[2], config["DOWN"])
 
 
-STRATEGY = Naive()
+class NaiveReads(Naive):
+    """Takes every permutation of up to four axes."""
+
+    name = "naive_reads"
+    source = "naive"
+    summary = "a thread an element of x: loads are coalesced, stores lie apart"
+    reads = 1
+
+
+STRATEGIES = (Naive(), NaiveReads())

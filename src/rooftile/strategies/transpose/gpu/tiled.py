@@ -1,4 +1,4 @@
-"""`tiled`: a block turns a tile around in shared memory, whose banks collide.
+"""Square tiles in shared memory, with and without a column of padding.
 
 Source: Ruetsch, Micikevicius, "Optimizing Matrix Transpose in CUDA" (NVIDIA, 2009).
 """
@@ -49,4 +49,12 @@ class Tiled(MatrixTranspose):
         )
 
 
-STRATEGY = Tiled()
+class Padded(Tiled):
+    """Takes matrices, and batches of them."""
+
+    name = family = "padded"
+    summary = "a tile in shared memory, each element of a column in another bank"
+    padding = 1
+
+
+STRATEGIES = (Tiled(), Padded())

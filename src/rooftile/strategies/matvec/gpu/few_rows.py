@@ -1,7 +1,8 @@
-"""`warp_rows`: a team of threads a row, joined by a tree.
+"""Rungs that are `few_rows` of `matmul` for a single row.
 
-Source: Bell, Garland, "Implementing Sparse Matrix-Vector Multiplication on
-Throughput-Oriented Processors", SC09 (a warp a row), on a dense matrix.
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 6.3
+(thread coarsening), on a vector; Bell, Garland, "Implementing Sparse Matrix-Vector Multiplication
+on Throughput-Oriented Processors", SC09 (a warp a row), on a dense matrix.
 """
 
 from __future__ import annotations
@@ -10,6 +11,18 @@ from rooftile.analysis.pictures import Cell, Panels, panel, result_tile
 from rooftile.ops.patterns.matvec import Matvec
 from rooftile.strategies.contract.gpu import Config
 from rooftile.strategies.matvec.gpu._base import FewRowsMatvec, as_product
+
+
+class Strips(FewRowsMatvec):
+    """See `rooftile.strategies.matmul.gpu.few_rows`."""
+
+    name = "strips"
+    summary = "of a transposed matrix, strips of rows and parts of columns"
+
+    def limits(self, problem: Matvec) -> str | None:
+        if not problem.transpose:
+            return "a is not transposed: that is warp_rows"
+        return self.rung.why_not(as_product(problem))
 
 
 class WarpRows(FewRowsMatvec):
@@ -39,4 +52,4 @@ class WarpRows(FewRowsMatvec):
         )
 
 
-STRATEGY = WarpRows()
+STRATEGIES = (Strips(), WarpRows())

@@ -1,8 +1,8 @@
-"""`coo_segments`: entries in the order of their rows, reduced by segments.
+"""Rungs that read COO.
 
-Source: Bell and Garland, "Implementing Sparse Matrix-Vector Multiplication on Throughput-Oriented
-Processors", SC 2009; Merrill and Garland, "Merge-Based Parallel Sparse Matrix-Vector
-Multiplication", SC 2016.
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 14; Bell
+and Garland, "Implementing Sparse Matrix-Vector Multiplication on Throughput-Oriented Processors",
+SC 2009; Merrill and Garland, "Merge-Based Parallel Sparse Matrix-Vector Multiplication", SC 2016.
 """
 
 from __future__ import annotations
@@ -10,7 +10,19 @@ from __future__ import annotations
 from rooftile.ops.features import features
 from rooftile.ops.sparse.spmv import Spmv
 from rooftile.strategies.contract.gpu import Config, Step
-from rooftile.strategies.spmv.gpu._base import MergedSpmv, index_words
+from rooftile.strategies.spmv.gpu._base import MergedSpmv, ScatterSpmv, index_words
+
+
+class CooAtomic(ScatterSpmv):
+    """The last bits differ from run to run."""
+
+    name = "coo_atomic"
+    summary = "a thread an entry, added by an atomic"
+    form = "coo"
+
+    def threads(self, problem: Spmv) -> int:
+        """Entries."""
+        return problem.entries
 
 
 class CooSegments(MergedSpmv):
@@ -34,4 +46,4 @@ class CooSegments(MergedSpmv):
         return (self.row_starts(problem, "row_index"), *merged)
 
 
-STRATEGY = CooSegments()
+STRATEGIES = (CooAtomic(), CooSegments())

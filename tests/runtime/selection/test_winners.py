@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import multiprocessing
 
@@ -219,6 +220,17 @@ def test_programs_are_told_apart_by_what_they_launch():
     others = {name(), name(ITEMS=64), name(SPAN=32), name(narrow), name(PROBLEM.with_batch(9)),
               name(rung=strategy("conv2d", "row_pair", "opencl"))}  # fmt: skip
     assert len(others) == 6
+
+
+def test_comments_are_no_part_of_a_program():
+    def name(text):
+        rung = copy.copy(ROWS)
+        rung.__dict__["text"] = text
+        return fingerprint(rung, PROBLEM, items(CONFIG))
+
+    text = f"// One more.\n{ROWS.text}/* And\n another. */"
+    assert name(text) == fingerprint(ROWS, PROBLEM, items(CONFIG))
+    assert name(f"{text}int more;") != name(text)
 
 
 def test_a_choice_is_dropped_when_a_winner_is_added(crown, gpu):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
@@ -37,6 +38,7 @@ _MOST_IN_ITEM = 2**31 - 1
 
 G = TypeVar("G", bound="GpuStrategy")
 
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _NUMBERS = {"fp16": "float16", "bf16": "bfloat16", "tf32": "TF32"}
 
 
@@ -214,9 +216,10 @@ class GpuStrategy(Strategy):
         return {**self.macros(problem, config), **stored}
 
     def fingerprint(self, problem: Any, config: Config) -> str:
-        """See `Strategy.fingerprint`: its text, macros and steps."""
+        """Its text without comments, its macros and its steps."""
         macros = sorted(self.defines(problem, config).items())
-        return repr((self.whole_text, macros, self.steps(problem, config)))
+        code = " ".join(_COMMENT.sub(" ", self.whole_text).split())
+        return repr((code, macros, self.steps(problem, config)))
 
     @cached_property
     def _text_path(self) -> Path:

@@ -95,17 +95,25 @@ def test_a_refusal_is_an_error_with_its_reason(rung, device):
 
 # Each is a right text with one thing changed, on a problem that gives it away.
 WRONG = {
-    "weights of the next row": ("linear", "naive", "o * INPUTS", "(o + 1) % OUTPUTS * INPUTS"),
-    "last input forgotten": ("linear", "naive", ": INPUTS;", ": INPUTS - 1;"),
-    "bias forgotten": ("linear", "tiled", "sum + bias[o]", "sum"),
-    "the first tile again": ("linear", "tiled", "int i = start + tx", "int i = tx"),
-    "last image not written": ("linear", "tiled", "n < images && o", "n < images - 1 && o"),
-    "tiles swapped": ("linear", "register_tile", "first + e / QUADS", "first + e % tile"),
+    "weights of the next row": (
+        "linear", "naive", "place_in_b(k, j, inner,", "place_in_b(k, (j + 1) % columns, inner,",
+    ),
+    "last input forgotten": ("linear", "naive", "RUN : inner;", "RUN : inner - 1;"),
+    "bias forgotten": ("linear", "tiled", "activate((sum) + bias[column])", "activate(sum)"),
+    "the first tile again": ("linear", "tiled", "place_in_b(start + term_b", "place_in_b(term_b"),
+    "last image not written": (
+        "linear", "tiled", "(i < rows && j < columns) out", "(i < rows - 1 && j < columns) out",
+    ),
+    "tiles swapped": (
+        "linear", "register_tile",
+        "first + place_of(thread + l * LOADERS, tile, along)",
+        "first + place_of(thread + l * LOADERS, tile, !along)",
+    ),
     "next tile into the present buffer": (
         "linear", "register_tile", "keep(left[buffer ^ 1]", "keep(left[buffer]",
     ),
     "inputs reversed in fours": (
-        "linear", "register_tile", "column[0] = held[l].x", "column[0] = held[l].w",
+        "linear", "register_tile", "at[0] = held[l].x", "at[0] = held[l].w",
     ),
     "a part forgotten": ("linear", "register_tile", "part < PARTS", "part < PARTS - 1"),
     "relu that drops NaN": (

@@ -8,22 +8,23 @@
 //   {
 //       SHARED_ARRAY(float, tile);                      dynamic shared memory
 //
-// LAUNCH_BOUNDS(threads) holds a kernel to registers for so many threads a block, and
-// RESIDENT_BOUNDS(threads, blocks) for so many of these blocks a multiprocessor, where the
-// language knows it.  (With 1 block the compiler takes more registers than without a number.)
+// LAUNCH_BOUNDS(threads) limits a kernel's registers for this number of threads a block, and
+// RESIDENT_BOUNDS(threads, blocks) for this number of such blocks a multiprocessor, where the
+// language knows it. (With 1 block the compiler takes more registers than without a number.)
 //
-// In OpenCL, GROUP_SIZE (three numbers) holds all kernels of a text to registers for such blocks.
+// In OpenCL, GROUP_SIZE (three numbers) limits the registers of all kernels of a text for such
+// blocks.
 //
 // COPY_ASYNC(type, to, from) starts a copy from device to shared memory, of 4, 8 or 16 bytes;
-// COPIES_DONE() waits for those that the thread has started.  Where the hardware has no such
-// copies, the first copies and the second does nothing.  COPIES_SENT() ends a group of them, and
-// COPIES_LEFT(groups) waits until so many of the thread's groups, the latest, may be under way.
+// COPIES_DONE() waits for the copies that the thread has started. Where the hardware has no such
+// copies, the first copies and the second does nothing. COPIES_SENT() ends a group of them, and
+// COPIES_LEFT(groups) waits until at most the latest `groups` of the thread's groups are in flight.
 //
-// UNROLL before a loop writes out all of its rounds, UNROLL_BY(rounds) so many, ROLLED none.
+// UNROLL before a loop unrolls all of its rounds, UNROLL_BY(rounds) this number, ROLLED none.
 //
-// A text whose headers have kernels defines FAMILY, the rung's name or its family's, before it includes
-// them.  A header then names a kernel FAMILY or, by what it does, KERNEL(finish): `tree_finish` in the
-// text of `tree`, so that a profiler shows which rung a kernel belongs to.
+// A text whose headers have kernels defines FAMILY, the rung's name or its family's, before it
+// includes them. A header then names a kernel FAMILY or, by its purpose, KERNEL(finish):
+// `tree_finish` in the text of `tree`, so that a profiler shows which rung a kernel belongs to.
 //
 // In CUDA a constant array is a symbol of the module; in OpenCL it is an argument.
 

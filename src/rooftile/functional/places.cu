@@ -1,7 +1,7 @@
-// Places of the winners of max-pools, each brought into its window.
+// The argmax of max-pools' windows, each clamped to its window.
 //
-// A thread takes a window.  The row and the column of its place are clamped to those of the window, so
-// that no kernel that follows reads or writes outside of an array, whatever the caller's places are.
+// A thread takes a window. The row and the column of its place are clamped to the window, so that
+// no kernel that follows reads or writes outside of an array, whatever the caller's places are.
 //
 // where[count] and made[count]: row * width + column, of windows[planes][rows][columns].
 // Grid: x over blocks of windows.  Block: x over THREADS threads.

@@ -1,8 +1,8 @@
-// What a plan's images and scores are, where its layers read and write float: pixels and 16-bit
-// numbers become float, and float 16-bit numbers.
+// Conversion of a plan's images and scores, where its layers read and write float: pixels and
+// 16-bit numbers become float, and float 16-bit numbers.
 //
-// BFLOAT16 says which 16 bits: bfloat16, else float16.  Sums and products are no part of this, so
-// each kernel takes the time of its bytes.  Grid: x over blocks of THREADS threads, each with four
+// BFLOAT16: the 16 bits are bfloat16, else float16. Sums and products are no part of this, so each
+// kernel takes the time of its bytes. Grid: x over blocks of THREADS threads, each with four
 // numbers that one access takes together; the last thread's are one by one.
 
 typedef unsigned short narrow;
@@ -56,14 +56,14 @@ __device__ __forceinline__ narrow narrowed(float value)
 }
 #endif
 
-// Where the table of a pixel's channel begins.  Four pixels lie in one channel where PLANE, the
-// pixels of a channel, is a multiple of four; then all ask for the first one's.
+// The table of a pixel's channel. Four pixels are in one channel where PLANE, the pixels of a
+// channel, is a multiple of four; then all ask for the first one's.
 #define CHANNEL(i) ((int)((i) / PLANE % TABLES) * 256)
 #define TABLE(i, first) (TABLES == 1 ? 0 : PLANE % 4 ? CHANNEL(i) : CHANNEL(first))
 
 // pixels uint8[count]; values[TABLES][256] -> x[count], the number of each pixel by the table of
-// its channel, or by the only one.  A table instead of a product: so its bits are those of the
-// host's preparation.
+// its channel, or by the only one. A table instead of a product: so its bits equal the host's
+// preparation.
 __global__ void standardise(const GLOBAL byte* __restrict__ pixels,
                             const GLOBAL float* __restrict__ values, GLOBAL float* __restrict__ x,
                             int64 count)

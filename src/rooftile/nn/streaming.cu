@@ -1,4 +1,4 @@
-// What a stream of images needs behind the layers: scores become labels.
+// The end of a stream of images, after the layers: scores become labels.
 
 // scores[images, CLASSES] -> labels int64[images]: the first of the largest, or the first NaN, as
 // NumPy's argmax; of one score 1 where it is above one half, else 0, as Interface.labels.  Grid: x over images, a thread an image.

@@ -21,7 +21,7 @@
 
 enum { MOST_ARRAYS = 8, MOST_AXES = 32 };
 
-/* What a method calls; `quick.py` has the same fields, with the same names. */
+/* The functions that a method calls; `quick.py` has the same fields, with the same names. */
 struct call {
     void **numpy;            /* NumPy's C API */
     const void *dtype;       /* that of all arrays */
@@ -57,7 +57,7 @@ static bool is_plain(const struct call *call, PyObject *object, int flags) {
 
 static char *memory_of(PyObject *array) { return PyArray_BYTES((PyArrayObject *)array); }
 
-/* Whether the caller's array has the result's shape, may be written, and is apart from others. */
+/* True if the caller's array has the result's shape, may be written, and overlaps no other. */
 static bool fits(const struct call *call, PyObject *out, PyObject *arrays) {
     if (!is_plain(call, out, NPY_ARRAY_CARRAY)) return false;
     const PyArrayObject *array = (const PyArrayObject *)out;
@@ -78,7 +78,7 @@ static PyObject *new_array(const struct call *call) {
                        NULL, 0, 0, NULL);
 }
 
-/* Whether a thread of this process computes: in a forked child its parent's threads do not. */
+/* True if a thread of this process computes: in a forked child its parent's threads do not. */
 static bool another_computes(const struct call *call) {
     return call->computing != 0 && call->computing == getpid();
 }

@@ -1,6 +1,6 @@
 ; LLVM's text of quick.c, by `make texts` with
 ; Debian clang version 15.0.6, Python 3.11, NumPy 2.4.6
-; SHA-256 of the C: dad6afb7c8e444b4300f4c54a715fc773aafe592b2875302792656afa3581e17
+; SHA-256 of the C: daa1b68ae9c5cc34b23ec93e72585942ef75a6ad886b5a85ef0a2f415cfbbc4d
 
 %struct._object = type { i64, ptr }
 %struct.call = type { ptr, ptr, i64, i64, i64, [32 x i64], [8 x i64], [8 x i64], ptr, i64, i64, ptr, ptr, i64, ptr, i64, i64 }

@@ -23,7 +23,7 @@ enum {
 /* The processor's hint that a thread waits in a loop; `team.py` adds its definition. */
 void pause_core(void);
 
-/* What is offered, in one number that is exchanged at once: number of the kernel << 32 |
+/* The offered work, in one number that is exchanged at once: number of the kernel << 32 |
    shares << 16 | first share that no thread has claimed. */
 typedef uint64_t offer;
 
@@ -83,8 +83,8 @@ static void finish(struct team *team) {
 
 static void wake_one(struct team *team) {
     pthread_mutex_lock(mutex_of(team));
-    /* That thread wakes others, while the caller computes: on a virtual machine each takes its
-       time. */
+    /* This thread wakes others, while the caller computes: on a virtual machine each wake-up takes
+       long. */
     pthread_cond_signal(condition_of(team));
     pthread_mutex_unlock(mutex_of(team));
 }

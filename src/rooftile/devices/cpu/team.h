@@ -1,4 +1,4 @@
-/* What `team.c` is called with; `team.py` has the same. */
+/* The arguments of `team.c`; `team.py` has the same. */
 
 #include <stdatomic.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@ struct cores {
 /* All units of the kernels of a table, whose rows have `width` words each, by the calling thread. */
 void alone(const int64_t *table, int64_t rows, int64_t width);
 
-/* The same by a team, in at most so many shares a kernel.  One caller at a time has the team; a
+/* The same by a team, in at most `shares` shares a kernel. One caller at a time has the team; a
    caller that finds it busy works alone. */
 void spread(struct team *team, const int64_t *table, int64_t rows, int64_t width, int64_t most);
 

@@ -1,6 +1,6 @@
 ; LLVM's text of team.c, by `make texts` with
 ; Debian clang version 15.0.6, Python 3.11, NumPy 2.4.6
-; SHA-256 of the C: a7a140ff0a2cd00469b6dda1d7825d6e456ffedb6bc69504e8cfa031703c5800
+; SHA-256 of the C: bc682f600c6230e53e56b37f1e4701fde1336ca09d44c18e09815267e1e15783
 
 %struct.kernel = type { ptr, i64, [0 x i64] }
 %struct.team = type { i64, [56 x i8], i64, [56 x i8], i64, [56 x i8], ptr, i64, i64, %struct.cores, [16 x i8], [128 x i8], [128 x i8] }

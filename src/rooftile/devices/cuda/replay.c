@@ -60,7 +60,7 @@ static CUgraphExec find(const struct table *table) {
     return NULL;
 }
 
-/* Whether the thread is on the GPU, and nobody captures the stream. */
+/* True if the thread's context is the GPU's, and the stream is not being captured. */
 static bool may_launch(const struct table *table, CUstream stream) {
     CUcontext current = NULL;
     int capturing = 0;

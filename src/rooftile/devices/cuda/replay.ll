@@ -1,6 +1,6 @@
 ; LLVM's text of replay.c, by `make texts` with
 ; Debian clang version 15.0.6, Python 3.11, NumPy 2.4.6
-; SHA-256 of the C: c69d494934c431b084f1ccb3aebec84d7e4eb6a903e66e47a21b257d657f0e4b
+; SHA-256 of the C: 76890f2d975699e0804044d91941266bab52f8782b13a023ec56f3f967d043ea
 
 %struct._typeobject = type opaque
 %struct._object = type { i64, ptr }

@@ -1,14 +1,14 @@
 // The steps of conjugate gradients.
 //
-// A step turns (the next direction p), multiplies (q = A p), and lowers (the residual r).  x moves
-// along a direction when the next one is made, which reads the old one anyway; `settle` makes up for
-// the last.  Of a matrix in DIA one kernel, `turn_and_multiply`, does what three do of any other: it
+// A step turns (the next direction p), multiplies (q = A p), and lowers (the residual r). x moves
+// along a direction when the next one is made, which reads the old one anyway; `settle` makes up
+// for the last. For a matrix in DIA one kernel, `turn_and_multiply`, does the work of three: it
 // makes the directions that it multiplies from the old ones, so that p is written and not read.
 //
-// Each block leaves what its elements come to in `sums[BLOCKS]`; whoever needs the sum adds them up in
-// their order, in each block anew.  So no kernel waits for the host or for a last block, and every run
-// gives the same bits.  What a step needs of the step before, and what it leaves, lie in two sets,
-// which change places from step to step, as the old and the new direction do.
+// Each block leaves its elements' sum in `sums[BLOCKS]`; a kernel that needs the total adds them up
+// in their order, in each block anew. So no kernel waits for the host or for a last block, and
+// every run gives the same bits. A step reads one set of scalars and writes another, and the sets
+// are swapped from step to step, as the old and the new direction are.
 //
 // When the residual's norm has come to the goal, or the curvature says that the matrix is not
 // positive definite, further steps change nothing: a graph may hold more of them than there are.
@@ -38,8 +38,8 @@ struct sums {
     double curvature; // p^T A p
 };
 
-// How a step goes on: `far` is how far x moves along the last direction, which the next one keeps
-// `kept` of.
+// A step's coefficients: x moves `far` along the last direction, and the next direction keeps
+// `kept` of it.
 struct course {
     bool going;
     VALUE far, kept;
@@ -63,7 +63,7 @@ __device__ __forceinline__ struct sums of_block(SHARED struct sums* parts, struc
     return parts[0];
 }
 
-// What the blocks' sums come to.
+// The total of the blocks' sums.
 __device__ __forceinline__ struct sums total_of(SHARED struct sums* parts,
                                                 const GLOBAL struct sums* sums)
 {
@@ -209,7 +209,7 @@ lower(GLOBAL VALUE* __restrict__ r, const GLOBAL VALUE* __restrict__ q,
     if (first && blockIdx.x == 0) state[2] += 1;
 }
 
-// What the host asks for.  Grid: one block.
+// The scalars for the host. Grid: one block.
 __global__ void tell(const GLOBAL struct sums* now, GLOBAL double* state)
 {
     __shared__ struct sums parts[THREADS];

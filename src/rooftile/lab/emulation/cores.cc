@@ -1,6 +1,6 @@
-// What cores.h declares, on the threads and the shared memory of shim.cc, which includes it.
+// The functions of cores.h, on the threads and the shared memory of shim.cc, which includes it.
 
-// Where inputs and results are finite, and `watched` says so, only memory that nobody wrote holds NaN.
+// Where inputs and results are finite, and `watched` says so, only unwritten memory holds NaN.
 static bool watched;
 static float known(float value)
 {
@@ -63,7 +63,7 @@ static double left(kind kind, int warp, int row, int k)
     const unsigned* word = &fragments[32 * warp + row % 8 * 4 + at / each][row / 8 + 2 * (k / half)];
     return element(kind, word, at % each);
 }
-// What a lane has of both matrices, laid where its warp reads it.
+// A lane's part of both matrices, stored where its warp reads it.
 static void share_operands(std::initializer_list<unsigned> left, std::initializer_list<unsigned> right)
 {
     memcpy(fragments[thread_of()], left.begin(), 4 * left.size());
@@ -106,7 +106,7 @@ void mma_bytes(int& c0, int& c1, int& c2, int& c3, unsigned a0, unsigned a1, uns
     __syncwarp();
 }
 // A number of a matrix in shared memory by its descriptor: core matrices of eight rows of 16 bytes
-// or, swizzled, rows of 128 bytes.  Of a matrix that lies `across`, these are terms.
+// or, swizzled, rows of 128 bytes. Of a matrix that is stored `across`, these are terms.
 static double described(kind kind, uint64_t matrix, int row, int k, bool across)
 {
     const int half = kind == TF32 ? 4 : 8, size = 16 / half;
@@ -126,7 +126,7 @@ static double described(kind kind, uint64_t matrix, int row, int k, bool across)
 // Each thread of a warpgroup reads a part of both matrices, for all.
 static double rows_of_a[MOST_THREADS / 128][64][32], columns_of_right[MOST_THREADS / 128][256][32];
 
-// Adds what a warpgroup's matrices, of so many terms, come to.
+// Adds the product of a warpgroup's matrices, of `terms` terms.
 static void add_products(bool adds, std::initializer_list<float*> registers, int deep)
 {
     unsigned thread = thread_of(), group = thread / 128, member = thread % 128;

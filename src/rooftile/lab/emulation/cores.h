@@ -27,8 +27,8 @@ static void wgmma(bool adds, std::initializer_list<float*> registers, std::initi
     wgmma_of(kind, a_across, b_across, adds, registers, left_matrix, right_matrix);
 }
 
-// The same of 16-bit numbers, two of which are those of every four terms that are not zero.  Four bits
-// say which two; the first lane of four says so of both its rows' first 16 terms, the second one of the
+// The same of 16-bit numbers, two for every four terms: the ones that are not zero. Four bits say
+// which two; the first lane of four says so of both its rows' first 16 terms, the second one of the
 // others.
 void wgmma_sparse_of(kind kind, bool b_across, bool adds, std::initializer_list<float*> registers,
                      std::initializer_list<unsigned> words, uint64_t right_matrix, unsigned places);
@@ -53,7 +53,7 @@ static void wmma_load(unsigned& a, unsigned& b, unsigned& c, unsigned& d, unsign
 {
     wmma_load_of(kind, is_left, {&a, &b, &c, &d, &e, &f, &g, &h}, from, line);
 }
-// `words` are those of the left matrix, then as many of the right one.
+// `words` are the left matrix's, then as many of the right one.
 void wmma_add_of(kind kind, std::initializer_list<float*> sums, std::initializer_list<unsigned> words);
 template <kind kind, class... Words>
 static void wmma_add(float& s0, float& s1, float& s2, float& s3, float& s4, float& s5, float& s6, float& s7,

@@ -19,7 +19,7 @@ static void __tsan_release(void*) {}
 static const unsigned __tsan_switch_to_fiber_no_sync = 0;
 #endif
 
-// What schedules is none of the kernel's accesses.
+// The scheduler's accesses are not the kernel's.
 #define UNSEEN __attribute__((noinline, no_sanitize("address", "thread")))
 
 struct fiber {
@@ -67,7 +67,7 @@ UNSEEN void next_turn()
 }
 UNSEEN void arrive(barrier& at, int arrivals, int bytes)
 {
-    // What is done before an arrival is done before whoever waited for this phase goes on.
+    // Work before an arrival happens before the threads that waited for this phase go on.
     __tsan_release(&at.order[at.parity]);
     at.missing -= arrivals, at.bytes += bytes;
     if (at.missing || at.bytes) return;
@@ -106,7 +106,7 @@ UNSEEN void run_fibers(dim3 block, task given)
         getcontext(&f.begin);
         f.begin.uc_stack = {.ss_sp = stacks + t * stack, .ss_size = stack};
         makecontext(&f.begin, whole_turn, 0);
-        // AddressSanitizer would forget at each switch what lies between the stack's variables.
+        // AddressSanitizer would forget at each switch the gaps between the stack's variables.
         f.begin.uc_stack.ss_size = 0;
         f.known_as = __tsan_create_fiber(0);
     }

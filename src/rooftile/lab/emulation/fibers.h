@@ -1,4 +1,4 @@
-// What fibers.cc does: the threads of a block take turns, and meet at barriers.
+// Fibers (fibers.cc): the threads of a block take turns, and meet at barriers.
 
 // Passed when neither arrivals nor bytes are missing; then the next phase, of the other parity,
 // misses as many as before.
@@ -12,7 +12,7 @@ void arrive(barrier& at, int arrivals, int bytes);
 void wait(barrier& at, int parity);
 void meet(barrier& at);
 
-// What each thread does, on something that it is given.
+// A thread's function, with an argument.
 struct task { void (*run)(const void*); const void* on; };
 
 // Runs a task in a fiber for each thread of `block`.

@@ -40,7 +40,7 @@ void mbarrier_try_wait(unsigned& passed, uint64_t address, int parity)
 }
 void bulk_copy(uint64_t to, const void* from, int bytes, uint64_t barrier)
 {
-    // What the engine wants: whole units of 16 bytes.
+    // The engine's unit: 16 bytes.
     if (to % 16 || (uint64_t)from % 16 || bytes % 16 || bytes <= 0) abort();
     memcpy(shared_at(to), from, bytes);
     arrive(barrier_at(barrier), 0, -bytes);
@@ -52,7 +52,7 @@ void bulk_store(void* to, uint64_t from, int bytes)
 }
 
 static uint64_t swizzled(uint64_t address) { return address ^ (address >> 7 & 7) << 4; }
-// Moves each element of a box that lies in the array, given where it is in shared memory and in the
+// Moves each element of a box that is in the array, given where it is in shared memory and in the
 // array; null for one beyond the array.
 template <class Move>
 static int64_t each_of_box(uint64_t at_shared, const mapped& m, std::initializer_list<int> innermost_first, Move move)

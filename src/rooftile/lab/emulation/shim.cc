@@ -1,5 +1,5 @@
-// What shim.h and its parts declare, and no kernel changes: compiled once, with more of the compiler's
-// care, and linked with the program of every kernel.
+// The functions of shim.h and its parts, which no kernel changes: compiled once, with more of the
+// compiler's care, and linked with the program of every kernel.
 
 #include "shim.h"
 
@@ -37,7 +37,7 @@ UNSEEN void bar_sync(int id, int threads)
 }
 
 static uint64_t exchanged[MOST_THREADS];
-// What `pick` makes of what all lanes of the warp give.
+// The result of `pick` on the values of all lanes of the warp.
 template <class T, class Pick> static T in_warp(T given, Pick pick)
 {
     unsigned thread = thread_of();
@@ -94,7 +94,7 @@ void watch_unwritten()
     feenableexcept(FE_INVALID);
 }
 
-// NaN in each format, signalling in all but float16: whoever computes with it is noticed.
+// NaN in each format, signalling in all but float16: a computation with it is noticed.
 static const unsigned UNWRITTEN = 0x7fa07fa0;
 extern char __start_shared[] __attribute__((weak)), __stop_shared[] __attribute__((weak));
 UNSEEN static void unwrite(char* begin, char* end)
@@ -124,7 +124,7 @@ void launch_task(dim3 grid, dim3 block, size_t shared_bytes, task kernel)
 {
     gridDim = grid, blockDim = block;
     int threads = block.x * block.y * block.z;
-    // Of just these bytes, as a sanitizer watches what lies behind them.
+    // Of just these bytes, as a sanitizer watches the memory after them.
     void* memory;
     if (posix_memalign(&memory, 1024, shared_bytes)) abort();
     dynamic_shared = (char*)memory, dynamic_bytes = shared_bytes;

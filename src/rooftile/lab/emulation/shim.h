@@ -74,10 +74,10 @@ static const int MOST_THREADS = 1024;
 static unsigned thread_of() { return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z); }
 void __syncthreads();
 void __syncwarp(unsigned = ~0u);
-// So many threads meet, always as many at a barrier.
+// `count` threads meet, always the same number at a barrier.
 void bar_sync(int id, int threads = 128);
 
-// What a lane of the warp gives, whatever the type.
+// A lane's value, of any type.
 uint64_t bits_of_lane(uint64_t given, unsigned lane);
 template <class T> static T of_lane(T given, unsigned lane)
 {
@@ -104,7 +104,7 @@ template <class T> static T __shfl_down_sync(unsigned, T given, unsigned by)
     return of_lane(given, lane + by > 31 ? lane : lane + by);
 }
 static unsigned either(unsigned a, unsigned b) { return a | b; }
-// What a warp's numbers come to, one after another.
+// A warp's numbers combined, one after another.
 unsigned reduced(unsigned given, unsigned (*pick)(unsigned, unsigned));
 static bool __any_sync(unsigned, bool given) { return reduced(given, either); }
 static unsigned __ballot_sync(unsigned, bool given)
@@ -121,7 +121,7 @@ static unsigned __reduce_min_sync(unsigned, unsigned given)
     return reduced(given, [](unsigned a, unsigned b) { return min(a, b); });
 }
 
-// Whether any thread of the block is given true.
+// True if any thread of the block passes true.
 int __syncthreads_or(int given);
 
 // Global memory that other blocks look at: blocks run one after another.
@@ -141,7 +141,7 @@ template <class T> static T atomicOr(T* address, T value)
 }
 static void __threadfence() {}
 static int __clz(unsigned bits) { return bits ? __builtin_clz(bits) : 32; }
-// Whoever pauses waits for another thread, which goes on meanwhile.
+// A thread that pauses waits for another one, which goes on meanwhile.
 static void __nanosleep(unsigned) { next_turn(); }
 static void load_word(unsigned long long& word, const unsigned long long* from)
 {
@@ -157,7 +157,7 @@ void store_words(unsigned long long* to, unsigned long long low, unsigned long l
 #include "shared.h"
 #include "cores.h"
 
-// What a kernel is given: an array of whatever type it wants, or a tensor map.
+// A kernel's argument: an array of any type, or a tensor map.
 struct any {
     void* array;
     template <class T> operator T*() const { return (T*)array; }
@@ -183,7 +183,7 @@ template <class Kernel> static void launch(dim3 grid, dim3 block, size_t shared_
     launch_task(grid, block, shared_bytes, {[](const void* on) { (*(const Kernel*)on)(); }, &kernel});
 }
 
-// What a file holds, as long as the program runs.
+// A file's content, as long as the program runs.
 struct contents {
     char* bytes;
     size_t size;

@@ -1,4 +1,4 @@
-// Takes what lies in the last-level cache out of it.
+// Evicts the last-level cache.
 
 // out[count]: what the kernels before left in the cache goes.
 __global__ void fill_all(GLOBAL float4* out, int count)

@@ -11,14 +11,14 @@ __device__ __forceinline__ int neighbours_of_lane()
     return warp / 2 * 32 + of_eight / 2 % 2 * 16 + warp % 2 * 8 + of_eight / 4 * 4 + of_eight % 2 * 2;
 }
 
-// Where they lie at the lane's first term of 32, which is that of its number of four.
+// The address of the lane's first term of 32, by its number among four lanes.
 __device__ __forceinline__ unsigned place_of_neighbours(int row)
 {
     int term = threadIdx.x % 4;
     return row / 32 * 4096 + term * 128 + ((row % 32 / 4) ^ term) * 16 + row % 4 * 4;
 }
 
-// And so many times four terms on.
+// And `step` times four terms on.
 __device__ __forceinline__ unsigned fours_on(unsigned place, int fours)
 {
     return (place ^ fours % 2 * 64) + fours * 512;

@@ -1,11 +1,11 @@
-// What is carried along a line of elements that are scanned.
+// The value that is carried along a scanned line.
 
 #pragma once
 #include "common/operator.h"
 
-// What all elements so far come to.  COMPENSATED is for sums of floating-point numbers: what a
-// rounding loses is kept, so that the error does not grow with the number of terms (Knuth, "The Art
-// of Computer Programming", volume 2, 4.2.2).
+// The combination of all elements so far. COMPENSATED is for sums of floating-point numbers: a
+// rounding's loss is kept, so that the error does not grow with the number of terms (Knuth, "The
+// Art of Computer Programming", volume 2, 4.2.2).
 struct carry {
     carried high;
 #if COMPENSATED

@@ -108,7 +108,8 @@ __global__ void convert(const GLOBAL source* x, GLOBAL target* __restrict__ y,
     }
 }
 
-// What follows is of arrays whose channels are their `last` axis, or lie as planes before the pixels.
+// The kernels below are for arrays whose channels are their `last` axis, or planes before the
+// pixels.
 #define RUN(last) ((last) ? LAST_RUN : PLANE_RUN)
 #define ROUNDS(last) ((PIXELS * CHANNELS + THREADS * RUN(last) - 1) / (THREADS * RUN(last)))
 
@@ -117,13 +118,13 @@ __global__ void convert(const GLOBAL source* x, GLOBAL target* __restrict__ y,
 #define PIXEL_OF(e, k, last) ((last) ? ((e) + (k)) / CHANNELS : (e) % PIXELS + (k))
 #define CHANNEL_OF(e, k, last) ((last) ? ((e) + (k)) % CHANNELS : (e) / PIXELS)
 
-// Where such an array has a pixel's channel.
+// The index of a pixel's channel in such an array.
 __device__ __forceinline__ int place_of(int pixel, int channel, int pixels, int channels, int last)
 {
     return last ? pixel * channels + channel : channel * pixels + pixel;
 }
 
-// Whether a tile has the element, and the array has that of the tile.
+// True if the tile has the element, and the array has the tile's.
 __device__ __forceinline__ int there(int p, int c, int pixels, int channels)
 {
     return p < PIXELS && c < CHANNELS && p < pixels && c < channels;

@@ -1,4 +1,4 @@
-// What the tensor cores multiply: the macro CORES is one of these.
+// The tensor cores' type: the macro CORES is one of these.
 
 #pragma once
 

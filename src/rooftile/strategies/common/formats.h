@@ -1,4 +1,4 @@
-// How images and results lie in memory: in float or, as X_NARROW and OUT_NARROW say, in 16 bits.
+// Storage of images and results: in float or, as X_NARROW and OUT_NARROW say, in 16 bits.
 
 #pragma once
 

@@ -1,7 +1,7 @@
-// What operations fuse, by macros of the problem, where it has them:
+// Fused parts of operations, by macros of the problem, where it has them:
 //   ACTIVATION (a code of activations.h)
 //   POOL_KIND (0 maximum, 1 average, 2 L2 norm, 3 sum of weighted elements)
-//   POOL_HEIGHT POOL_WIDTH, POOL_ACTIVATION (of what is pooled)
+// POOL_HEIGHT POOL_WIDTH, POOL_ACTIVATION (of the pool's result)
 
 #pragma once
 

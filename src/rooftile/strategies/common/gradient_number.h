@@ -1,5 +1,5 @@
-// How the gradients lie that a launch is given: in float or, with DY_NARROW, in the cores' own type,
-// to which they are rounded anyway before they are multiplied.
+// Storage of the gradients that a launch takes: in float or, with DY_NARROW, in the cores' own
+// type, to which they are rounded anyway before they are multiplied.
 
 #pragma once
 

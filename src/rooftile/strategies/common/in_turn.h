@@ -6,7 +6,7 @@
 #pragma once
 #include "common/operator.h"
 
-// The elements first, first + stride and so on below last, those of neighbours `apart` in memory.
+// The elements first, first + stride and so on below last, adjacent ones `apart` in memory.
 __device__ __forceinline__ carried in_turn(const GLOBAL given* x, int64 first, int64 last,
                                            int64 stride, int64 apart)
 {

@@ -33,14 +33,14 @@ typedef float piece;
 
 CONSTANT_ARRAY(float, taps, TAPS)
 
-// Where the pieces of a plane that a thread brings lie, counted from the corner of the tile's patch;
-// -1 for those beside the plane.  In a stage piece e lies at e * VECTOR.
+// Offsets of the pieces of a plane that a thread loads, from the corner of the tile's patch; -1 for
+// pieces outside the plane. In a stage piece e is at e * VECTOR.
 struct share {
     int from[SHARE];
 };
 
-// A thread's pieces, which are the same in every plane.  What lies beside a plane is zero in every
-// stage, and stays so.
+// A thread's pieces, which are the same in every plane. Elements outside a plane are zero in every
+// stage, and stay so.
 __device__ __forceinline__ struct share pieces_of(SHARED float* stages, int thread)
 {
     struct share own;
@@ -74,7 +74,7 @@ __device__ __forceinline__ void bring(const GLOBAL float* x, int c, int z, struc
             if (own.from[n] >= 0) to[n * THREADS] = NO_PIECE;
 }
 
-// Four neighbouring sums, of which the first lies at (z, i, j).
+// Four neighbouring sums, of which the first is at (z, i, j).
 __device__ __forceinline__ void put_four(GLOBAL float* out, int z, int i, int j, const float* four,
                                          int last)
 {
@@ -88,8 +88,8 @@ __device__ __forceinline__ void put_four(GLOBAL float* out, int z, int i, int j,
 #endif
 }
 
-// What one staged plane of a channel adds to the open sums; the oldest, made[0], gets its last tap.
-// `mask` is that of the map and channel.  An index that adds these to a tap's own, as TAP does, is
+// Adds one staged plane of a channel to the open sums; the oldest, made[0], gets its last tap.
+// `mask` belongs to the map and channel. An index that adds these to a tap's own, as TAP does, is
 // wrong in Intel's OpenCL 2026.2 where it vectorises: two 32-bit indices become one of 64 bits.
 __device__ __forceinline__ void add_plane(const SHARED float* patch, const CONSTANT float* mask,
                                           float made[MASK_DEPTH][THREAD_ROWS][4])

@@ -57,7 +57,7 @@ __device__ __forceinline__ float widened(narrow bits)
 
 #define NARROW(value) ((narrow)pack(value, 0.0f))
 
-// The value of an input as it is multiplied; `common/formats.h` says how it lies in memory.
+// The value of an input as it is multiplied; `common/formats.h` has its storage.
 #if X_NARROW
 #define VALUE(x) widened(x)
 #else

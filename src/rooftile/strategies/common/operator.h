@@ -1,10 +1,11 @@
 // The operator of a reduction or a scan: `combined(a, b)`, and its `IDENTITY`.
 //
-// `given` is an element as it lies in memory, `carried` what is combined, and `result` how it is
-// stored: `taken(given)` and `stored(carried)` lead from one to the next.  The macros are made by
-// `operator.py`: GIVEN, CARRIED and RESULT are the types, NARROW_GIVEN and NARROW_RESULT say whether
-// they have 16 bits (of CORES), REAL whether numbers are floating-point ones, DOUBLES whether they
-// are double, BITS is the unsigned type of integers; EXPRESSION and IDENTITY are the operator's.
+// `given` is an element in memory, `carried` the type that is combined, and `result` the stored
+// type: `taken(given)` and `stored(carried)` lead from one to the next. The macros are made by
+// `operator.py`: GIVEN, CARRIED and RESULT are the types, NARROW_GIVEN and NARROW_RESULT say
+// whether they have 16 bits (of CORES), REAL whether numbers are floating-point ones, DOUBLES
+// whether they are double, BITS is the unsigned type of integers; EXPRESSION and IDENTITY are the
+// operator's.
 //
 // Integers wrap around.  `least` and `greatest` are NaN if either is; of `least_number` and
 // `greatest_number` only if both are.

@@ -24,7 +24,7 @@ typedef int winner_place;
 #define PLACED_GRADIENT(number, gradient) (gradient)
 #endif
 
-// Where an output of the convolution stands.
+// The place of an output of the convolution.
 typedef struct { int row, column; } spot;
 
 // The one whose gradient is a plane's number e.

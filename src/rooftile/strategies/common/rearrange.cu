@@ -1,5 +1,5 @@
-// Brings weights that already lie on the device into the order that a strategy's kernels read, and
-// beside them numbers that stay in theirs to float32.
+// Moves weights on the device into the order that a strategy's kernels read, and converts other
+// numbers, which keep their order, to float32.
 //
 // weights[..] and beside[more] of the type FROM (`common/source.h`), places[count], packed[count],
 // converted[more]: packed[i] is the weight at places[i], zero where that is -1.

@@ -46,8 +46,8 @@ __device__ __forceinline__ int scale_of(struct range range)
     return 127 + LARGEST - exponent;
 }
 
-// How large a result must be to be sure.  A result of zero has a floor of its own: zero may be all
-// that is left of small inputs.
+// The least size of a sure result. A result of zero has a floor of its own: zero may be the rest of
+// small inputs.
 struct floors { float zero, other; };
 
 __device__ __forceinline__ struct floors floors_of(struct range range, float of_weights)

@@ -28,7 +28,7 @@ __device__ __forceinline__ bool is_small(float value, float scale)
     return value != 0.0f && fabsf(value) < small_below(scale);
 }
 
-// What is known of a group: the power of two of its largest number, and how many are small.
+// A group's range: the power of two of its largest number, and the number of small ones.
 struct row_scale { float unit, small; };
 
 // Infinities become NaN.

@@ -1,20 +1,20 @@
-// What tiles tell each other, a state for each tile and one for each group of 32.  CUDA only.
+// The states of tiles: one for each tile and one for each group of 32. CUDA only.
 //
-// A tile publishes once what it comes to; the last of a group, what the group comes to (AGGREGATE), and
-// then what all up to it come to (PREFIX).  Whoever looks back reads the tiles of its own group and the
-// 32 groups before it, a lane each, so nobody reads more than twice, however many tiles there are.
-// Where nothing before counts (a line's first tile, one in which a segment begins) a state is a PREFIX
-// at once.
+// A tile publishes its aggregate once; the last of a group, the group's aggregate (AGGREGATE), and
+// then the aggregate of all tiles up to it (PREFIX). A warp that looks back reads the tiles of its
+// own group and the 32 groups before it, a lane each, so none reads more than twice, for any number
+// of tiles. Where nothing before counts (a line's first tile, one in which a segment begins) a
+// state is a PREFIX at once.
 //
-// A state is some words of 64 bits, each with 32 bits of the value above the flag.  So every word
-// says by itself what it holds: whoever reads words of one flag has a value, whatever the order in
-// which memory shows them, and no fence is needed between a value and its flag.
+// A state is some words of 64 bits, each with 32 bits of the value above the flag. So every word is
+// complete by itself: a reader with words of one flag has a value, in whatever order memory shows
+// them, and no fence is needed between a value and its flag.
 //
-// Results do not depend on the run.  What is before a group is always ((g0 op g1) op g2) op ...: a warp
-// that finds a prefix adds the groups behind it one after the other, and whoever found another one has
-// made the same sums before.  The tiles of a group are added by one tree.
+// Results do not depend on the run. The prefix of a group is always ((g0 op g1) op g2) op ...: a
+// warp that finds a prefix adds the groups after it one after the other, and a warp that found
+// another prefix has made the same sums before. The tiles of a group are added by one tree.
 //
-// What is carried is said before: by `common/carry.h`, or by `compact/gpu/counts.h`.
+// The carried type is defined before: by `common/carry.h`, or by `compact/gpu/counts.h`.
 //
 // states[32 + groups + tiles][PIECES]: a look back over the first 32 finds nothing there.
 
@@ -80,7 +80,7 @@ __global__ void KERNEL(clear)(state_word* states, unsigned* tickets, int64 words
         states[e] = 0;
 }
 
-// What the values of a warp come to, in their order.
+// The combination of a warp's values, in their order.
 __device__ __forceinline__ carried in_order(carried value)
 {
     UNROLL for (int reach = 1; reach < 32; reach *= 2) {
@@ -109,8 +109,7 @@ __device__ __forceinline__ void publish_tile(state_word* states, int64 groups, i
     publish(state_of(states, groups, tile), only(whole), cut ? PREFIX : AGGREGATE);
 }
 
-// What all tiles before one come to, which has been published; for a warp.  `held` has a place for
-// each lane.
+// The published prefix of a tile; for a warp. `held` has a place for each lane.
 __device__ __forceinline__ struct carry look_back_from(state_word* states, int64 groups, int64 tile,
                                                        carried whole, bool cut, struct carry* held)
 {
@@ -141,7 +140,7 @@ __device__ __forceinline__ struct carry look_back_from(state_word* states, int64
         unsigned unknown = __ballot_sync(EVERY_LANE, flag == 0);
         nearest = __ffs(prefixes) - 1;
         if (prefixes && !(unknown & ((1u << nearest) - 1))) break;
-        // Where all that is known is what groups come to alone, one of them has to become more.
+        // Where only aggregates of groups are published, one of them has to become a prefix.
         if (!prefixes && lane == 31) flag = 0;
         __nanosleep(PAUSE_NS);
     }

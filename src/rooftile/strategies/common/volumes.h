@@ -1,13 +1,13 @@
-// What kernels of weighted sums over volumes share: where a block's tile lies, what is read and
-// where results go.
+// Common parts of kernels of weighted sums over volumes: the place of a block's tile, loads and
+// stores.
 //
 // x[images][CHANNELS][DEPTH][HEIGHT][WIDTH] gives out[images][MAPS][PLANES][ROWS][COLUMNS] with
 // taps[MAPS][CHANNELS][MASK_DEPTH][MASK_HEIGHT][MASK_WIDTH].
 //
-// A place (z, i, j) is that of the input beneath the mask's centre.  The sum there is the result's
-// (z - CROP_Z, i - CROP_Y, j - CROP_X); of steps before the last one, whose kernels are given
-// `last` 0, nothing is cropped.  Sums are made from the place (FIRST_Z, FIRST_Y, FIRST_X) on, at
-// COVER_Z x COVER_Y x COVER_X places.
+// A place (z, i, j) is the input's beneath the mask's centre. The sum there is the result's (z -
+// CROP_Z, i - CROP_Y, j - CROP_X); of steps before the last one, whose kernels are given `last` 0,
+// nothing is cropped. Sums are made from the place (FIRST_Z, FIRST_Y, FIRST_X) on, at COVER_Z x
+// COVER_Y x COVER_X places.
 // Grid: x over tiles of TILE_Z x TILE_Y x TILE_X places, columns first, then rows, planes, maps and
 // images.  Offsets of rows and planes are 64-bit, so that a volume may have more than 2^31 elements.
 
@@ -32,7 +32,7 @@
 #define IS_TAP(d, p, q) \
     (!STAR || ((d) == BEFORE_Z) + ((p) == BEFORE_Y) + ((q) == BEFORE_X) >= 2)
 
-// Where a tap's weight lies.
+// The index of a tap's weight.
 #define TAP(m, c, d, p, q) \
     (((m) * CHANNELS + (c)) * MASK_SIZE + ((d) * MASK_HEIGHT + (p)) * MASK_WIDTH + (q))
 
@@ -56,7 +56,7 @@ __device__ __forceinline__ const GLOBAL float* channel_of(const GLOBAL float* x,
     return x + ((int64)TILE_IMAGE * CHANNELS + c) * VOLUME_SIZE;
 }
 
-// Store the sum at a place, unless it lies beyond the result.
+// Store the sum at a place, unless it is beyond the result.
 __device__ __forceinline__ void put(GLOBAL float* out, int z, int i, int j, float sum, int last)
 {
     if (last) {

@@ -77,7 +77,7 @@ __device__ __forceinline__ carried told_by(word seen)
     return told.value;
 }
 
-// What the values of a warp come to, in all of its lanes.
+// The combination of a warp's values, in all of its lanes.
 __device__ __forceinline__ carried of_lanes(carried value)
 {
     UNROLL for (int reach = 1; reach < 32; reach *= 2)
@@ -94,7 +94,7 @@ __device__ __forceinline__ void ask(word* seen, const word* states, int64 tile)
     }
 }
 
-// What is before a tile, by what was before the block's last one, and by the answers.
+// A tile's prefix, from the prefix of the block's last tile, and from the answers.
 __device__ __forceinline__ struct carry looked_up(struct carry carry, word* seen,
                                                   const word* states, int64 tile)
 {

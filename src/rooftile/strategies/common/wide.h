@@ -1,5 +1,5 @@
-// What weights are transformed in, before they are rounded once: `wide`, which is double except on
-// OpenCL devices that have none.
+// The type in which weights are transformed, before they are rounded once: `wide`, which is double
+// except on OpenCL devices that have none.
 
 #pragma once
 

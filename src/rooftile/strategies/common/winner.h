@@ -1,5 +1,5 @@
-// Who wins a window: the first of its largest elements, in the order of rows, and the first NaN over
-// everything else.
+// The argmax of a window: the first of its largest elements, in the order of rows, and the first
+// NaN over everything else.
 //
 // WINDOW_HEIGHT and WINDOW_WIDTH are the pool's, where a text has it, and WIDTH the image's.
 
@@ -10,7 +10,7 @@
 #define BEATS(value, best) (((value) > (best)) | (((value) != (value)) & ((best) == (best))))
 
 #ifdef WINDOW_HEIGHT
-// Where the winner lies of the window that begins at `first`: row * WIDTH + column in the plane.
+// The argmax of the window that begins at `first`: row * WIDTH + column in the plane.
 __device__ __forceinline__ int winner(const GLOBAL float* plane, int first)
 {
     int place = first;

@@ -1,10 +1,10 @@
-// What a step costs that must wait for the one before, and what reads cost that lie apart.
+// The cost of a dependent step, and of scattered reads.
 //
-// A chain lies in memory: each element says where the next one lies that is read, and all of them
-// are one cycle in random order.  So no read can begin before the former one has ended, and nothing
-// foretells where it goes.  One thread walks it.  In CUDA an element of global memory is the next
-// one's address, so that a step is a load and nothing else; in OpenCL, and in other memories, it
-// counts bytes from the chain's beginning.
+// A chain in memory: each element holds the place of the next one, and all of them are one cycle in
+// random order. So no read can begin before the former one has ended, and no prefetcher predicts
+// it. One thread walks it. In CUDA an element of global memory is the next one's address, so that a
+// step is a load and nothing else; in OpenCL, and in other memories, it counts bytes from the
+// chain's beginning.
 //
 // CUDA counts a walk's cycles by the multiprocessor's own counter; OpenCL has none, and says 0.
 
@@ -13,7 +13,7 @@
 #define GLOBAL_NEXT(at) (*(const GLOBAL int64*)((const GLOBAL char*)chain + (at)))
 #else
 #define TICKS() clock64()
-// What is converted so is known to lie in global memory: other loads take longer.
+// A pointer that is converted so is known to point to global memory: other loads take longer.
 #define GLOBAL_NEXT(at) (*(const int64*)__cvta_global_to_generic(at))
 #endif
 #define SHARED_NEXT(at) (*(const SHARED unsigned*)((const SHARED char*)tile + (at)))
@@ -62,7 +62,7 @@ __global__ void walk_constant(GLOBAL int64* place, GLOBAL int64* ticks, int warm
     WALK(CONSTANT_NEXT);
 }
 
-// x[3]: a start, a factor and a term; out[1]: the start after so many multiply-adds; ticks[1].
+// x[3]: a start, a factor and a term; out[1]: the start after the multiply-adds; ticks[1].
 __global__ void walk_registers(const GLOBAL float* x, GLOBAL float* out, GLOBAL int64* ticks,
                                int steps)
 {

@@ -2,7 +2,7 @@
 // Both operands are read from shared memory by descriptors, as kernels do that reach this rate.
 // One block a multiprocessor; each of its WARPGROUPS has 64 rows of its own, and all share
 // the columns.  A chain of products runs over STAGES of 128 bytes a row, then
-// begins anew, STEPS times: no sum grows beyond those of real problems.  The products of
+// begins anew, STEPS times: no sum grows beyond real problems' sums. The products of
 // a stage are one set, and the next set is issued while it runs.
 //
 // x[STAGES][64 WARPGROUPS + COLUMNS][8]: rows, then columns, 128 bytes each, in the cores' type;

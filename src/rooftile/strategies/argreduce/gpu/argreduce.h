@@ -1,8 +1,8 @@
-// What the rungs of `argreduce` share: a value with its place, and which of two is found.
+// Common parts of the rungs of `argreduce`: a value with its place, and the choice of two.
 //
-// x[slabs][columns][inner] is searched along its middle axis; result `row` is that of slab row /
-// inner and of place row % inner.  ADJACENT says that inner is 1.  EXPRESSION is the greatest or the
-// least of two, as MAXIMUM says; NaN is before every number.
+// x[slabs][columns][inner] is searched along its middle axis; result `row` belongs to slab row /
+// inner and place row % inner. ADJACENT: inner is 1. EXPRESSION is the greatest or the least of
+// two, as MAXIMUM says; NaN is before every number.
 
 #pragma once
 #include "common/operator.h"
@@ -23,7 +23,7 @@ struct found {
 #define APART inner
 #endif
 
-// Whether a comes before b by its value alone.
+// True if a comes before b by its value alone.
 __device__ __forceinline__ bool better(carried a, carried b)
 {
 #if MAXIMUM

@@ -45,7 +45,7 @@ __device__ __forceinline__ carried best_nearby(SHARED carried* joined, int threa
     return own;
 }
 
-// What a thread finds of a row's elements behind its last vector, or `own` if that comes first.
+// The best of a thread's elements of a row after its last vector, or `own` if that comes first.
 __device__ __forceinline__ struct found with_rest(struct found own, const GLOBAL given* elements,
                                                   int64 columns, int lane, int threads)
 {

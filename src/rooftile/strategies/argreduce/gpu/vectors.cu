@@ -1,10 +1,10 @@
 // vectors: persistent segments, vectors of 16 bytes, places looked for at the end.
 //
-// In `tree`, each element costs a comparison of value and place.  Here a team of TEAM threads walks
-// along its segment of a row, LOADS vectors at a time, a *chunk*.  Of each chunk a thread makes the
-// extreme, as `reduce` does, and notes the chunk where that is better than all before.  At the end
-// those who have the best value of a warp read their chunk again, which tells the place.  What it
-// removes: places, of all elements but those of a chunk a warp.
+// In `tree`, each element costs a comparison of value and place. Here a team of TEAM threads walks
+// along its segment of a row, LOADS vectors at a time, a *chunk*. Of each chunk a thread makes the
+// extreme, as `reduce` does, and notes the chunk where that is better than all before. At the end
+// the threads with the best value of a warp read their chunk again for the place. What it removes:
+// places, of all elements but one chunk's a warp.
 //
 // x[rows][columns], values and places[rows][segments].
 // Grid: x over segments, y over runs of ROWS rows.
@@ -21,7 +21,7 @@ vectors(const GLOBAL given* __restrict__ x, GLOBAL carried* __restrict__ values,
     __shared__ int64 joined_places[TEAM * ROWS];
     int lane = threadIdx.x, thread = threadIdx.y * TEAM + lane;
     int64 row = (int64)blockIdx.y * ROWS + threadIdx.y;
-    // Rows beyond the last are those of the last, and are not written.
+    // Rows beyond the last repeat the last, and are not written.
     const GLOBAL given* elements = x + (row < rows ? row : rows - 1) * columns;
     const GLOBAL vector* vectors = (const GLOBAL vector*)elements;
     int64 count = columns / VECTOR, stride = (int64)gridDim.x * TEAM;
@@ -41,7 +41,7 @@ vectors(const GLOBAL given* __restrict__ x, GLOBAL carried* __restrict__ values,
             chunk = at;
         }
     }
-    // Those that are left are a chunk that is not full.
+    // The rest is a chunk that is not full.
     carried extreme = IDENTITY;
     for (int i = 0; i < LOADS - 1; i++)
         if (at + i * stride < count)

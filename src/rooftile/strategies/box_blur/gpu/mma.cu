@@ -1,17 +1,17 @@
 // mma: sums of windows as products with banded matrices, on tensor cores.
 //
-// In `packed` a byte costs some eight instructions on integers, a thread has one row under way, and
-// each band sums up the rows above it again.  Here sixteen rows of a strip are multiplied with a
-// band of ones, which sums up the columns of windows, and the sums with another, which adds the rows:
-// a square of 16 x 16 windows is six instructions of a warp, exactly, on bytes.  Sums of columns have
-// more than eight bits, so their lower and upper bytes are multiplied apart.  The rows that two
-// squares below each other share stay in registers, as sums of columns.  What it removes: most
-// instructions, and waiting, as copies to shared memory run STAGES - 1 squares ahead.
+// In `packed` a byte costs some eight instructions on integers, a thread has one row in flight, and
+// each band sums up the rows above it again. Here sixteen rows of a strip are multiplied with a
+// band of ones, which sums up the columns of windows, and the sums with another, which adds the
+// rows: a square of 16 x 16 windows is six instructions of a warp, exactly, on bytes. Sums of
+// columns have more than eight bits, so their lower and upper bytes are multiplied separately. The
+// rows that two squares below each other share stay in registers, as sums of columns. What it
+// removes: most instructions, and waiting, as copies to shared memory run STAGES - 1 squares ahead.
 //
 // Which term is which of an instruction's is free as long as both sides agree.  So the sums of a
 // lane are the terms that it needs next, and of each row of results it has four neighbours.
 //
-// Quotients are those of `packed`; where windows are clipped, the scale is that of their pixels.
+// Quotients are as in `packed`; where windows are clipped, the scale is their pixels'.
 //
 // image[height][width][CHANNELS], blurred[height][width][CHANNELS].
 // Grid: x over blocks of WARPS strips of WARP_BYTES bytes of a row, y over bands of ROWS rows.
@@ -27,9 +27,9 @@
 #define STAGE_BYTES (16 * PITCH)
 #define PIECES (TILES + 2)
 
-// Starts to copy a lane's share of sixteen rows of a strip, with zeros for what lies outside and
-// where it is not wanted: two lanes bring a row, the outermost pieces, then pairs.  `from` is the
-// row's byte `at`; of no bytes, nothing is read.
+// Starts to copy a lane's share of sixteen rows of a strip, with zeros outside and where it is not
+// wanted: two lanes bring a row, the outermost pieces, then pairs. `from` is the row's byte `at`;
+// of no bytes, nothing is read.
 __device__ __forceinline__ void bring_rows(unsigned stage, const unsigned char* from, bool wanted,
                                            int at, int columns)
 {
@@ -84,7 +84,7 @@ __device__ __forceinline__ void make_rows(unsigned made[4])
     }
 }
 
-// How many of the indices around one lie inside; none around one that lies outside.
+// Number of the indices around one that are inside; none around one outside.
 __device__ __forceinline__ int clipped(int at, int size)
 {
     int first = at < RADIUS ? 0 : at - RADIUS;
@@ -92,7 +92,7 @@ __device__ __forceinline__ int clipped(int at, int size)
     return (unsigned)at < (unsigned)size ? last - first + 1 : 0;
 }
 
-// What sums are multiplied with instead of dividing them by rows times columns, in that order.
+// The factor of sums in place of the division by rows times columns, in that order.
 #define SCALES ((SIDE + 1) * (SIDE + 1))
 __device__ __forceinline__ void make_scales(unsigned* scales)
 {

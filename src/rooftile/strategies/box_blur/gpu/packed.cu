@@ -1,15 +1,15 @@
 // packed: two columns' sums in a word, from the row's bytes to the quotients.
 //
 // In `running` threads hand sums to their neighbours through shared memory, and all of a block wait
-// for each other in every row.  Here a thread also keeps the sums of the columns that its windows
-// reach to either side: it waits for nobody, and a word of four bytes is added to two words of sums
-// by six instructions, subtraction of the row that leaves included.  What it removes: barriers,
-// shared memory, half of the instructions, and divisions at edges.  What it costs: columns at
-// spans' ends are summed by two threads.
+// for each other in every row. Here a thread also keeps the sums of the columns that its windows
+// reach to either side: it does not wait, and a word of four bytes is added to two words of sums by
+// six instructions, subtraction of the row that leaves included. What it removes: barriers, shared
+// memory, half of the instructions, and divisions at edges. What it costs: columns at spans' ends
+// are summed by two threads.
 //
-// No half of a word ever exceeds its 16 bits, nor is it below zero.  Sums of columns lie as bytes of
-// a word do: columns 0 and 2 in one word, 1 and 3 in the next.  Those of windows are of columns half
-// a span apart, so that both halves move on by the same addition.
+// No half of a word ever exceeds its 16 bits, nor is it below zero. Sums of columns are arranged as
+// bytes of a word are: columns 0 and 2 in one word, 1 and 3 in the next. Sums of windows are of
+// columns half a span apart, so that both halves move on by the same addition.
 //
 // A window of d pixels is divided by a multiplication: with m = ceil(2^24 / d) the quotient is
 // (sum m) >> 24, exactly, as sum <= 255 d and 255 d^2 < 2^24.  Rows that are clipped have an m of
@@ -27,7 +27,7 @@
 #define HALF (SPAN / 2)
 #define WORDS ((SPAN + 2 * HALO) / 4)
 #define SIDE (2 * RADIUS + 1)
-// Fewer would do, but with so many the compiler spills nothing.
+// Fewer would do, but with this number the compiler spills nothing.
 #define RESIDENT_THREADS 512
 
 #ifdef __OPENCL_VERSION__
@@ -79,7 +79,7 @@ __device__ __forceinline__ void load(unsigned* words, const GLOBAL unsigned char
 __device__ __forceinline__ unsigned even(unsigned word) { return word & 0x00ff00ff; }
 __device__ __forceinline__ unsigned odd(unsigned word) { return picked(word, 0, 0x4341); }
 
-// How many of the rows around one lie inside.
+// Number of the rows around one that are inside.
 __device__ __forceinline__ int clipped(int row, int height)
 {
     int first = row < RADIUS ? 0 : row - RADIUS;

@@ -26,7 +26,7 @@
 #define REACH (RADIUS * CHANNELS)
 #define HALO ((REACH + SPAN - 1) / SPAN * SPAN)
 #define OUTPUTS (SPAN * THREADS - 2 * HALO)
-// Fewer would do, but with so many the compiler spills nothing.
+// Fewer would do, but with this number the compiler spills nothing.
 #define RESIDENT_THREADS 512
 #define WHOLE ((2 * RADIUS + 1) * (2 * RADIUS + 1))
 
@@ -71,7 +71,7 @@ __device__ __forceinline__ unsigned term(const unsigned* words, int k)
 #endif
 }
 
-// How many of the indices around one lie inside.
+// Number of the indices around one that are inside.
 __device__ __forceinline__ int clipped(int at, int size)
 {
     int first = at < RADIUS ? 0 : at - RADIUS;
@@ -129,7 +129,7 @@ __device__ __forceinline__ void put(GLOBAL unsigned char* to, int at, int column
 #endif
 }
 
-// The sums of neighbouring windows from those of columns.  A line is [WORDS][THREADS] quads of
+// The sums of neighbouring windows from the columns' sums. A line is [WORDS][THREADS] quads of
 // columns, so that neighbouring threads read neighbouring quads; the thread's own begin at `line`.
 __device__ __forceinline__ void across(const SHARED uint4* line, unsigned* windows)
 {

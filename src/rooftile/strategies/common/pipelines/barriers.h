@@ -4,7 +4,7 @@
 
 typedef unsigned long long word;
 
-// Sets up a barrier whose phase ends after so many arrivals.
+// Sets up a barrier whose phase ends after `count` arrivals.
 __device__ __forceinline__ void barrier_init(unsigned arrivals, unsigned barrier)
 {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals));

@@ -49,8 +49,8 @@ __device__ __forceinline__ void sync_sharers()
 #endif
 }
 
-// A block's threads say that they tell other blocks of no more stages, and later wait until all
-// others' have said so.  Those of a block on its own only meet.
+// A block's threads arrive once they signal other blocks no more stages, and later wait until all
+// others have arrived. The threads of a block on its own only meet.
 __device__ __forceinline__ void cluster_arrive()
 {
 #if CLUSTER > 1

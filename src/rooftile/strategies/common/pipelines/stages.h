@@ -42,7 +42,7 @@ __device__ __forceinline__ void producer_acquire(unsigned barriers, struct pipel
     barrier_wait(EMPTY_BARRIER(barriers, pipe.stage, stages), pipe.phase ^ 1);
 }
 
-// The same of a thread that fills its stage by TMA with so many bytes.  Returns the barrier at which
+// The same of a thread that fills its stage by TMA with `bytes` bytes. Returns the barrier at which
 // the copies arrive.
 __device__ __forceinline__ unsigned producer_acquire_tx(unsigned barriers,
                                                         struct pipeline_state pipe, int stages,

@@ -31,7 +31,7 @@ __device__ __forceinline__ void tma_store_commit()
     asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
 
-// Waits until no more than so many groups of this thread's stores, the latest, may still read shared
+// Waits until at most the latest `groups` groups of this thread's stores may still read shared
 // memory.
 #define TMA_STORE_WAIT(groups) \
     asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(groups) : "memory")

@@ -21,9 +21,9 @@ __device__ __forceinline__ word transposed_descriptor(unsigned address, unsigned
            (word)1 << 62;
 }
 
-// The descriptor of pieces of 8 rows of 16 bytes, without a swizzle.  They lie below each other,
-// and `apart` bytes lead to the piece beside one.  (As a function it would be compiled to other
-// instructions.)
+// The descriptor of pieces of 8 rows of 16 bytes, without a swizzle. They are stored below each
+// other, and `apart` bytes lead to the next piece of the rows. (As a function it would be compiled
+// to other instructions.)
 #define PLAIN_DESCRIPTOR(address, apart)                                                               \
     ((address) >> 4 | (word)((apart) >> 4) << 16 | (word)(128 >> 4) << 32)
 
@@ -48,6 +48,6 @@ __device__ __forceinline__ void wgmma_commit()
 // Waits for all sets of products but the last few.
 #define WGMMA_WAIT(count) asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(count) : "memory")
 
-// Gives up registers, or takes what others gave up, so that a thread of the warpgroup has so many.
+// Releases registers, or takes released ones, so that a thread of the warpgroup has `count`.
 #define SETMAXNREG_DEC(count) asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(count))
 #define SETMAXNREG_INC(count) asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(count))

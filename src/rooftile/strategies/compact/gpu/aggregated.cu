@@ -1,7 +1,7 @@
 // aggregated: a block counts first, and takes places for all of its elements by one atomic.
 //
-// In `atomic` every element queues up at the counter.  Here one of BLOCK does, and what a block
-// stores lies together.  Within a block elements keep their order; blocks come in any.
+// In `atomic` every element queues up at the counter. Here one of BLOCK does, and a block's stores
+// are contiguous. Within a block elements keep their order; blocks come in any.
 //
 // x[count], mask[count], y[count], kept[1], which is the counter.
 // Grid: x over persistent blocks.

@@ -1,4 +1,4 @@
-// What `common/states.h` carries where tiles count elements.
+// The carried type of `common/states.h` where tiles count elements.
 
 #pragma once
 

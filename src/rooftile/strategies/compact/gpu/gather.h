@@ -1,9 +1,10 @@
-// A tile whose kept elements go beside each other, behind those that tiles before it keep.  CUDA only.
+// A tile whose kept elements are stored contiguously, after the kept elements of earlier tiles.
+// CUDA only.
 //
-// A warp has ROWS rows of 32 vectors, of each a bit for every element that is kept.  In a row an
-// element's place follows from how many each lane keeps, of two rows by one scan of their halves of a
-// word.  Elements gather in shared memory and leave it beside each other, while what is before the
-// tile is looked up.
+// A warp has ROWS rows of 32 vectors, of each a bit for every element that is kept. In a row an
+// element's place follows from the numbers that each lane keeps, of two rows by one scan of their
+// halves of a word. Elements gather in shared memory and leave it contiguously, while the tile's
+// prefix is looked up.
 //
 // y[count], kept[1], states[32 + groups + tiles][PIECES], tickets[1].
 
@@ -28,7 +29,7 @@ __device__ __forceinline__ item element(const struct vector* vector, int e)
 #endif
 }
 
-// Brings a lane's vector from `at` on, where not all of it lies below `count`.
+// Loads a lane's vector from `at` on, where not all of it is below `count`.
 __device__ __forceinline__ void bring_rest(struct vector* to, const item* x, int64 at, int64 count)
 {
     UNROLL for (int word = 0; word < 4; word++) to->of[word] = 0;
@@ -43,13 +44,13 @@ __device__ __forceinline__ void bring_rest(struct vector* to, const item* x, int
     }
 }
 
-// Whether all of a warp's elements lie below `count`; `low` is where a lane's first vector lies.
+// True if all of a warp's elements are below `count`; `low` is the index of a lane's first vector.
 __device__ __forceinline__ bool all_there(int64 low, int64 count)
 {
     return low + (ROWS * 32 - threadIdx.x % 32) * WIDTH <= count;
 }
 
-// How many elements of the warp lie before each of a lane's vectors; returns how many there are.
+// Numbers of the warp's elements before each of a lane's vectors; returns their total.
 __device__ __forceinline__ int ranks(const unsigned* bits, int* before)
 {
     int lane = threadIdx.x % 32, all = 0;
@@ -78,7 +79,7 @@ __device__ __forceinline__ int64 next_tile(unsigned* tickets)
     return ticket;
 }
 
-// Where a lane's first vector of a tile lies; its others are 32 vectors apart.
+// The index of a lane's first vector of a tile; its others are 32 vectors apart.
 __device__ __forceinline__ int64 first_vector(int64 tile)
 {
     return tile * TILE + (threadIdx.x / 32 * ROWS * 32 + threadIdx.x % 32) * WIDTH;

@@ -1,4 +1,4 @@
-// What texts of compact share: elements of SIZE bytes, which are only moved, and their count.
+// Common parts of compact's texts: elements of SIZE bytes, which are only moved, and their count.
 
 #pragma once
 

@@ -1,4 +1,4 @@
-// How many elements before its own a thread's block keeps, of BLOCK (a power of two) elements.
+// The number of kept elements of a block before a thread's own, of BLOCK (a power of two) elements.
 
 #pragma once
 
@@ -6,7 +6,7 @@
 __device__ __forceinline__ int rank_in_block(int keeps, SHARED int* held)
 {
     int thread = threadIdx.x;
-    // Whoever asks again waits until all have read the last place.
+    // A second call waits until all have read the last place.
     __syncthreads();
     held[thread] = keeps;
     for (int reach = 1; reach < BLOCK; reach *= 2) {

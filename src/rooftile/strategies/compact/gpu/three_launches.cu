@@ -1,9 +1,9 @@
-// three_launches: how many each section keeps, the scan of that, and then all elements to
+// three_launches: the numbers that sections keep, their scan, and then all elements to
 // their places.
 //
-// An element's place is how many are kept before it: those of the sections before, which the scan
-// knows, and those of its own.  What it removes: all but one of the waits.  What it costs: the mask
-// is read twice, and elements go to memory one by one.
+// An element's place is the number of kept elements before it: in earlier sections, from the scan,
+// and in its own. What it removes: all but one of the waits. What it costs: the mask is read twice,
+// and elements go to memory one by one.
 //
 // x[count], mask[count], y[count], kept[1], places[sections].
 // Grid: x over sections of BLOCK RUN elements; one block for the scan.

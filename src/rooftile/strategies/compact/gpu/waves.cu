@@ -1,9 +1,9 @@
 // waves: a single pass of resident blocks, whose warps have a job each.
 //
-// As scan's rung of this name (`common/waves.h`).  A warp has pieces of 32 times 32 elements; lane r
-// knows which of the r-th 32 are kept.  Rows leave one by one, straight from the stage: what a row keeps
-// lies beside each other in y.  To gather a piece first took room that stages need.
-// What it removes: waiting with nothing under way.
+// As scan's rung of this name (`common/waves.h`). A warp has pieces of 32 times 32 elements; lane r
+// knows which of the r-th 32 are kept. Rows leave one by one, straight from the stage: a row's kept
+// elements are adjacent in y. Gathering a piece first took memory that stages need.
+// What it removes: waiting with nothing in flight.
 //
 // x[count], mask[count], y[count], kept[1], states[tiles].
 // Grid: x over ALL blocks, launched together.

@@ -1,7 +1,7 @@
-// What the kernels of conv1d share.
+// Common parts of conv1d's kernels.
 //
 // Macros: MASK taps, BEFORE of them before the element with its output's index, CHANNELS, MAPS;
-// REPLICATE and INTERIOR say what the ends of a signal are.  Indices along a signal are 64-bit.
+// REPLICATE and INTERIOR are its boundary. Indices along a signal are 64-bit.
 
 #ifndef CONV1D_H
 #define CONV1D_H

@@ -1,12 +1,13 @@
-// What the rungs of `elementwise` share: the function of an element.
+// Common parts of the rungs of `elementwise`: the function of an element.
 //
-// ADD, AXPY or SCALE is 1.  NUMBER is the type of an element, that of integers unsigned, so that sums
-// wrap around, that of bool (LOGICAL) 0 or 1, and that of numbers of 16 bits (NARROW_NUMBERS, of
-// CORES) their bits.  Every kernel is given x, y and alpha; what the function lacks is x once more,
-// and is not read.
+// ADD, AXPY or SCALE is 1. NUMBER is the type of an element: of integers unsigned, so that sums
+// wrap around, of bool (LOGICAL) 0 or 1, and of numbers of 16 bits (NARROW_NUMBERS, of CORES) their
+// bits. Every kernel takes x, y and alpha; for an array that the function lacks x is passed again,
+// and not read.
 //
-// Product and sum are rounded apart, as everywhere else: a compiler must not fuse them.  float32
-// holds the exact product of two numbers of 16 bits, and enough of their sum to be rounded once.
+// Product and sum are rounded separately, as everywhere else: a compiler must not fuse them.
+// float32 holds the exact product of two numbers of 16 bits, and enough of their sum to be rounded
+// once.
 
 #if NARROW_NUMBERS
 #include "common/narrow.h"

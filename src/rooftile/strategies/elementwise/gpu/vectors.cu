@@ -10,9 +10,9 @@
 
 #include "elementwise.h"
 
-// What a register of a vector holds: a number, two of 16 bits, or integers of which each has one of
-// the bits TOPS as its first.  The first bits are added apart, so that no integer carries into the
-// next one.
+// The content of a vector's register: a number, two of 16 bits, or integers of which each has one
+// of the bits TOPS as its first. The first bits are added separately, so that no integer carries
+// into the next one.
 #if TOPS
 __device__ __forceinline__ unsigned of_register(unsigned x, unsigned y, NUMBER alpha)
 {

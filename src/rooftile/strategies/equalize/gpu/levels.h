@@ -1,9 +1,9 @@
-// What texts of equalize share: the gray level of a pixel, the table, and a byte by the table.
+// Common parts of equalize's texts: the gray level of a pixel, the table, and a byte by the table.
 //
 // CHANNELS: 3 for colours, 1 for a picture that is gray itself.
 //
 // The weighted sum of colours is rounded in double precision, product by product: no multiplication
-// may be joined with an addition, or sums that lie half-way between two levels go the other way.
+// may be joined with an addition, or sums half-way between two levels go the other way.
 
 #pragma once
 

@@ -38,7 +38,7 @@ vectors_count_levels(const GLOBAL unsigned char* __restrict__ image, TIES GLOBAL
         UNROLL
         for (int k = 0; k < RUN; k++) ADD_SHARED_UINT(own + LEVEL(run.of + CHANNELS * k) * LANES, 1);
     }
-    // What is left behind the last whole run.
+    // The rest after the last whole run.
     int64 last = runs * RUN + first;
     if (last < pixels) ADD_SHARED_UINT(own + LEVEL(image + CHANNELS * last) * LANES, 1);
     __syncthreads();

@@ -1,4 +1,4 @@
-// What the rungs of `grayscale` share: the weighted sum of a pixel.
+// Common parts of the rungs of `grayscale`: the weighted sum of a pixel.
 
 // Weights are in units of 2^-16; halves are rounded up.
 __device__ __forceinline__ unsigned weighed(unsigned red, unsigned green, unsigned blue, int of_red,

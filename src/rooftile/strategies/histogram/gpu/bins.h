@@ -1,7 +1,7 @@
-// What texts of histogram share: which bin an element lies in, and how a bin grows.
+// Common parts of histogram's texts: the bin of an element, and the growth of a bin.
 //
-// KIND: 0 elements are uint8, 1 int32, 2 float32, 3 of another dtype: GIVEN, which NARROW_GIVEN says
-// to be the bits of a number of 16 bits (of CORES).  BOUND is the type of edges.
+// KIND: 0 elements are uint8, 1 int32, 2 float32, 3 of another dtype: GIVEN, with NARROW_GIVEN the
+// bits of a number of 16 bits (of CORES). BOUND is the type of edges.
 // RULE: 0 a bin is one integer, 1 bins are even, 2 edges are given, 3 a bin is one value of a byte, 4
 // bins are even, and elements of KIND 3 are compared in double precision.
 // WEIGHTED: a bin grows by its elements' weights, and is float32; else by 1, and has 64 bits.
@@ -64,9 +64,9 @@ __device__ __forceinline__ int bin_of(given x, int bins, int least)
 
 #elif RULE == 1
 
-// `scale` bins lie in a unit.  The estimate is wrong by less than `slack` bins, so that only
-// elements so close to an edge are compared with edges, which are rounded as those of the
-// definition: in double precision, for float32 then to float32.
+// A unit has `scale` bins. The estimate is wrong by less than `slack` bins, so that only elements
+// that close to an edge are compared with edges, which are rounded as in the definition: in double
+// precision, for float32 then to float32.
 #define RULE_PARAMETERS                                                                   \
     int bins, bound least, bound most, float start, float scale, float slack, double low, \
         double width, double high
@@ -101,7 +101,7 @@ __device__ __forceinline__ int bin_of(given x, int bins, int least)
 #endif
 
 // The bin by the estimate alone; `close` becomes true where an edge may decide otherwise, and for
-// what lies in no bin.
+// elements in no bin.
 __device__ __forceinline__ int likely_bin(given x, bool* close, RULE_PARAMETERS)
 {
     float estimate = DISTANCE(x) * scale + start, shifted = SHIFTED(estimate);
@@ -130,8 +130,8 @@ __device__ __forceinline__ int bin_of(given x, RULE_PARAMETERS)
 
 #elif RULE == 4
 
-// `scale` bins lie in a unit.  The estimate begins the search; both edges beside it decide, rounded as
-// those of the definition: in double precision, then to the type of numbers of 16 bits.
+// A unit has `scale` bins. The estimate begins the search; the edges on both sides decide, rounded
+// as in the definition: in double precision, then to the type of numbers of 16 bits.
 #define RULE_PARAMETERS int bins, double low, double width, double high, double scale
 #define BIN(x) bin_of(NUMBER_OF(x), bins, low, width, high, scale)
 
@@ -196,7 +196,7 @@ __device__ __forceinline__ int bin_of(COMPARED x, RULE_PARAMETERS)
 
 #endif
 
-// Where no estimate is made, the likely bin is the bin.
+// Without an estimate, the likely bin is the bin.
 #ifndef LIKELY_BIN
 #define LIKELY_BIN(x, close) BIN(x)
 #endif

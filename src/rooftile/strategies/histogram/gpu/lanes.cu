@@ -1,11 +1,11 @@
 // lanes: COPIES of a block's bins, a lane's own in a bank of its own; vectors of 16 bytes.
 //
-// In `privatised` the lanes of a warp meet at bins, and at banks where they do not.  Here lane l adds
-// to copy l % COPIES: with 32 copies to bank l, whatever the elements are, so that equal ones take no
-// longer than random ones.  A thread brings LOADS vectors before it counts the first.  What lies in
-// no bin goes to one more, and four elements are compared with edges only where one of them lies
-// close to an edge, so that threads seldom branch.  What it removes: waiting at bins and banks, most
-// reads' latency.
+// In `privatised` the lanes of a warp meet at bins, and at banks where they do not. Here lane l
+// adds to copy l % COPIES: with 32 copies to bank l, whatever the elements are, so that equal ones
+// take no longer than random ones. A thread brings LOADS vectors before it counts the first.
+// Elements in no bin go to one more, and four elements are compared with edges only where one of
+// them is close to an edge, so that threads seldom branch. What it removes: waiting at bins and
+// banks, most reads' latency.
 //
 // x[count], counts[bins].
 // Grid: x over persistent blocks.
@@ -60,7 +60,7 @@ lanes(const GLOBAL given* __restrict__ x, WEIGHTS GLOBAL number* counts, int64 c
             }
         }
     }
-    // What is left behind the last whole vector.
+    // The rest after the last whole vector.
     int64 last = whole * VECTOR + first;
     if (last < count) {
         int bin = BIN(x[last]);

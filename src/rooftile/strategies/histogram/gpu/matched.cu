@@ -1,9 +1,9 @@
-// matched: the threads of a warp find those of the same bin, and one adds for all.
+// matched: the threads of a warp find the threads with the same bin, and one adds for all.
 //
-// In `privatised` threads of a warp that meet at a bin wait for each other.  Here one instruction
-// tells each who else has its bin; the first of them adds their number.  What it removes: waiting,
-// where a bin takes most elements.  What it costs: the instruction, which takes a turn for each
-// bin in the warp.
+// In `privatised` threads of a warp that meet at a bin wait for each other. Here one instruction
+// tells each thread the others with its bin; the first of them adds their number. What it removes:
+// waiting, where a bin takes most elements. What it costs: the instruction, which takes a turn for
+// each bin in the warp.
 //
 // x[count], counts[bins].
 // Grid: x over persistent blocks.

@@ -24,7 +24,7 @@ __global__ void partial(const GLOBAL given* __restrict__ x, WEIGHTS GLOBAL numbe
         else if (bin >= 0) GROW_SHARED(mine, bin, WEIGHT(i));
     }
     __syncthreads();
-    // No bin of its own lies beyond the last: nothing grew there.
+    // No bin of its own is beyond the last: nothing grew there.
     for (int bin = threadIdx.x; bin < PRIVATE; bin += BLOCK) {
         if (mine[bin] != 0) GROW(counts, bin, mine[bin]);
     }

@@ -52,7 +52,7 @@ tiles(const GLOBAL float* x, const GLOBAL float* y,
     // Of dweights the tile's first output, of dx its first item.
     int row = of_weights ? tile / ACROSS % DOWN * TILE : tile / ACROSS * TILE;
     int share = (images + PARTS - 1) / PARTS;
-    // What is summed over: items of the part, or outputs.
+    // The terms of a sum: items of the part, or outputs.
     int first = of_weights ? part * share : 0;
     int end = !of_weights ? OUTPUTS : first + share < images ? first + share : images;
     float sum[ROWS_OF_THREAD] = {0.0f, 0.0f, 0.0f, 0.0f}, bias = 0.0f;

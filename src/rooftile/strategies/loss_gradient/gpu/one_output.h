@@ -1,14 +1,14 @@
-// What one output adds to its row's loss, and the loss's slope there.
+// One output's part of its row's loss, and the loss's slope there.
 //
 // KIND: 0 the cross-entropy of a sigmoid of y[rows][1] and a label, 1 FACTOR times the square of
-// what y is off, 2 one less y at the label, 3 y times the square of the distance to the label.
+// y's error, 2 one less y at the label, 3 y times the square of the distance to the label.
 
 #ifdef __OPENCL_VERSION__
 #define logf log
 #define log1pf log1p
 #endif
 
-// What an output should be: a number; of labels the only output's the label, others' one or zero.
+// The target of an output: a number; of labels the only output's the label, others' one or zero.
 __device__ __forceinline__ float aim(const GLOBAL int* labels, const GLOBAL float* wanted, int n, int k)
 {
     if (NUMBERS) return wanted[(int64)n * OUTPUTS + k];

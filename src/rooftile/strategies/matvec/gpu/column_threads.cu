@@ -1,9 +1,9 @@
 // column_threads: a thread a column, sums by atomics.
 //
-// In `row_threads` neighbours read a row apart.  Here they read neighbours of a row, and each keeps
+// In `row_threads` neighbours read a row apart. Here they read neighbours of a row, and each keeps
 // its element of x in a register; but now every product is added to y in global memory, where all
-// threads of a row wait for each other.  (Of an a that lies transposed it is the other way round.)
-// What it removes: reads that do not follow each other.  What it costs: an atomic a product.
+// threads of a row wait for each other. (Of a transposed a it is the other way round.) What it
+// removes: reads that do not follow each other. What it costs: an atomic a product.
 //
 // a, x, y: see matvec.h.  Grid: x over columns, y over rows, which it strides over.
 

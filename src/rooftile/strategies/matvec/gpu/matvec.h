@@ -1,5 +1,5 @@
-// What texts of matvec share.  a[rows][columns], with TRANSPOSE a[columns][rows]; x[columns]; y[rows].
-// Sizes come with the launch.
+// Common parts of matvec's texts. a[rows][columns], with TRANSPOSE a[columns][rows]; x[columns];
+// y[rows]. Sizes come with the launch.
 
 #pragma once
 

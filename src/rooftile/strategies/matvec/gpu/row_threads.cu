@@ -1,7 +1,7 @@
 // row_threads: a thread a row.
 //
-// The textbook's first kernel.  Neighbours read elements of a that are a row apart, and all read one
-// element of x.  Where a lies transposed the same threads read neighbours in memory.
+// The textbook's first kernel. Neighbours read elements of a that are a row apart, and all read one
+// element of x. Where a is stored transposed the same threads read neighbours in memory.
 //
 // a, x, y: see matvec.h.  Grid: x over rows.
 

@@ -1,8 +1,8 @@
 // strips: of a transposed matrix, a strip of rows a block, a share of the columns a part.
 //
-// In `row_threads` a transposed matrix is read along its memory, but by one thread a row: too few to
-// keep memory busy.  Here a thread has four neighbouring rows, which one load brings, and a share of
-// the columns; the shares' sums are joined in shared memory, those of parts by `finish`.  x lies in
+// In `row_threads` a transposed matrix is read along its memory, but by one thread a row: too few
+// to keep memory busy. Here a thread has four neighbouring rows, which one load brings, and a share
+// of the columns; the shares' sums are joined in shared memory, the parts' by `finish`. x is in
 // shared memory.
 // What it removes: idle memory.
 //

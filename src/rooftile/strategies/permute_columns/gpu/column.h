@@ -1,4 +1,4 @@
-// What the rungs of `permute_columns` share.
+// Common parts of the rungs of `permute_columns`.
 
 #include "common/elements.h"
 

@@ -1,4 +1,5 @@
-// What texts of pool2d share: parameters, which a problem may have or not, and the end of a result.
+// Common parts of pool2d's texts: parameters, which a problem may have or not, and the end of a
+// result.
 //
 // weights[POOL_HEIGHT][POOL_WIDTH] of a weighted sum, bias[CHANNELS] where BIASED.
 
@@ -8,7 +9,7 @@
 
 #if POOL_KIND == 3
 #define WEIGHTS_ARGUMENT const GLOBAL float* __restrict__ weights,
-// What element (a, b) of a window adds.
+// The term of a window's element (a, b).
 #define TERM(value, a, b) ((value) * weights[(a) * POOL_WIDTH + (b)])
 #else
 #define WEIGHTS_ARGUMENT

@@ -1,8 +1,8 @@
-// cells: one thread writes the gradients of one window and of what lies behind it.
+// cells: one thread writes the gradients of one window and of the elements up to the next.
 //
-// In `naive`, every element of a window finds its winner again.  Windows that do not overlap cut the
-// image into cells of STRIDE_Y x STRIDE_X elements, each with one window at most; a thread finds the
-// winner and writes the cell.  What it removes: all reads of x but one of each element.
+// In `naive`, every element of a window finds the argmax again. Windows that do not overlap cut the
+// image into cells of STRIDE_Y x STRIDE_X elements, each with one window at most; a thread finds
+// the argmax and writes the cell. What it removes: all reads of x but one of each element.
 //
 // x[planes][HEIGHT][WIDTH], dy[planes][ROWS][COLUMNS], dx[planes][HEIGHT][WIDTH].
 // Grid: x over the cells.

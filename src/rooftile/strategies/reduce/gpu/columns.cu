@@ -1,15 +1,16 @@
-// columns: an axis that is not the last; a thread's elements lie in neighbouring columns.
+// columns: an axis that is not the last; a thread's elements are in neighbouring columns.
 //
-// The other rungs give a thread elements of one result, which lie `inner` apart here, so that a warp
-// reads as many sectors as it has threads.  Here neighbouring threads take neighbouring columns,
-// a vector each, and walk down with LOADS rows under way; where a row is short, a block takes
-// several at a time.  What it removes: reads far apart.
+// The other rungs give a thread elements of one result, which are `inner` apart here, so that a
+// warp reads a sector for each of its threads. Here neighbouring threads take neighbouring columns,
+// a vector each, and walk down with LOADS rows in flight; where a row is short, a block takes
+// several at a time. What it removes: reads far apart.
 //
 // Every LOADS rows are joined first, then ROUNDS of those, so that no chain of additions is long.
 //
-// x[slabs][columns][inner], partials[slabs][segments][inner]; a row of x has inner / VECTOR vectors.
+// x[slabs][columns][inner], partials[slabs][segments][inner]; a row of x has inner / VECTOR
+// vectors.
 // Grid: x over runs of `across` vectors of a row, y over segments of all rows, z over slabs.
-// Block: x over THREADS threads: `across` of them beside each other, and as many rows as fit.
+// Block: x over THREADS threads: `across` of them across, and as many rows as fit.
 
 #include "common/pipelines/pdl.h"
 #include "common/pieces.h"

@@ -34,7 +34,7 @@ last_block(const given* __restrict__ x, carried* partials, result* __restrict__ 
     total = of_block(joined, THREADS, total);
     if (thread == 0) {
         partials[row * segments + blockIdx.x] = total;
-        // Who draws a later ticket sees what was written before this one was drawn.
+        // A block with a later ticket sees all writes before this ticket was drawn.
         __threadfence();
         last = atomicAdd(tickets + row, 1) == segments - 1;
     }

@@ -1,4 +1,4 @@
-// What the three trees share: a block brings two elements a thread to shared memory.
+// Common part of the three trees: a block loads two elements a thread to shared memory.
 
 #pragma once
 #include "finish.h"

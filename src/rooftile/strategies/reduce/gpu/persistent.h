@@ -1,5 +1,5 @@
-// What a block that stays combines: every so many elements of a row, as many as the row's blocks
-// have threads.
+// The elements of a persistent block: a row's elements at a stride of all threads of the row's
+// blocks.
 
 #pragma once
 #include "finish.h"

@@ -1,9 +1,9 @@
-// What the rungs of `reduce` share: where the elements of a result lie, what the first kernel keeps,
-// and the tree.
+// Common parts of the rungs of `reduce`: the indices of a result's elements, the first kernel's
+// results, and the tree.
 //
-// x[slabs][columns][inner] is reduced along its middle axis; result `row` is that of slab row / inner
-// and of place row % inner.  ADJACENT says that inner is 1.  FINAL says that the first kernel makes
-// results; else it makes partial results, which `finish` joins.
+// x[slabs][columns][inner] is reduced along its middle axis; result `row` belongs to slab row /
+// inner and place row % inner. ADJACENT: inner is 1. FINAL: the first kernel makes results; else it
+// makes partial results, which `finish` joins.
 
 #pragma once
 #include "common/operator.h"

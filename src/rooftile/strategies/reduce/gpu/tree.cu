@@ -1,8 +1,8 @@
 // tree: each thread joins an element of the first half with its place of the second half.
 //
-// In `compacted`, the threads of a warp meet in one bank of shared memory.  Here the elements of a
-// pass lie beside each other, and so do the threads that are at work.  What it removes: bank
-// conflicts.  What it costs: elements are joined out of order.
+// In `compacted`, the threads of a warp meet in one bank of shared memory. Here the elements of a
+// pass are adjacent, and the working threads too. What it removes: bank conflicts. What it costs:
+// elements are joined out of order.
 //
 // x[slabs][columns][inner], partials[rows][segments].
 // Grid: x over segments, y over rows.

@@ -22,7 +22,7 @@ vectors(const GLOBAL given* __restrict__ x, GLOBAL kept* __restrict__ partials, 
     __shared__ carried joined[TEAM * ROWS];
     int lane = threadIdx.x, thread = threadIdx.y * TEAM + lane;
     int64 row = (int64)blockIdx.y * ROWS + threadIdx.y;
-    // Rows beyond the last are those of the last, and are not written.
+    // Rows beyond the last repeat the last, and are not written.
     const GLOBAL given* elements = x + (row < rows ? row : rows - 1) * columns;
     int64 at = (int64)blockIdx.x * TEAM + lane, stride = (int64)gridDim.x * TEAM;
     carried total = of_share(elements, columns, at, stride);

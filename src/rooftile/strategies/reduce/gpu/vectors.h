@@ -1,10 +1,10 @@
-// What threads combine of rows whose elements lie beside each other, a vector at a time.
+// Threads combine rows of adjacent elements, a vector at a time.
 
 #pragma once
 #include "common/pieces.h"
 #include "finish.h"
 
-// What LOADS independent totals combine to.
+// The combination of LOADS independent totals.
 __device__ __forceinline__ carried of_own(const carried* own)
 {
     carried total = own[0];
@@ -13,8 +13,8 @@ __device__ __forceinline__ carried of_own(const carried* own)
     return total;
 }
 
-// What thread `lane` of a row's first segment combines of the elements behind its last vector;
-// `threads` of them share the work.
+// The part of thread `lane` of a row's first segment in the elements after its last vector;
+// `threads` threads share the work.
 __device__ __forceinline__ carried of_rest(const GLOBAL given* elements, int64 columns, int lane,
                                            int threads)
 {
@@ -25,7 +25,7 @@ __device__ __forceinline__ carried of_rest(const GLOBAL given* elements, int64 c
     return total;
 }
 
-// What a thread combines of a row: the vector `at`, and then one for every `stride`.
+// A thread's part of a row: the vector `at`, and then one for every `stride`.
 __device__ __forceinline__ carried of_share(const GLOBAL given* elements, int64 columns, int64 at,
                                             int64 stride)
 {
@@ -41,7 +41,7 @@ __device__ __forceinline__ carried of_share(const GLOBAL given* elements, int64 
         UNROLL
         for (int i = 0; i < LOADS; i++) own[i] = combined(own[i], of_vector(loaded[i]));
     }
-    // Those that are left: their loads do not wait for each other either.
+    // The remaining vectors: their loads do not wait for each other either.
     UNROLL
     for (int i = 0; i < LOADS - 1; i++)
         if (at + i * stride < count) own[i] = combined(own[i], of_vector(vectors[at + i * stride]));

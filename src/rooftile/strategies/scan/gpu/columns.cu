@@ -1,9 +1,9 @@
-// columns: lines that lie beside each other; a block goes down a band of them.
+// columns: adjacent lines; a block goes down a band of them.
 //
 // A thread has RUN elements of each of WIDTH lines, loaded as vectors of a row; LANES threads share
-// a row of the band, and TEAMS of them follow each other down the axis.  While a step of TEAMS RUN
-// rows is scanned and stored, the next step's rows are on their way.  What a rung of single lines
-// loses, it keeps: whole rows of the band are read and written.
+// a row of the band, and TEAMS of them follow each other down the axis. While a step of TEAMS RUN
+// rows is scanned and stored, the next step's rows are in flight. Unlike a rung of single lines, it
+// reads and writes whole rows of the band.
 //
 // x[outer][count][inner], y[outer][count][inner].
 // Grid: x over bands of LANES WIDTH lines of all outer axes.
@@ -55,7 +55,7 @@ columns(const GLOBAL given* __restrict__ x, GLOBAL result* __restrict__ y, int64
     __shared__ carried totals[TEAMS][BAND];
     int lane = threadIdx.x, team = threadIdx.y, thread = team * LANES + lane;
     int64 line = blockIdx.x % bands * BAND + lane * WIDTH;
-    // How many of the thread's lines there are.  One without any goes along with the last line.
+    // Number of the thread's lines that exist. A thread without any repeats the last line.
     int lines = inner - line < WIDTH ? (inner > line ? inner - line : 0) : WIDTH;
     int64 origin = blockIdx.x / bands * count * inner + (lines ? line : inner - 1);
     struct carry before[(BAND + LANES * TEAMS - 1) / (LANES * TEAMS)];

@@ -1,5 +1,5 @@
-// The first and the last kernel of rungs that scan sections alone: into y, and the sections' sums
-// beside it; and what is before each section added to it.
+// The first and the last kernel of rungs that scan sections separately: into y, with the sections'
+// sums; and then each section's prefix is added to it.
 //
 // x[outer][count][inner], y[outer][count][inner], sums[lines][sections].
 // Grid: x over sections of all lines.

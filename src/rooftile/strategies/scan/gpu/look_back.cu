@@ -21,7 +21,7 @@ __device__ __forceinline__ int64 line_of(unsigned ticket, int64 tiles)
     return ticket / (unsigned)tiles;
 }
 
-// Where the elements of this thread's warp begin in the line.
+// The first element of this thread's warp in the line.
 __device__ __forceinline__ int64 low_of(unsigned ticket, int64 tiles)
 {
     int64 tile = ticket % (unsigned)tiles;

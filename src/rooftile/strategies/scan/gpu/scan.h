@@ -1,8 +1,8 @@
-// What the texts of `scan` share: where a line's elements lie, and what is carried along a line.
+// Common parts of scan's texts: the indices of a line's elements, and the value carried along a
+// line.
 //
-// A line is what is scanned together: `count` elements, `inner` apart.  Its element 0 is the one
-// that is scanned first: with REVERSE the last in memory.  With EXCLUSIVE a result does not take
-// part itself.
+// A line is scanned together: `count` elements, `inner` apart. Its element 0 is scanned first: with
+// REVERSE the last in memory. With EXCLUSIVE a result does not take part itself.
 
 #pragma once
 #include "common/carry.h"

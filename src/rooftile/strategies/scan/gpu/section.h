@@ -1,9 +1,9 @@
-// A section of BLOCK RUN elements, scanned by BLOCK threads in three phases: each thread scans a run
-// of RUN neighbours, all threads scan the ends of the runs, and each adds what is before its run.
+// A section of BLOCK RUN elements, scanned by BLOCK threads in three phases: each thread scans a
+// run of RUN neighbours, all threads scan the ends of the runs, and each adds its run's prefix.
 //
-// Threads bring and take away elements that lie beside each other, whoever scans them (the corner
-// is turned in shared memory).  There every run is one element longer than it has to be, so that
-// threads that walk along their runs meet in different banks.
+// Threads load and store adjacent elements, whichever thread scans them (shared memory turns the
+// corner). In shared memory every run is one element longer than it has to be, so that threads that
+// walk along their runs meet in different banks.
 
 #pragma once
 #include "scan.h"

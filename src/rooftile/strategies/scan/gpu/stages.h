@@ -10,7 +10,7 @@
 #define TILE (WARPS * PIECE)
 #define STAGE_BYTES (TILE * 4)
 
-// Where a tile, and a warp's piece of it, begin in memory.
+// The first element of a tile, and of a warp's piece of it, in memory.
 __device__ __forceinline__ int64 low_of(int64 tile, int64 tiles)
 {
     return (REVERSE ? tiles - 1 - tile : tile) * TILE;
@@ -20,7 +20,7 @@ __device__ __forceinline__ int piece_of(int warp)
     return (REVERSE ? WARPS - 1 - warp : warp) * PIECE;
 }
 
-// This lane's vectors of a piece of a stage; what lies behind the line's last whole vector comes from
+// This lane's vectors of a piece of a stage; elements after the line's last whole vector come from
 // memory.
 __device__ __forceinline__ void take_rows(struct rows* rows, const char* stage, int piece,
                                           const given* x, int64 low, int64 count)

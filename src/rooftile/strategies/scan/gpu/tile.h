@@ -1,9 +1,9 @@
-// What a warp scans in registers: ROWS rows of 32 vectors, one a lane, of WIDTH elements.  CUDA only.
+// A warp's tile in registers: ROWS rows of 32 vectors, one a lane, of WIDTH elements. CUDA only.
 //
-// Lanes load and store vectors that lie beside each other, so nothing passes through shared memory.
-// With REVERSE everything is taken from its end: rows, lanes, and elements of a vector.  Where the
-// lines of x begin at no multiple of a vector, ALIGNED is 0 and elements are moved one by one.  With
-// STREAMED, whole vectors leave the caches before others: nobody needs them again soon.
+// Lanes load and store adjacent vectors, so nothing passes through shared memory. With REVERSE
+// everything is taken from its end: rows, lanes, and elements of a vector. Where the lines of x
+// begin at no multiple of a vector, ALIGNED is 0 and elements are moved one by one. With STREAMED,
+// whole vectors leave the caches before others: they are not needed again soon.
 
 #pragma once
 #include "scan/gpu/scan.h"
@@ -50,7 +50,7 @@ __device__ __forceinline__ void put_vector(result* to, struct result_vector vect
 // vector.
 struct rows { carried own[ROWS][WIDTH], before[ROWS]; };
 
-// Where this lane's vector of a row lies, in a line whose warp begins at `low` in memory.
+// The index of this lane's vector of a row, in a line whose warp begins at `low` in memory.
 __device__ __forceinline__ int64 vector_place(int64 low, int row)
 {
     int lane = threadIdx.x % 32;

@@ -1,8 +1,8 @@
 // compare_and_swap: a thread a value, whose update is a loop of one atomic.
 //
-// It does what the hardware has no atomic for: products, the least and the greatest of floats, any
-// function of one word.  What it costs: whoever loses begins again, and of n threads that meet at
-// one place all but one lose each round.
+// It is for functions that the hardware has no atomic for: products, the least and the greatest of
+// floats, any function of one word. What it costs: a thread that loses begins again, and of n
+// threads that meet at one place all but one lose each round.
 //
 // x[places], index[count], values[count], y[places].
 // Grid: x over values.

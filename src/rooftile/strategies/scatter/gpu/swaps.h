@@ -1,8 +1,8 @@
 // An update of any kind by the one atomic that is enough for all: compare and swap.
 //
-// It stores a new value if the old one is still there, and returns what it found.  Whoever found
-// something else begins again with that: somebody came between, whose update is done, so that
-// somebody always gets on.  Bits are compared, so that a NaN equals itself.
+// It stores a new value if the old one is still there, and returns what it found. A thread that
+// found another value begins again with it: another thread's update came between, so that one
+// thread always makes progress. Bits are compared, so that a NaN equals itself.
 
 #pragma once
 

@@ -1,4 +1,4 @@
-// What texts of scatter share: numbers and their bits, what an update does, and whom it concerns.
+// Common parts of scatter's texts: numbers and their bits, an update, and the test of its index.
 //
 // FUNCTION: 0 add, 1 subtract, 2 increment, 3 decrement, 4 min, 5 max, 6 exchange, 7 multiply.
 // KIND: 0 int32, 1 int64, 2 float32, 3 float64.
@@ -63,7 +63,7 @@ typedef int place_index;
 #define WRAPPING(a, op, b) ((a) op (b))
 #endif
 
-// What becomes of a number when a value meets it.  A NaN stays.
+// A number updated by a value. A NaN stays.
 __device__ __forceinline__ number combined(number before, number value)
 {
 #if FUNCTION == 0 || FUNCTION == 2
@@ -81,7 +81,7 @@ __device__ __forceinline__ number combined(number before, number value)
 #endif
 }
 
-// What there is before any value comes.  Grid: x over places.
+// The values before any update. Grid: x over places.
 __global__ void KERNEL(copy)(const GLOBAL number* __restrict__ x, GLOBAL number* __restrict__ y,
                              int64 places)
 {

@@ -73,6 +73,6 @@ balanced_reduce_tiles(
     if (thread == THREADS - 1) tails[blockIdx.x] = runs[thread].total;
     __syncthreads();
     if (thread == 0 && ends > 0) heads[blockIdx.x] = MADE(0);
-    // What tiles before have of the first segment is still to come.
+    // The part of the first segment in earlier tiles is added later.
     for (int j = thread + 1; j < ends; j += THREADS) results[segment + j] = stored(MADE(j));
 }

@@ -1,11 +1,11 @@
 // by_tiles: a tile of elements is summed in shared memory, a short segment by a thread, a long
 // one by a warp.
 //
-// In `balanced` a thread looks for its part of the merged sequence, goes through ends and elements one
-// by one, and waits for a scan of the block.  Here a tile is TILE elements, which all threads bring by
-// wide loads, and the segments that end in it are taken by whoever is free, each from its first
-// element to its last.  What it removes: most of the instructions for an element, a scan and two
-// barriers.  What crosses tiles is joined as in `balanced`.
+// In `balanced` a thread looks for its part of the merged sequence, goes through ends and elements
+// one by one, and waits for a scan of the block. Here a tile is TILE elements, which all threads
+// load by wide loads, and the segments that end in it are taken by free threads, each from its
+// first element to its last. What it removes: most of the instructions for an element, a scan and
+// two barriers. Segments that cross tiles are joined as in `balanced`.
 //
 // A tile with very many ends of empty segments keeps its block's threads longer than others.
 //
@@ -20,7 +20,7 @@
 #define TILE (THREADS * PER)
 #define WIDTH (16 / (int)sizeof(given))
 #define WARPS (THREADS / 32)
-// A segment of SHORT elements is still one thread's; so many longer ones a tile has at most.
+// A segment of SHORT elements is still one thread's; and the most longer ones that a tile has.
 #define MOST_LONG (TILE / SHORT + 2)
 
 struct __align__(16) vector { given of[WIDTH]; };

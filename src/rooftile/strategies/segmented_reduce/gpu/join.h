@@ -1,8 +1,8 @@
-// What tiles lack of each other: a segment may begin in one and end in another.
+// The join of segments across tiles: a segment may begin in one and end in another.
 //
-// tile_ends[tiles + 1] are ends before each tile, heads[tiles] first results without what comes from
-// before, tails[tiles] what follows a tile's last end, carries[tiles] what comes from tiles of the
-// same span, and opens whether all of these count.
+// tile_ends[tiles + 1] are ends before each tile, heads[tiles] first results without their part in
+// earlier tiles, tails[tiles] the elements after a tile's last end, carries[tiles] the part from
+// tiles of the same span, and opens 1 where all of these count.
 // Grid: x over spans of THREADS tiles.
 // Block: x over THREADS threads.
 
@@ -32,7 +32,7 @@ KERNEL(join_tiles)(
     }
 }
 
-// What tiles before this one have of the row or segment that it begins with; of a tile with ends.
+// The part in earlier tiles of the row or segment that a tile begins with; for a tile with ends.
 __device__ __forceinline__ carried carry_into(int tile, const GLOBAL carried* carries,
                                               const GLOBAL int* opens,
                                               const GLOBAL carried* span_tails,

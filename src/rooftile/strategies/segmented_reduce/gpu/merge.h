@@ -1,11 +1,11 @@
 // Elements and the ends of segments as one sequence of items, in which an end follows the elements
-// before it: a share of so many items is the same work whatever the segments' lengths are (Merrill
+// before it: shares of equal numbers of items are equal work for any lengths of segments (Merrill
 // and Garland's merge path).
 
 #pragma once
 #include "common/operator.h"
 
-// How many ends are among the first `items`.
+// Number of ends among the first `items`.
 __device__ __forceinline__ int64 ends_among(const GLOBAL OFFSET* offsets, int64 segments,
                                             int64 count, int64 items)
 {
@@ -35,7 +35,7 @@ __device__ __forceinline__ struct run after(struct run before, struct run own)
     return own;
 }
 
-// The runs of so many threads that have the same threadIdx.y up to each, and in `own` up to the thread
+// The combined runs of threads with the same threadIdx.y up to each, and in `own` up to the thread
 // before; all threads of a block call it.
 __device__ __forceinline__ void scan(SHARED struct run* runs, struct run* own, int threads)
 {

@@ -17,7 +17,7 @@ union slot {
 #define END(k) slots[ITEMS - 1 - (k)].end
 #define MADE(k) slots[ITEMS - 1 - (k)].value
 
-// How many of a tile's ends are among its first items.
+// Number of a tile's ends among its first items.
 __device__ __forceinline__ int ends_in_tile(const SHARED union slot* slots, int elements, int ends,
                                             int items)
 {

@@ -60,7 +60,7 @@ __device__ __forceinline__ void store_cut_rows(const struct rows* rows, const st
         struct result_vector vector;
         UNROLL for (int e = 0; e < WIDTH; e++) {
             bool begins = cuts->own[row] >> e & 1;
-            // Whether a segment begins in the vector before the last element that takes part.
+            // True if a segment begins in the vector before the last element that takes part.
             int last = EXCLUSIVE ? e - 1 : e;
             bool cut = EXCLUSIVE && e == 0 ? false : (cuts->own[row] & (2u << last) - 1) != 0;
             carried own = EXCLUSIVE ? (e ? rows->own[row][e - 1] : IDENTITY) : rows->own[row][e];

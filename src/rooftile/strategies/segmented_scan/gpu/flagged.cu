@@ -69,7 +69,7 @@ __device__ __forceinline__ void scan_section(const GLOBAL given* x, const GLOBAL
     __syncthreads();
 }
 
-// What is before the next section.
+// The next section's prefix.
 __device__ __forceinline__ struct carry behind(struct carry before, carried end, flag cut)
 {
     return joined(cut ? nothing() : before, end);

@@ -1,6 +1,6 @@
-// Where segments begin within a tile: a bit for each of its elements.  CUDA only.
+// The first elements of segments within a tile: a bit for each of its elements. CUDA only.
 //
-// A first kernel finds for each tile which offsets fall into it; a block sets their bits.
+// A first kernel finds the offsets in each tile; a block sets their bits.
 
 #pragma once
 

@@ -18,10 +18,11 @@
 typedef OFFSET offset;
 #include "cuts.h"
 
-// The bits of a stage, cleared by whoever has read them.
+// The bits of a stage, cleared by their reader.
 typedef unsigned stage_heads[TILE / 32];
 
-// Where some segments begin in a tile, those from `s` on and below `last`; -1 where they do not.
+// The first elements in a tile of the segments from `s` on and below `last`; -1 where they are
+// elsewhere.
 __device__ __forceinline__ void load_places(int* places, const offset* offsets, int64 s,
                                             int64 last, int64 tile)
 {
@@ -57,7 +58,7 @@ __device__ __forceinline__ void mark_tiles(stage_heads* heads, int thread, unsig
     }
 }
 
-// What a piece comes to behind its last beginning; says whether there is one.
+// The combination of a piece after its last beginning; tells if there is one.
 __device__ __forceinline__ carried of_piece(const struct rows* rows, const struct cuts* cuts,
                                             bool* cut)
 {

@@ -36,7 +36,7 @@ __device__ __forceinline__ float4 quad_of(const GLOBAL float* from)
 #endif
 }
 
-// Store four neighbouring outputs, or those of them that the row has.
+// Store four neighbouring outputs, or as many as the row has.
 __device__ __forceinline__ void put(GLOBAL float* row, int column, int columns, const float made[4])
 {
 #if VECTOR_OUT
@@ -55,7 +55,7 @@ coarsened(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, in
     __shared__ float4 sums[TEAMS * ROWS][LANES];
     int lane = threadIdx.x, team = threadIdx.y;
     int first = (blockIdx.y * TEAMS + team) * ROWS, column = (blockIdx.x * MADE + lane) * 4;
-    // Where the thread's inputs begin.
+    // The thread's first input.
     int top = first - TOP, left = column - ROUNDED;
     int whole = top >= 0 && top + ROWS + HIGH - 1 <= height && left >= 0 && left + 4 <= width;
     // Some output needs its sums; quads of outputs may end up to three columns beyond the row.

@@ -1,4 +1,4 @@
-// naive: the column's sums of whole images into memory, then the row's sums of those.
+// naive: the column's sums of whole images into memory, then the row's sums of these.
 //
 // Each pass is a convolution along one axis, a thread an output.  The sums between the passes,
 // those of ghost columns included, go to memory and come back, which is as much traffic again

@@ -1,7 +1,7 @@
-// What the kernels of separable share.
+// Common parts of separable's kernels.
 //
 // Macros: HIGH taps of the column, WIDE of the row; TOP and LEFT of them before the element with
-// their output's index; REPLICATE says what lies around the image.
+// their output's index; REPLICATE is its boundary.
 
 #ifndef SEPARABLE_H
 #define SEPARABLE_H

@@ -16,7 +16,7 @@ block_rows(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, i
     __shared__ float joined[ROWS][TEAM];
     int lane = threadIdx.x, slot = threadIdx.y;
     int64 row = (int64)blockIdx.x * ROWS + slot;
-    // Rows beyond the last are those of the last, and are not written.
+    // Rows beyond the last repeat the last, and are not written.
     const GLOBAL float* given = x + (size_t)(row < images ? row : images - 1) * CLASSES;
 
     float value = -INFINITY;

@@ -24,7 +24,7 @@ block_rows(const GLOBAL float* __restrict__ x, const GLOBAL int* __restrict__ la
     __shared__ float joined[TEAMS][TEAM];
     int lane = threadIdx.x, slot = threadIdx.y;
     int64 row = (int64)blockIdx.x * TEAMS + slot;
-    // Rows beyond the last are those of the last, and are not written.
+    // Rows beyond the last repeat the last, and are not written.
     int64 read = row < images ? row : images - 1;
     const GLOBAL float* given = x + read * CLASSES;
 

@@ -1,4 +1,4 @@
-// What a row's label means: a class that counts, or one that does not.
+// The meaning of a row's label: a class that counts, or one that does not.
 //
 // A label that is IGNORED, or that is no class, counts for nothing: its row's loss and gradient are
 // zeros, and nothing is read at its place.  With WEIGHTED, weights[CLASSES] are factors of rows.

@@ -15,7 +15,7 @@ block_rows(const GLOBAL float* __restrict__ y, const GLOBAL float* __restrict__ 
     __shared__ float joined[TEAMS][TEAM];
     int lane = threadIdx.x, slot = threadIdx.y;
     int64 row = (int64)blockIdx.x * TEAMS + slot;
-    // Rows beyond the last are those of the last, and are not written.
+    // Rows beyond the last repeat the last, and are not written.
     int64 first = (row < images ? row : images - 1) * CLASSES;
 
     float sum = 0.0f;

@@ -1,10 +1,9 @@
-// What the texts of `sort` share: keys, which are unsigned integers in the order of the elements, and
-// where a line's elements lie.
+// Common parts of sort's texts: keys, which are unsigned integers in the order of the elements, and
+// the indices of a line's elements.
 //
-// A line is what is sorted together: `count` elements, `inner` apart; where that is 1, BESIDE saves
-// divisions.  Between two launches its keys lie beside each other.  With each key moves, unless
-// VALUES alone are asked for, an `along` of 32 bits: the element's place in its line, or for PAIRS
-// what goes with it.
+// A line is sorted together: `count` elements, `inner` apart; where that is 1, BESIDE saves
+// divisions. Between two launches its keys are adjacent. With each key moves, unless VALUES alone
+// are asked for, an `along` of 32 bits: the element's place in its line, or for PAIRS its partner.
 
 #pragma once
 
@@ -68,7 +67,7 @@ __device__ __forceinline__ int64 place(int64 line, int64 element, int64 count, i
     return (line / inner * count + element) * inner + line % inner;
 }
 
-// What a launch reads: elements in the first one, else keys.
+// A launch's input: elements in the first one, else keys.
 __device__ __forceinline__ key key_at(const GLOBAL key* from, int first, int64 line, int64 element,
                                       int64 count, int64 inner)
 {
@@ -84,7 +83,7 @@ __device__ __forceinline__ unsigned along_at(const GLOBAL unsigned* from, int fi
     return GIVES == PLACES ? (unsigned)element : from[place(line, element, count, inner)];
 }
 
-// What a launch writes: results in the last one, else keys.
+// A launch's output: results in the last one, else keys.
 __device__ __forceinline__ void put_key(GLOBAL key* to, key value, int last, int64 line,
                                         int64 element, int64 count, int64 inner)
 {

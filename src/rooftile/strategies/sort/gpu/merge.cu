@@ -1,9 +1,9 @@
 // merge: runs are merged to runs of twice the length; every element finds its own place.
 //
-// A thread's element comes behind those of its own run that are before it, and behind those of the
-// other run that go first: a binary search says how many.  Of equal elements those of the left run
-// go first.  What it removes: the log2(count) passes for each doubling, of bitonic.  What it costs:
-// log2 of the run's length dependent reads for every element in each of log2(count) passes.
+// A thread's element comes after the earlier ones of its own run, and after the ones of the other
+// run that go first: a binary search counts them. Of equal elements the left run's go first. What
+// it removes: the log2(count) passes for each doubling, of bitonic. What it costs: log2 of the
+// run's length dependent reads for every element in each of log2(count) passes.
 //
 // x[outer][count][inner]; keys[lines][count] and along[lines][count] between two launches; results
 // as x.
@@ -12,8 +12,8 @@
 
 #include "keys.h"
 
-// How many keys of the run from `begin` on, `length` of them, go before `own`: those that are less,
-// and with `equal` those that are equal.
+// Number of keys of the run from `begin` on, `length` of them, that go before `own`: lesser ones,
+// and with `equal` equal ones.
 __device__ __forceinline__ int64 before(const GLOBAL key* from, int first, key own, int equal,
                                         int64 line, int64 begin, int64 length, int64 count,
                                         int64 inner)

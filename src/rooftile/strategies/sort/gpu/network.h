@@ -1,9 +1,9 @@
-// What sorting networks compare: a key, and where its element was, so that no two are equal.
+// The items of sorting networks: a key, and its element's index, so that no two are equal.
 
 #pragma once
 #include "keys.h"
 
-// Whether the element of the first key and place goes behind that of the second.
+// True if the first key and place goes after the second.
 __device__ __forceinline__ int behind(key a, unsigned from_a, key b, unsigned from_b)
 {
     return a > b || (a == b && from_a > from_b);

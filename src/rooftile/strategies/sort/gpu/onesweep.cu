@@ -44,7 +44,7 @@ __global__ void onesweep_clear(
     for (int64 e = first; e < words; e += step) states[e] = 0;
 }
 
-// Threads beside each other count in different copies: few digits may be those of most keys.
+// Adjacent threads count in different copies: most keys may have few digits.
 __global__ void __launch_bounds__(THREADS)
 onesweep_count_digits(
     const key* __restrict__ x, unsigned* starts, int64 count, int64 inner, int64 lines,
@@ -70,7 +70,7 @@ onesweep_count_digits(
     }
 }
 
-// What the numbers of the threads before this one come to; `sums` has a place for each of the warps
+// The sum of the numbers of the threads before this one; `sums` has a place for each of the warps
 // that hold the 256 numbers.
 __device__ __forceinline__ unsigned before_digit(unsigned own, unsigned* sums)
 {
@@ -109,8 +109,8 @@ __device__ __forceinline__ void put_rank(unsigned* ranks, int item, unsigned ran
     else ranks[item / 2] = rank;
 }
 
-// How many keys of its digit each key of the warp's tile comes behind; `counts` of the warp are how
-// many there are then.  `masks` of the warp are zero, and are so again afterwards.
+// Each key's number of earlier keys with its digit in the warp's tile; `counts` of the warp are the
+// new totals. `masks` of the warp are zero, and are so again afterwards.
 __device__ __forceinline__ void rank_keys(const key* own, unsigned* ranks, unsigned* counts,
                                           unsigned* masks, int shift)
 {
@@ -132,7 +132,7 @@ __device__ __forceinline__ void rank_keys(const key* own, unsigned* ranks, unsig
     }
 }
 
-// How many keys of a digit all tiles before this one have.
+// Number of a digit's keys in all tiles before this one.
 __device__ __forceinline__ unsigned looked_back(const volatile unsigned* state)
 {
     unsigned before = 0, seen;
@@ -145,8 +145,8 @@ __device__ __forceinline__ unsigned looked_back(const volatile unsigned* state)
     return before;
 }
 
-// As key_at and put_key, with a line's beginning taken out of the sum where its elements lie beside
-// each other: what is left has 32 bits.
+// As key_at and put_key, with a line's first index taken out of the sum where its elements are
+// adjacent: the rest has 32 bits.
 __device__ __forceinline__ key key_in(const key* from, int first, int64 line, int64 begin, int e,
                                       int64 count, int64 inner)
 {

@@ -1,10 +1,10 @@
 // radix: digits of 4 bits, the least significant first: histogram, scan, scatter.
 //
-// For each digit a tile counts how often each value occurs, the counts of a line are scanned, value
-// after value and tile after tile, and each tile moves its keys to where the scan says.  Before
-// that a tile sorts its keys in shared memory, so that threads beside each other write keys that
-// go beside each other.  What it removes: the comparisons; a pass for each doubling becomes one for
-// each digit, in which no read waits for another.
+// For each digit a tile counts the occurrences of each value, the counts of a line are scanned,
+// value after value and tile after tile, and each tile moves its keys to the places of the scan.
+// Before that a tile sorts its keys in shared memory, so that adjacent threads write adjacent keys.
+// What it removes: the comparisons; a pass for each doubling becomes one for each digit, in which
+// no read waits for another.
 //
 // A thread counts in a column of its own, so no atomics are needed, and equal digits keep the order
 // of threads.
@@ -76,7 +76,7 @@ radix_scan_totals(GLOBAL unsigned* totals, int64 count)
     }
 }
 
-// Where each thread's first key of each digit goes in the tile, from how many it has.
+// The place in the tile of each thread's first key of each digit, from the threads' counts.
 __device__ __forceinline__ void scan_counts(SHARED unsigned* counts, SHARED unsigned* sums)
 {
     SHARED unsigned* own = counts + threadIdx.x * VALUES_OF_DIGIT;

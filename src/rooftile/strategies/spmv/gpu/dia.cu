@@ -1,8 +1,8 @@
-// dia: ROWS rows a thread; a diagonal's elements lie side by side, and need no index.
+// dia: ROWS rows a thread; a diagonal's elements are adjacent, and need no index.
 //
-// x is read as it lies, too.  Values and x of AT_ONCE diagonals are loaded before the first is
-// multiplied, so that many loads are under way; a thread's rows lie BLOCK apart, so that one address
-// of a diagonal serves all of them.  What it costs: every diagonal is stored whole.
+// x is read in order, too. Values and x of AT_ONCE diagonals are loaded before the first is
+// multiplied, so that many loads are in flight; a thread's rows are BLOCK apart, so that one
+// address of a diagonal serves all of them. What it costs: every diagonal is stored whole.
 //
 // values[diagonals][rows], diagonals[diagonals], x[columns], y[rows].
 // Grid: x over tiles of BLOCK * ROWS rows.
@@ -13,8 +13,8 @@
 #define TILE (BLOCK * ROWS)
 
 // Adds the products of AT_ONCE diagonals; `checked`: only of columns that there are, in rows that
-// there are, and of `several` diagonals.  A column left of the first one lies, without a sign, behind
-// all others.
+// there are, and of `several` diagonals. A column left of the first one is, as an unsigned number,
+// beyond all others.
 __device__ __forceinline__ void add_products(carried* totals, const GLOBAL given* held,
                                              const GLOBAL carried* beside, const INDEX* diagonal,
                                              int several, int64 row, int64 rows, int64 columns,

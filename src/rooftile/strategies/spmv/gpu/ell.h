@@ -1,4 +1,4 @@
-// A row's sum in ELL: column k of the padded rows lies side by side, for all rows.
+// A row's sum in ELL: the k-th entries of all padded rows are adjacent.
 //
 // values[width][rows], column_index[width][rows], x[columns].
 

@@ -56,7 +56,7 @@ KERNEL(find_tiles)(
         tile_rows[tile] = (INDEX)ends_among(row_offsets, rows, entries, items < all ? items : all);
 }
 
-// How many of a tile's ends are among its first items.
+// Number of a tile's ends among its first items.
 __device__ __forceinline__ int ends_in_tile(const SHARED union slot* slots, int ends, int items)
 {
     int elements = ITEMS - ends;
@@ -154,7 +154,7 @@ KERNEL(sum_tiles)(
         tails[tile] = runs[TEAM - 1].total;
         if (ends > 0) heads[tile] = MADE(0);
     }
-    // What tiles before have of the first row is still to come.
+    // The part of the first row in earlier tiles is added later.
     for (int j = thread; j < ends; j += TEAM)
         if (j > 0) y[row + j] = FINISHED(row + j, RESULT_OF(row + j, MADE(j)));
 }
@@ -182,8 +182,8 @@ KERNEL(finish_rows)(const GLOBAL INDEX* __restrict__ tile_rows, const GLOBAL car
 {
     __shared__ struct run runs[SPAN];
     int span = blockIdx.x * SPAN, tile = span + threadIdx.x;
-    // Where tiles begin was known before the sums: it is read while they are made.  Heads and tails
-    // are not `__restrict__`: what is, the compiler may read before it has waited.
+    // The tiles' first rows were known before the sums: they are read meanwhile. Heads and tails
+    // are not `__restrict__`: such arrays the compiler may read before it has waited.
     int64 row = tile_rows[tile < tiles ? tile : tiles];
     bool ends = tile_rows[tile < tiles ? tile + 1 : tiles] > row;
     int first = first_of_row(tile_rows, span);

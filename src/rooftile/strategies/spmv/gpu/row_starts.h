@@ -1,4 +1,4 @@
-// Where rows begin among entries that lie in the order of their rows.
+// The first entry of each row among entries in the order of their rows.
 //
 // row_index[entries], row_offsets[rows + 1].
 // Grid: x over blocks of rows, and one more.

@@ -1,4 +1,5 @@
-// What surrounds kernels that add to y by atomics: y is cleared before, and updated behind them.
+// Kernels before and after the ones that add to y by atomics: y is cleared before, and updated
+// after them.
 //
 // y[rows].  Grid: x over blocks of rows.  Block: x over BLOCK threads.
 

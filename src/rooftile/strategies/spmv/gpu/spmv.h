@@ -1,9 +1,10 @@
-// What the kernels of `spmv` share: numbers (`common/operator.h`, whose operator is the sum), indices,
-// and the update of y.
+// Common parts of spmv's kernels: numbers (`common/operator.h`, whose operator is the sum),
+// indices, and the update of y.
 //
-// INDEX is the type of indices and offsets.  UPDATED: y is alpha A x + beta start, whose arrays come
-// as UPDATE_ARGUMENTS behind the others of each kernel that finishes rows.  COUNT is INDEX without a
-// sign.  Of formats with padding only what is not 0 is multiplied: x may be infinite where padding points to.
+// INDEX is the type of indices and offsets. UPDATED: y is alpha A x + beta start, whose arrays come
+// as UPDATE_ARGUMENTS after the others of each kernel that finishes rows. COUNT is INDEX without a
+// sign. Of formats with padding only entries that are not 0 are multiplied: x may be infinite where
+// padding points to.
 
 #pragma once
 #include "common/operator.h"
@@ -25,7 +26,7 @@
 #define ONCE(address) __ldcs(address)
 #endif
 
-// The product of an entry; of padding 0, whatever lies at the index.
+// The product of an entry; of padding 0, whatever is at the index.
 __device__ __forceinline__ carried product(carried value, carried factor)
 {
     return value != 0 ? value * factor : 0;

@@ -1,15 +1,15 @@
-// neighbours: several time steps in one launch, and a warp waits for those beside it alone.
+// neighbours: several time steps in one launch, and a warp waits for its neighbours alone.
 //
-// In one_barrier the whole block meets once a plane, and every warp waits for the slowest.  But a warp
-// reads what warps beside it show, and nobody else's.  So each warp has a barrier of its own, at
-// which it says that it has shown its planes, and waits at those of its neighbours: it may be a plane
-// ahead of them, or behind, and warps farther away by more.  Here a thread's places are all inside
-// the grid or all beside it, so what to load, show and store is known before the first plane, and
-// ghost cells cost nothing: who has them shows nothing, and zeros stay where nobody shows anything.
-// What it removes: waits for warps that nothing is asked of, and tests.
+// In one_barrier the whole block meets once a plane, and every warp waits for the slowest. But a
+// warp reads planes of neighbouring warps alone. So each warp has a barrier of its own, at which it
+// arrives when its planes are stored, and waits at its neighbours' barriers: it may be a plane
+// before them, or after, and warps farther away by more. Here a thread's places are all inside the
+// grid or all outside, so its loads and stores are known before the first plane, and ghost cells
+// cost nothing: their threads store nothing, and zeros stay there. What it removes: waits for warps
+// whose planes are not read, and tests.
 //
-// Two planes of every step take turns.  A warp that writes the next one has met its neighbours after
-// they had read that of the same turn.  Every thread says it and waits for itself.
+// Two planes of every step take turns. A warp that writes the next one has met its neighbours after
+// they had read the plane of the same turn. Every thread arrives and waits for itself.
 //
 // x[DEPTH][HEIGHT][WIDTH], taps[MASK_DEPTH][MASK_HEIGHT][MASK_WIDTH], out[DEPTH][HEIGHT][WIDTH].
 // Grid: x over tiles of TILE_Z x TILE_Y x TILE_X cells after the launch's steps, see volumes.h.
@@ -20,13 +20,13 @@
 #include "stars.h"
 
 #define WARPS ((THREADS + 31) / 32)
-// How many warps before and behind have places around a warp's own.
+// Number of warps before and after with places around a warp's own.
 #define NEAR (((BEFORE_Y + THREAD_ROWS - 1) / THREAD_ROWS * THREADS_X + 31) / 32)
 
 // Neighbouring places of a row.
 struct __align__(4 * THREAD_COLUMNS) run { float of[THREAD_COLUMNS]; };
 
-// A thread's places of a plane, of which the first lies at `from`; zeros where it is not `inside`.
+// A thread's places of a plane, of which the first is at `from`; zeros where it is not `inside`.
 __device__ __forceinline__ void fetch(const float* from, int inside,
                                       float to[THREAD_ROWS][THREAD_COLUMNS])
 {
@@ -82,7 +82,7 @@ neighbours(const float* __restrict__ x, float* __restrict__ out, int last, int l
     int reach = levels * BEFORE_Z, first = TILE_PLANE - reach;
     int rounds = (DEPTH - TILE_PLANE < TILE_Z ? DEPTH - TILE_PLANE : TILE_Z) + 2 * reach;
     const float* from = x + (first * PLANE_SIZE + (int64)i * WIDTH + j);
-    // The plane that the last step completes lies `reach` planes before the one that comes.
+    // The plane that the last step completes is `reach` planes before the loaded one.
     float* to = out + ((first - reach) * PLANE_SIZE + (int64)i * WIDTH + j);
     int own = (threadIdx.y * THREAD_ROWS + BEFORE_Y) * PITCH + threadIdx.x + MORE_X;
 

@@ -1,12 +1,12 @@
 // one_barrier: several time steps in one launch, with one barrier a plane for all of them.
 //
-// Of a star, planes beside its middle one hold a single point, above or below the cell itself.  So
-// a plane that a step is given completes an earlier plane of that step with a thread's own places
-// alone, and what is complete goes on to the next step, through all steps, before a neighbour is
-// asked.  Then the block meets once, and every step adds what lies around a thread's places to its
-// open sums.  What it removes: all barriers of a plane but one, and the wait for reads of shared
-// memory after each, which now go on for all steps together.  What it costs: two planes of every
-// step in shared memory, which take turns.
+// A star's planes but the middle one hold a single point, above or below the cell itself. So a
+// step's new plane completes an earlier plane of that step with a thread's own places alone, and
+// complete sums go on to the next step, through all steps, before neighbours are read. Then the
+// block meets once, and every step adds the neighbours of a thread's places to its open sums. What
+// it removes: all barriers of a plane but one, and the wait for reads of shared memory after each,
+// which now go on for all steps together. What it costs: two planes of every step in shared memory,
+// which take turns.
 //
 // x[DEPTH][HEIGHT][WIDTH], taps[MASK_DEPTH][MASK_HEIGHT][MASK_WIDTH], out[PLANES][ROWS][COLUMNS].
 // Grid: x over tiles of TILE_Z x TILE_Y x TILE_X cells after the launch's steps, see volumes.h.
@@ -25,7 +25,7 @@ one_barrier(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, 
     unsigned ghosts = ghosts_of(top + row, left + column);
     int reach = levels * BEFORE_Z, beyond = FIRST_Z + COVER_Z - TILE_PLANE;
     int rounds = (beyond < TILE_Z ? beyond : TILE_Z) + 2 * reach;
-    // Where a thread's first place lies in a plane.
+    // The index of a thread's first place in a plane.
     int own = (row + BEFORE_Y) * PITCH + threadIdx.x + MORE_X, turn = 0;
 
     float open[LEVELS][OPEN][THREAD_ROWS][THREAD_COLUMNS];
@@ -52,7 +52,7 @@ one_barrier(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out, 
                 clear_ghosts(z, ghosts, mine);
             }
         if (z >= TILE_PLANE) store(out, z, row, column, last, mine);
-        // Whoever is here has read the planes of the round before, into which the next one writes.
+        // Threads here have read the planes of the round before, into which the next one writes.
         __syncthreads();
         UNROLL for (int t = 0; t < LEVELS; t++)
             if (IS_MADE(t))

@@ -63,7 +63,7 @@ several_steps(const GLOBAL float* __restrict__ x, GLOBAL float* __restrict__ out
     unsigned ghosts = ghosts_of(top + row, left + column);
     int reach = levels * BEFORE_Z, beyond = FIRST_Z + COVER_Z - TILE_PLANE;
     int rounds = (beyond < TILE_Z ? beyond : TILE_Z) + 2 * reach;
-    // Where a thread's first place lies in a plane.
+    // The index of a thread's first place in a plane.
     int own = (row + BEFORE_Y) * PITCH + threadIdx.x + MORE_X, turn = 0;
 
     float open[LEVELS][OPEN + 1][THREAD_ROWS][THREAD_COLUMNS];

@@ -1,5 +1,5 @@
-// What the rungs share that make several steps of a stencil in one launch: a tile with its rims, how
-// a thread's places of a plane are loaded and stored, and where it finds those of others.
+// Common parts of rungs that make several steps of a stencil in one launch: a tile with its rims,
+// the loads and stores of a thread's places of a plane, and the places of others.
 //
 // A thread holds THREAD_ROWS x THREAD_COLUMNS neighbouring places in registers and finds the places
 // around them in shared memory: plane[column of a thread][row][thread], a column each, so that
@@ -11,7 +11,7 @@
 #include "common/volumes.h"
 
 #define THREADS (THREADS_X * THREADS_Y)
-// What the tile has lost on each side after all steps.
+// The tile's loss on each side after all steps.
 #define RIM_Y (LEVELS * BEFORE_Y)
 #define RIM_X (LEVELS * BEFORE_X)
 // Places of a tile, rims included.
@@ -30,7 +30,7 @@
 
 CONSTANT_ARRAY(float, taps, TAPS)
 
-// A thread's places of plane z, of which the first lies at (i, j).
+// A thread's places of plane z, of which the first is at (i, j).
 __device__ __forceinline__ void load(const GLOBAL float* x, int z, int i, int j,
                                      float to[THREAD_ROWS][THREAD_COLUMNS])
 {
@@ -64,7 +64,8 @@ __device__ __forceinline__ void show(SHARED float* own, float mine[THREAD_ROWS][
             own[n * COLUMN_SIZE + y * PITCH] = mine[y][n];
 }
 
-// Which of a thread's places, the first of which lies at (i, j), lie beside every plane: a bit each.
+// A bit for each of a thread's places, the first of which is at (i, j), that is outside every
+// plane.
 __device__ __forceinline__ unsigned ghosts_of(int i, int j)
 {
     unsigned found = 0;
@@ -75,7 +76,7 @@ __device__ __forceinline__ unsigned ghosts_of(int i, int j)
     return found;
 }
 
-// Make ghost cells, which are zero in every step, of a thread's places beside the grid.
+// Make ghost cells, which are zero in every step, of a thread's places outside the grid.
 __device__ __forceinline__ void clear_ghosts(int z, unsigned ghosts,
                                              float mine[THREAD_ROWS][THREAD_COLUMNS])
 {
@@ -87,7 +88,7 @@ __device__ __forceinline__ void clear_ghosts(int z, unsigned ghosts,
             if (beside >> (y * THREAD_COLUMNS + n) & 1) mine[y][n] = 0.0f;
 }
 
-// Store those of a thread's places of plane z that the tile still has after all steps.
+// Store a thread's places of plane z that the tile still has after all steps.
 __device__ __forceinline__ void store(GLOBAL float* out, int z, int row, int column, int last,
                                       float mine[THREAD_ROWS][THREAD_COLUMNS])
 {

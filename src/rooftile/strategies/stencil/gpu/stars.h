@@ -1,18 +1,18 @@
-// What the rungs share that make several steps of a star of three axes in one launch, with a meeting
-// a plane: the sums of all steps are completed by a thread's own places before anybody is asked for
-// others (see one_barrier.cu).
+// Common parts of rungs that make several steps of a star of three axes in one launch, with a
+// barrier a plane: the sums of all steps are completed by a thread's own places before neighbours
+// are read (see one_barrier.cu).
 
 #pragma once
 
 #include "several_steps.h"
 
-// Whether a launch makes its step t.
+// True if a launch makes its step t.
 #if ALIKE
 #define IS_MADE(t) 1
 #else
 #define IS_MADE(t) ((t) < levels)
 #endif
-// Which of the open sums lies in the plane that has come.
+// The index of the open sum in the loaded plane.
 #define MIDDLE (BEFORE_Z - 1)
 #define IN_ROWS(y) ((y) >= 0 && (y) < THREAD_ROWS)
 #define IN_COLUMNS(n) ((n) >= 0 && (n) < THREAD_COLUMNS)
@@ -47,7 +47,7 @@ __device__ __forceinline__ void add_own(float mine[THREAD_ROWS][THREAD_COLUMNS],
         UNROLL for (int n = 0; n < THREAD_COLUMNS; n++) mine[y][n] = made[y][n];
 }
 
-// Give what lies around a thread's places in the plane that has come to the sums of that plane.
+// Add the neighbours of a thread's places in the loaded plane to the sums of that plane.
 __device__ __forceinline__ void add_around(const SHARED float* own,
                                            float sums[THREAD_ROWS][THREAD_COLUMNS]
                                                CONSTANT_ARGUMENT(float, taps))

@@ -19,7 +19,7 @@ __global__ void in_place(const GLOBAL element* x, GLOBAL element* y, int64 batch
     int64 top = blockIdx.x / bands * TILE, left = blockIdx.x % bands * TILE;
     int across = threadIdx.x;
     if (top > left) return;
-    // How much of the bands lies inside.
+    // The part of the bands that is inside.
     int rows = size - top < TILE ? size - top : TILE;
     int columns = size - left < TILE ? size - left : TILE;
     for (int64 b = blockIdx.y; b < batch; b += gridDim.y) {

@@ -24,7 +24,7 @@ __global__ void FAMILY(const GLOBAL element* __restrict__ x, GLOBAL element* __r
     int64 tiles = (columns + TILE - 1) / TILE;
     int64 top = blockIdx.x / tiles * TILE, left = blockIdx.x % tiles * TILE;
     int across = threadIdx.x;
-    // How much of the tile lies inside.
+    // The part of the tile that is inside.
     int high = rows - top < TILE ? rows - top : TILE;
     int wide = columns - left < TILE ? columns - left : TILE;
     for (int64 b = blockIdx.y; b < batch; b += gridDim.y) {

@@ -1,24 +1,24 @@
 // vectors: a thread turns a square of SIDE x SIDE elements in its registers.
 //
 // In `padded` a thread moves single elements: of 16 bits a warp's load brings 64 bytes, of 8 bits
-// 32.  Here a thread loads SIDE vectors of SIDE neighbours, one of each row of its square, turns
-// the square around, and puts the vectors of the result into shared memory, from where the block
-// writes whole rows of its tile.  What it removes: most instructions that access memory, narrow
-// accesses to both memories, waiting with one load under way.
+// 32. Here a thread loads SIDE vectors of SIDE neighbours, one of each row of its square, turns the
+// square around, and puts the vectors of the result into shared memory, from where the block writes
+// whole rows of its tile. What it removes: most instructions that access memory, narrow accesses to
+// both memories, waiting with one load in flight.
 //
 // A row of shared memory has SQUARES_DOWN vectors.  The number of a vector in it is exclusive-ored
 // with the number of the square that the row comes from: so neither the columns that are written nor
 // the rows that are read share banks.
 //
-// Tiles follow each other down a band of TILES_DOWN of them, and then across.  What is loaded and
-// stored leaves the last-level cache before other lines.
+// Tiles follow each other down a band of TILES_DOWN of them, and then across. Loaded and stored
+// lines leave the last-level cache before others.
 //
 // Rows and columns are multiples of SIDE, so that a square is inside or outside as a whole.
 //
 // x[batch][rows][columns], y[batch][columns][rows].
 // Grid: x over tiles of a matrix, y over the batch.
-// Block: x over SQUARES_ACROSS squares beside each other, y over SQUARES_DOWN below each other, both
-// powers of two from eight on.
+// Block: x over SQUARES_ACROSS squares across, y over SQUARES_DOWN down, both powers of two from
+// eight on.
 
 #include "common/bytes.h"
 
@@ -34,7 +34,7 @@
 #define TILE_WIDTH (SQUARES_ACROSS * SIDE)
 #define WORDS (SIDE * BYTES / 4)
 
-// Where the vector of the square `down` lies in a row that comes from the square `across`.
+// The index of the vector of the square `down` in a row of the square `across`.
 #define MIXED(down, across) (((down) ^ (across)) % SQUARES_DOWN)
 
 #if WORDS == 2
@@ -71,7 +71,7 @@ __device__ __forceinline__ void transpose(const unsigned* rows, unsigned* column
     for (int c = 0; c < SIDE; c += 4)
         UNROLL
         for (int r = 0; r < SIDE; r += 4) {
-            // Bytes of two rows alternate, first those of the word's lower half.
+            // Bytes of two rows alternate, first the word's lower half.
             const unsigned* word = rows + r * WORDS + c / 4;
             unsigned upper_low = picked(word[0], word[WORDS], 0x5140);
             unsigned lower_low = picked(word[2 * WORDS], word[3 * WORDS], 0x5140);

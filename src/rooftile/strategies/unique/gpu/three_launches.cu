@@ -1,10 +1,10 @@
-// three_launches: how many runs begin in each section, the scan of that, and then the first
+// three_launches: the numbers of runs that begin in sections, their scan, and then the first
 // element of each run to its place.
 //
-// An element's place is how many runs begin before it.
+// An element's place is the number of runs that begin before it.
 //
-// With RUNS neighbours are those of an order of x's elements.  Places of first elements and numbers of
-// runs are stored besides; lengths, the distances of beginnings, are a fourth launch's.
+// With RUNS neighbours are in an order of x's elements. Places of first elements and numbers of
+// runs are stored besides; lengths, the distances of first elements, are a fourth launch's.
 //
 // x[count], y[count], found[1], places[sections]; with RUNS also order[count], index[count],
 // inverse[count], counts[count], firsts[count].

@@ -56,7 +56,6 @@ class ActivationGradient(Problem):
         return Budget(1, roundings=4.0)
 
     def shrunk(self) -> ActivationGradient:
-        """A million elements."""
         return dataclasses.replace(self, size=min(self.size, _SHRUNK))
 
     def random(self, seed: int) -> tuple[AnyArray, ...]:

@@ -120,11 +120,9 @@ class Conv2dInputGradient(Problem):
         return Budget(self.reduction, roundings=4.0 if self.before != "none" else 1.0)
 
     def sizes(self) -> dict[str, int]:
-        """The rows and columns of dy."""
         return self.layer.sizes()
 
     def shrunk(self) -> Conv2dInputGradient:
-        """One image."""
         return dataclasses.replace(self, batch=1)
 
     def values_of(self, arrays: Sequence[Array], given: Sequence[AnyArray]) -> tuple[AnyArray, ...]:

@@ -116,11 +116,9 @@ class Conv2dWeightsGradient(Problem):
         return Budget(self.reduction, roundings=4.0 if self.activation != "none" else 1.0)
 
     def sizes(self) -> dict[str, int]:
-        """The rows and columns of dy."""
         return self.layer.sizes()
 
     def shrunk(self) -> Conv2dWeightsGradient:
-        """One image."""
         return dataclasses.replace(self, images=1)
 
     def values_of(self, arrays: Sequence[Array], given: Sequence[AnyArray]) -> tuple[AnyArray, ...]:

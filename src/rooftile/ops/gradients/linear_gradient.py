@@ -83,7 +83,6 @@ class LinearGradient(Problem):
         )
 
     def shrunk(self) -> LinearGradient:
-        """Few items."""
         return dataclasses.replace(self, images=min(8, self.images))
 
     def random(self, seed: int) -> tuple[AnyArray, ...]:

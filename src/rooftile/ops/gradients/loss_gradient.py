@@ -85,7 +85,6 @@ class LossGradient(Problem):
         return Budget(self.outputs, roundings=4.0)
 
     def shrunk(self) -> LossGradient:
-        """A thousand rows."""
         return dataclasses.replace(self, rows=min(self.rows, _SHRUNK))
 
     def random(self, seed: int) -> tuple[AnyArray, ...]:

@@ -158,11 +158,9 @@ class MlpTraining(Problem):
         return {kind: (values, *others) for kind, values in kinds.items()}
 
     def shrunk(self) -> MlpTraining:
-        """At most two epochs."""
         return dataclasses.replace(self, epochs=min(2, self.epochs))
 
     def neighbours(self) -> tuple[MlpTraining, ...]:
-        """Few rows: the reference takes one after the other."""
         few = dataclasses.replace(self, rows=min(_FEW_ROWS, self.rows))
         return nearby.off_grid(few.shrunk())
 

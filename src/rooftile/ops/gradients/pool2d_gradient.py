@@ -88,12 +88,10 @@ class Pool2dGradient(Problem):
         return dataclasses.replace(self, batch=batch)
 
     def sizes(self) -> dict[str, int]:
-        """The rows and columns of dy."""
         rows, columns = self.output_size
         return {"rows": rows, "columns": columns}
 
     def shrunk(self) -> Pool2dGradient:
-        """One image of one channel."""
         return dataclasses.replace(self, batch=1, channels=1)
 
     def reference(self, x: Float32, dy: Float32) -> Float64:

@@ -86,12 +86,10 @@ class Pool2dWinners(Problem):
         return dataclasses.replace(self, batch=batch)
 
     def sizes(self) -> dict[str, int]:
-        """The rows and columns of the result."""
         rows, columns = self.output_size
         return {"rows": rows, "columns": columns}
 
     def shrunk(self) -> Pool2dWinners:
-        """One image of one channel."""
         return dataclasses.replace(self, batch=1, channels=1)
 
     def reference(self, x: Float32) -> tuple[Float32, NDArray[np.int32]]:

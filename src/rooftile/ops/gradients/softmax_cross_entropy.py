@@ -91,7 +91,6 @@ class SoftmaxCrossEntropy(Problem):
         return dataclasses.replace(self, batch=batch)
 
     def shrunk(self) -> SoftmaxCrossEntropy:
-        """One item."""
         return self.with_batch(1)
 
     def random(self, seed: int) -> tuple[AnyArray, ...]:

@@ -54,7 +54,6 @@ class SoftmaxGradient(Problem):
         return dataclasses.replace(self, batch=batch)
 
     def shrunk(self) -> SoftmaxGradient:
-        """One row."""
         return self.with_batch(1)
 
     def random(self, seed: int) -> tuple[AnyArray, ...]:

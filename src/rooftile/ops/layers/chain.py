@@ -110,7 +110,6 @@ class Chain(Layer):
         return Normwise(_LAYERS_UNITS * format_of(model.operands).unit)
 
     def with_batch(self, batch: int) -> Chain:
-        """The same network for another batch."""
         layers = tuple((name, problem.with_batch(batch)) for name, problem in self.layers)
         return dataclasses.replace(self, layers=layers)
 
@@ -129,7 +128,6 @@ class Chain(Layer):
         return tuple(a for layer in self.problems for a in layer.random_parameters(generator))
 
     def shrunk(self) -> Chain:
-        """One image."""
         return self.with_batch(1)
 
     def shares(self, parameters: Sequence[Float32]) -> Iterator[tuple[Layer, tuple[Float32, ...]]]:

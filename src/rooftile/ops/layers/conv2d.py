@@ -139,7 +139,6 @@ class Conv2d(Layer):
 
     @property
     def double(self) -> bool:
-        """Of float64."""
         return self.dtype == "float64"
 
     @property
@@ -257,12 +256,10 @@ class Conv2d(Layer):
         return Budget(self.reduction + summed, inside, plane=(2, 3))
 
     def sizes(self) -> dict[str, int]:
-        """The rows and columns of the result."""
         rows, columns = self.output_size
         return {"rows": rows, "columns": columns}
 
     def shrunk(self) -> Conv2d:
-        """One image and at most four maps and four channels."""
         return dataclasses.replace(
             self, batch=1, maps=min(4, self.maps), channels=min(4, self.channels)
         )

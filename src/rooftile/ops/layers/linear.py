@@ -42,7 +42,6 @@ class Linear(Layer):
 
     @property
     def double(self) -> bool:
-        """Of float64."""
         return self.dtype == "float64"
 
     @property
@@ -80,7 +79,6 @@ class Linear(Layer):
         return Budget(self.reduction, roundings(self.activation))
 
     def shrunk(self) -> Linear:
-        """At most four batch items."""
         return dataclasses.replace(self, batch=min(4, self.batch))
 
     def reference(self, x: Float32, *parameters: Float32) -> Float64:

@@ -92,12 +92,10 @@ class Pool2d(Layer):
         return Budget(self.reduction, roundings(self.pool.activation))
 
     def sizes(self) -> dict[str, int]:
-        """The rows and columns of the result."""
         rows, columns = self.pool.output_size(self.height, self.width)
         return {"rows": rows, "columns": columns}
 
     def shrunk(self) -> Pool2d:
-        """One image of one channel."""
         return dataclasses.replace(self, batch=1, channels=1)
 
     def reference(self, x: Float32, *parameters: Float32) -> Float64:

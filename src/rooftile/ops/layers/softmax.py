@@ -50,7 +50,6 @@ class Softmax(Layer):
         return 5 * self.batch * self.classes
 
     def shrunk(self) -> Softmax:
-        """One row."""
         return self.with_batch(1)
 
     def reference(self, x: Float32, *parameters: Float32) -> Float64:

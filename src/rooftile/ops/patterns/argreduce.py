@@ -76,7 +76,6 @@ class Argreduce(OverAxes):
         return np.asarray(_FOUND[self.operator](given, axis=self.axis), np.int64)
 
     def altered(self, arrays: Sequence[AnyArray], which: int, seed: int) -> tuple[AnyArray, ...]:
-        """See `Problem.altered`: an element that is found."""
         (x,) = (array.copy() for array in arrays)
         place = np.random.default_rng(seed).integers(x.size)
         x.reshape(-1)[place] = combining.other(self.selecting, x.reshape(-1)[place])

@@ -100,12 +100,10 @@ class BoxBlur(Problem):
         return last - first
 
     def shrunk(self) -> BoxBlur:
-        """Fewer rows and columns."""
         height, width = min(self.height, _SHRUNK), min(self.width, _SHRUNK)
         return dataclasses.replace(self, height=height, width=width)
 
     def neighbours(self) -> tuple[BoxBlur, ...]:
-        """Pictures of primes; one that is narrower than a window; another radius."""
         return (
             dataclasses.replace(self, height=67, width=131),
             dataclasses.replace(self, height=3, width=2),
@@ -113,7 +111,6 @@ class BoxBlur(Problem):
         )
 
     def smallest(self) -> tuple[BoxBlur, ...]:
-        """One pixel, and one row."""
         one = dataclasses.replace(self, height=1, width=1)
         return one, dataclasses.replace(one, width=41)
 

@@ -132,7 +132,6 @@ class Compact(Counted):
         return found
 
     def altered(self, arrays: Sequence[AnyArray], which: int, seed: int) -> tuple[AnyArray, ...]:
-        """See `Problem.altered`: an element that was kept no longer is, or the reverse."""
         x, mask = arrays
         place = int(np.random.default_rng(seed).integers(self.count))
         if which == 1:

@@ -81,7 +81,6 @@ class Conv1d(Problem):
 
     @property
     def double(self) -> bool:
-        """Of float64."""
         return self.dtype == "float64"
 
     @property
@@ -136,11 +135,9 @@ class Conv1d(Problem):
         return dataclasses.replace(self, batch=batch)
 
     def sizes(self) -> dict[str, int]:
-        """The outputs of a row."""
         return {"outputs": self.outputs}
 
     def shrunk(self) -> Conv1d:
-        """One signal, as many channels and maps, fewer elements."""
         length = min(self.length, self.mask + max(1, _SHRUNK // self.maps))
         return dataclasses.replace(self, length=length, batch=1)
 
@@ -208,7 +205,6 @@ class Conv1d(Problem):
         return tuple(dataclasses.replace(few, length=length, mask=mask) for length, mask in sizes)
 
     def smallest(self) -> tuple[Conv1d, ...]:
-        """One element and one tap; then one tap, and one output."""
         one = dataclasses.replace(self, length=1, mask=1, batch=1, channels=1, maps=1)
         return (
             one,

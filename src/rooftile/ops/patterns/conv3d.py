@@ -100,7 +100,6 @@ class Conv3d(Problem):
 
     @property
     def double(self) -> bool:
-        """Of float64."""
         return self.dtype == "float64"
 
     @property
@@ -162,7 +161,6 @@ class Conv3d(Problem):
         return weights.reshape(self.maps, self.channels, *self.mask)
 
     def sizes(self) -> dict[str, int]:
-        """The result's planes, rows and columns."""
         return dict(zip(("planes", "rows", "columns"), self.output_size, strict=True))
 
     def with_batch(self, batch: int) -> Conv3d:
@@ -172,7 +170,6 @@ class Conv3d(Problem):
         return dataclasses.replace(self, batch=batch)
 
     def shrunk(self) -> Conv3d:
-        """One image with few planes, and at most four maps and four channels."""
         depth = max(self.mask[0], _SHRUNK // (self.height * self.width))
         return dataclasses.replace(
             self,
@@ -199,7 +196,6 @@ class Conv3d(Problem):
         return self.reference(np.abs(x), *map(np.abs, parameters))
 
     def neighbours(self) -> tuple[Conv3d, ...]:
-        """Volumes of primes, one as deep as the mask and no more, and one wider than a tile."""
         found = []
         few = {} if self.form == "volume" else {"batch": 2, "channels": 3, "maps": 2}
         for size in ((7, 11, 13), (1, 5, 67), (5, 19, 137)):
@@ -210,7 +206,6 @@ class Conv3d(Problem):
         return tuple(one for one in found if one.flops <= 10**8)
 
     def smallest(self) -> tuple[Conv3d, ...]:
-        """One element; and, with ghost cells, one beneath the whole mask."""
         one = dataclasses.replace(
             self, depth=1, height=1, width=1, mask=(1, 1, 1), batch=1, channels=1, maps=1
         )

@@ -18,13 +18,10 @@ class Counted(Problem):
     count: int
 
     def shrunk(self) -> Self:
-        """Fewer elements."""
         return dataclasses.replace(self, count=min(self.count, _SHRUNK))
 
     def neighbours(self) -> tuple[Self, ...]:
-        """Lengths that nothing divides."""
         return tuple(dataclasses.replace(self, count=count) for count in (10_007, 131, 4097))
 
     def smallest(self) -> tuple[Self, ...]:
-        """One element."""
         return (dataclasses.replace(self, count=1),)

@@ -118,11 +118,9 @@ class Elementwise(Problem):
         return tuple(generator.standard_normal(array.shape) for array in self.given_arrays)
 
     def shrunk(self) -> Elementwise:
-        """Fewer elements."""
         return dataclasses.replace(self, shape=(min(self.count, _SHRUNK),))
 
     def neighbours(self) -> tuple[Elementwise, ...]:
-        """Primes, one element more than a power of two, two axes."""
         shapes: tuple[tuple[int, ...], ...] = ((917,), (65537,), (13, 1031))
         return tuple(dataclasses.replace(self, shape=shape) for shape in shapes)
 

@@ -118,17 +118,14 @@ class Equalize(Problem):
         return {name: (image.reshape(self.arrays[0].shape),) for name, image in found.items()}
 
     def shrunk(self) -> Equalize:
-        """Fewer rows and columns."""
         height, width = min(self.height, _SHRUNK), min(self.width, _SHRUNK)
         return dataclasses.replace(self, height=height, width=width)
 
     def neighbours(self) -> tuple[Equalize, ...]:
-        """Sizes that nothing divides."""
         sizes = ((67, 131), (5, 7))
         return tuple(dataclasses.replace(self, height=h, width=w) for h, w in sizes)
 
     def smallest(self) -> tuple[Equalize, ...]:
-        """One pixel, one row."""
         sizes = ((1, 1), (1, 37))
         return tuple(dataclasses.replace(self, height=h, width=w) for h, w in sizes)
 

@@ -91,7 +91,6 @@ class Grayscale(Problem):
         return (weighted + ONE // 2) >> BITS
 
     def shrunk(self) -> Grayscale:
-        """Fewer rows and columns."""
         height, width = min(self.height, _SHRUNK), min(self.width, _SHRUNK)
         return dataclasses.replace(self, height=height, width=width)
 

@@ -220,7 +220,6 @@ class Histogram(Problem):
         return (generator.standard_normal(self.count).astype(self.sums),) if self.weighted else ()
 
     def altered(self, arrays: Sequence[AnyArray], which: int, seed: int) -> tuple[AnyArray, ...]:
-        """See `Problem.altered`: edges still rise; an element goes to another bin."""
         if self.edges and which == 1:
             edges = arrays[1].copy()
             place = int(np.random.default_rng(seed).integers(self.bins + 1))
@@ -242,11 +241,9 @@ class Histogram(Problem):
         return self._as_elements(wanted)[0]
 
     def shrunk(self) -> Histogram:
-        """Fewer elements."""
         return dataclasses.replace(self, count=min(self.count, _SHRUNK))
 
     def neighbours(self) -> tuple[Histogram, ...]:
-        """Lengths that nothing divides, and other numbers of bins."""
         return (
             dataclasses.replace(self, count=10_007),
             dataclasses.replace(self, count=131, bins=max(1, self.bins // 3)),
@@ -254,7 +251,6 @@ class Histogram(Problem):
         )
 
     def smallest(self) -> tuple[Histogram, ...]:
-        """One element, and one bin."""
         one = dataclasses.replace(self, count=1)
         return one, dataclasses.replace(one, bins=1)
 

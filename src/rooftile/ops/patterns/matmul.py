@@ -60,7 +60,6 @@ class Matmul(Problem):
 
     @property
     def double(self) -> bool:
-        """Of float64."""
         return self.dtype == "float64"
 
     @cached_property
@@ -100,12 +99,10 @@ class Matmul(Problem):
         return {kind: arrays for kind, arrays in super().hard(seed).items() if kind != "ties"}
 
     def neighbours(self) -> tuple[Matmul, ...]:
-        """And sizes of whole 32 bytes, which are all that some methods take, off every tile."""
         whole = dataclasses.replace(self, rows=72, inner=104, columns=136)
         return (*super().neighbours(), whole)
 
     def shrunk(self) -> Matmul:
-        """At most 64 rows."""
         return dataclasses.replace(self, rows=min(_SHRUNK, self.rows))
 
     def _turned(self, a: Float64, b: Float64) -> tuple[Float64, Float64]:

@@ -53,7 +53,6 @@ class Matvec(Problem):
 
     @property
     def double(self) -> bool:
-        """Of float64."""
         return self.dtype == "float64"
 
     @cached_property
@@ -92,7 +91,6 @@ class Matvec(Problem):
         return {kind: arrays for kind, arrays in super().hard(seed).items() if kind != "ties"}
 
     def shrunk(self) -> Matvec:
-        """Fewer rows of the same length."""
         return dataclasses.replace(self, rows=min(self.rows, max(1, _SHRUNK // self.columns)))
 
 

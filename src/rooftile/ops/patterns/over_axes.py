@@ -53,11 +53,9 @@ class OverAxes(Problem):
         return tuple(n for axis, n in enumerate(self.shape) if axis not in self.axes)
 
     def shrunk(self) -> Self:
-        """As many results, which may be made at once, of fewer elements."""
         return dataclasses.replace(self, shape=shrunk_shape(self.shape, self.axes))
 
     def neighbours(self) -> tuple[Self, ...]:
-        """Primes, one element more than a power of two, and rows of one element."""
         if self.axis is None:
             shapes: tuple[tuple[int, ...], ...] = ((917,), (13, 1031), (65537,))
             return tuple(dataclasses.replace(self, shape=shape) for shape in shapes)

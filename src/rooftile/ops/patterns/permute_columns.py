@@ -88,7 +88,6 @@ class PermuteColumns(Problem):
         return found
 
     def shrunk(self) -> PermuteColumns:
-        """Fewer rows."""
         return dataclasses.replace(self, rows=min(self.rows, 2**8))
 
 

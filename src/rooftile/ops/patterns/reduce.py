@@ -129,7 +129,6 @@ class Reduce(OverAxes):
         return {"ties": (np.full_like(x, x.flat[0]),), "infinities": (special.astype(x.dtype),)}
 
     def altered(self, arrays: Sequence[AnyArray], which: int, seed: int) -> tuple[AnyArray, ...]:
-        """See `Problem.altered`.  An element that is selected must change the result."""
         changed = super().altered(arrays, which, seed)
         if not self.operator.selects:
             return changed

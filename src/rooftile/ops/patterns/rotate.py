@@ -88,12 +88,10 @@ class Rotate(Problem):
             return super().hard(seed)
 
     def shrunk(self) -> Rotate:
-        """Rows of fewer elements."""
         columns = min(self.columns, max(1, _SHRUNK // self.rows))
         return dataclasses.replace(self, shape=(*self.shape[:-1], columns))
 
     def neighbours(self) -> tuple[Rotate, ...]:
-        """Rows of primes, and of fewer elements than the shift."""
         shapes = ((917,), (3, 131), (7, 5))
         return tuple(dataclasses.replace(self, shape=shape) for shape in shapes)
 

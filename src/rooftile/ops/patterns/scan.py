@@ -137,7 +137,6 @@ class Scan(Problem):
         return combining.hard(self.operator, super().hard(seed), self.random(seed))
 
     def altered(self, arrays: Sequence[AnyArray], which: int, seed: int) -> tuple[AnyArray, ...]:
-        """See `Problem.altered`.  The element that changes is one that a result shows."""
         (x,) = (array.copy() for array in arrays)
         lines = x.reshape(self.outer, self.count, self.inner)
         first = self.count - 1 if self.reverse else 0
@@ -147,14 +146,12 @@ class Scan(Problem):
         return (x,)
 
     def shrunk(self) -> Scan:
-        """As many lines, which may be scanned at once, of fewer elements."""
         share = max(1, math.prod(self.shape) // _SHRUNK)
         shape = list(self.shape)
         shape[self.axis] = max(1, self.count // share)
         return dataclasses.replace(self, shape=tuple(shape))
 
     def neighbours(self) -> tuple[Scan, ...]:
-        """Lines of primes, and of one element more than a power of two."""
         if self.inner > 1:
             shapes: tuple[tuple[int, ...], ...] = ((131, 7), (3, 1025, 5), (1, 70), (70, 129))
             return tuple(dataclasses.replace(self, shape=s, axis=len(s) - 2) for s in shapes)

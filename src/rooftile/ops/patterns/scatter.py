@@ -178,7 +178,6 @@ class Scatter(Problem):
         return found
 
     def altered(self, arrays: Sequence[AnyArray], which: int, seed: int) -> tuple[AnyArray, ...]:
-        """See `Problem.altered`: a value goes to another place."""
         if which != 1:
             return super().altered(arrays, which, seed)
         index = arrays[1].copy()
@@ -187,18 +186,15 @@ class Scatter(Problem):
         return (arrays[0], index, *arrays[2:])
 
     def shrunk(self) -> Scatter:
-        """Fewer values."""
         return dataclasses.replace(self, count=min(self.count, _SHRUNK))
 
     def neighbours(self) -> tuple[Scatter, ...]:
-        """Lengths that nothing divides, and a single place."""
         return (
             dataclasses.replace(self, count=1031, places=257),
             dataclasses.replace(self, count=131, places=1),
         )
 
     def smallest(self) -> tuple[Scatter, ...]:
-        """One value for one place."""
         return (dataclasses.replace(self, count=1, places=1),)
 
 

@@ -126,7 +126,6 @@ class SegmentedReduce(Problem):
         return {**kinds, "the last segment alone": (x, last), "one each": (x, single)}
 
     def altered(self, arrays: Sequence[AnyArray], which: int, seed: int) -> tuple[AnyArray, ...]:
-        """See `Problem.altered`: an offset moves by one element, between its neighbours."""
         x, offsets = arrays
         if which == 0:
             return (*self._whole.altered((x,), 0, seed), offsets)
@@ -137,18 +136,15 @@ class SegmentedReduce(Problem):
         return (x, moved)
 
     def shrunk(self) -> SegmentedReduce:
-        """Fewer elements and segments."""
         share = max(1, self.count // _SHRUNK)
         segments = max(1, self.segments // share)
         return dataclasses.replace(self, count=self.count // share, segments=segments)
 
     def neighbours(self) -> tuple[SegmentedReduce, ...]:
-        """Many and few segments of a prime number of elements."""
         sizes = ((10_007, 997), (10_007, 3), (131, 1000))
         return tuple(dataclasses.replace(self, count=n, segments=s) for n, s in sizes)
 
     def smallest(self) -> tuple[SegmentedReduce, ...]:
-        """One segment of one element."""
         return (dataclasses.replace(self, count=1, segments=1),)
 
     @property

@@ -124,7 +124,6 @@ class SegmentedScan(Problem):
         }
 
     def altered(self, arrays: Sequence[AnyArray], which: int, seed: int) -> tuple[AnyArray, ...]:
-        """See `Problem.altered`.  Other offsets are other segments."""
         x, offsets = arrays
         if which == 1:
             return x, self.random(seed + 1)[1]
@@ -133,13 +132,11 @@ class SegmentedScan(Problem):
         return changed, offsets
 
     def shrunk(self) -> SegmentedScan:
-        """Fewer elements in segments as long."""
         count = min(self.count, _SHRUNK)
         segments = max(1, self.segments * count // self.count)
         return dataclasses.replace(self, count=count, segments=segments)
 
     def neighbours(self) -> tuple[SegmentedScan, ...]:
-        """Primes, few segments and many."""
         sizes = ((917, 31), (65537, 3), (10007, 20011), (4099, 1))
         return tuple(dataclasses.replace(self, count=n, segments=s) for n, s in sizes)
 

@@ -84,7 +84,6 @@ class Separable(Problem):
 
     @property
     def double(self) -> bool:
-        """Of float64."""
         return self.dtype == "float64"
 
     @property
@@ -134,12 +133,10 @@ class Separable(Problem):
         return dataclasses.replace(self, batch=batch)
 
     def sizes(self) -> dict[str, int]:
-        """The rows and columns of the result."""
         rows, columns = self.output_size
         return {"rows": rows, "columns": columns}
 
     def shrunk(self) -> Separable:
-        """One image with fewer rows."""
         height = min(self.height, self.mask[0] + _SHRUNK)
         return dataclasses.replace(self, batch=1, height=height)
 
@@ -200,7 +197,6 @@ class Separable(Problem):
         )
 
     def smallest(self) -> tuple[Separable, ...]:
-        """One element under one tap; one row; one column; one output."""
         one = dataclasses.replace(self, height=1, width=1, mask=(1, 1), batch=1)
         sizes = ((1, 37, 1, 3), (37, 1, 3, 1), (5, 3, 5, 3))
         found = [dataclasses.replace(one, height=h, width=w, mask=(p, q)) for h, w, p, q in sizes]

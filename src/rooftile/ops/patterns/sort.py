@@ -203,14 +203,12 @@ class Sort(Problem):
         return (x, *arrays[1:])
 
     def shrunk(self) -> Sort:
-        """As many lines, which may be sorted at once, of fewer elements."""
         share = max(1, math.prod(self.shape) // _SHRUNK)
         shape = list(self.shape)
         shape[self.axis] = max(1, self.count // share)
         return dataclasses.replace(self, shape=tuple(shape))
 
     def neighbours(self) -> tuple[Sort, ...]:
-        """Lines of primes, and of one element more than a power of two."""
         if self.inner > 1:
             shapes: tuple[tuple[int, ...], ...] = ((131, 7), (3, 1025, 5))
             return tuple(dataclasses.replace(self, shape=s, axis=len(s) - 2) for s in shapes)

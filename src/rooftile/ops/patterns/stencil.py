@@ -88,7 +88,6 @@ class Stencil(Problem):
             raise InputError("x", f"the shape {self.shape}", f"more than {lost} along each axis")
 
     def draw(self, draw: Draw) -> Stencil:
-        """See `Problem.draw`: as many axes, and one step or some."""
         shape = tuple(draw.size(8, 4096 if self.rank == 2 else 512) for _ in self.shape)
         return dataclasses.replace(self, shape=shape, steps=draw.one((1, 1, 1, 4, 10)))
 
@@ -175,7 +174,6 @@ class Stencil(Problem):
         return 2 * self.steps * self.points * math.prod(self.output_shape)
 
     def shrunk(self) -> Stencil:
-        """The same steps on fewer planes, or rows."""
         first = max(1, _SHRUNK // math.prod(self.shape[1:]))
         first = max(first, 1 + self.shape[0] - self.output_shape[0])
         return dataclasses.replace(self, shape=(min(self.shape[0], first), *self.shape[1:]))
@@ -212,7 +210,6 @@ class Stencil(Problem):
         return self.reference(np.abs(x), *map(np.abs, parameters))
 
     def neighbours(self) -> tuple[Stencil, ...]:
-        """Grids of primes, flat ones and ones wider than a tile."""
         lost = 0 if self.boundary == "zero" else 2 * self.radius * self.steps
         sizes = ((7, 11, 13), (1, 5, 67), (5, 19, 137))
         return tuple(
@@ -221,7 +218,6 @@ class Stencil(Problem):
         )
 
     def smallest(self) -> tuple[Stencil, ...]:
-        """The grid that leaves one cell."""
         lost = 0 if self.boundary == "zero" else 2 * self.radius * self.steps
         return (dataclasses.replace(self, shape=(1 + lost,) * self.rank),)
 

@@ -114,12 +114,10 @@ class Transpose(Problem):
             return super().hard(seed)
 
     def shrunk(self) -> Transpose:
-        """Smaller axes."""
         shape = tuple(min(size, _SHRUNK) for size in self.shape)
         return dataclasses.replace(self, shape=shape)
 
     def neighbours(self) -> tuple[Transpose, ...]:
-        """Axes of primes, and of multiples of vectors that no tile divides."""
         rank = len(self.shape)
         primes = (dataclasses.replace(self, shape=((7, 5, 67, 41) * rank)[-rank:]),)
         if rank < 2:

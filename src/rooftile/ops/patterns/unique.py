@@ -136,7 +136,6 @@ class Unique(Counted):
         return mixed, np.argsort(ordered(mixed, zeros_equal=True), kind="stable")
 
     def altered(self, arrays: Sequence[AnyArray], which: int, seed: int) -> tuple[AnyArray, ...]:
-        """See `Problem.altered`; with runs the order changes with an element."""
         if not self.runs:
             return super().altered(arrays, which, seed)
         x = super().altered(arrays, 0, seed)[0]

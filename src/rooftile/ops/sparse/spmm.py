@@ -72,7 +72,6 @@ class Spmm(Problem):
         return (*self.vector.matrix_arrays, b, c)
 
     def draw(self, draw: Draw) -> Spmm:
-        """See `Problem.draw`: rows of one length or of all lengths."""
         return Spmm(**draw.matrix(), width=draw.size(1, 128))
 
     @property
@@ -129,13 +128,11 @@ class Spmm(Problem):
         return made
 
     def altered(self, arrays: Sequence[AnyArray], which: int, seed: int) -> tuple[AnyArray, ...]:
-        """See `Problem.altered`: indices change with the whole matrix."""
         if arrays[which].dtype.kind == "f":
             return super().altered(arrays, which, seed)
         return (*self.random(seed)[:3], arrays[3])
 
     def shrunk(self) -> Spmm:
-        """Fewer rows of the same lengths."""
         share = max(1, self.entries * self.width // _SHRUNK)
         if share == 1:
             return self
@@ -143,12 +140,10 @@ class Spmm(Problem):
         return Spmm(rows, columns, entries, self.width, self.dtype, self.index)
 
     def neighbours(self) -> tuple[Spmm, ...]:
-        """Prime numbers of rows and columns, and of columns of b."""
         sizes = ((997, 211, 5003, 3), (61, 1031, 2003, 17), (101, 103, 17, 37))
         return tuple(Spmm(*one, self.dtype, self.index) for one in sizes)
 
     def smallest(self) -> tuple[Spmm, ...]:
-        """One entry, one column."""
         return (Spmm(1, 1, 1, 1, self.dtype, self.index),)
 
 

@@ -136,7 +136,6 @@ class Spmv(Problem):
         return (*self.matrix_arrays, x, *more, Array("y", (self.rows,), kind, role="output"))
 
     def draw(self, draw: Draw) -> Spmv:
-        """See `Problem.draw`: CSR, with rows of one length or of all lengths."""
         return Spmv(**draw.matrix(), tiled=draw.flip(0.5))
 
     @property
@@ -246,7 +245,6 @@ class Spmv(Problem):
         return made
 
     def altered(self, arrays: Sequence[AnyArray], which: int, seed: int) -> tuple[AnyArray, ...]:
-        """See `Problem.altered`: indices change with the whole matrix, a value where one is."""
         if arrays[which].dtype.kind == "f":
             changed = arrays[which].copy()
             flat = changed.reshape(-1)
@@ -258,7 +256,6 @@ class Spmv(Problem):
         return (*self.random(seed)[:count], *arrays[count:])
 
     def shrunk(self) -> Spmv:
-        """Fewer rows of the same lengths."""
         share = max(1, self.entries // _SHRUNK)
         if share == 1:
             return self
@@ -276,12 +273,10 @@ class Spmv(Problem):
         )
 
     def neighbours(self) -> tuple[Spmv, ...]:
-        """Prime numbers of rows and columns; more columns, more rows, hardly any entries."""
         sizes = ((997, 211, 10_007), (61, 1031, 2003), (1009, 1013, 17))
         return tuple(self._near(*numbers) for numbers in sizes)
 
     def smallest(self) -> tuple[Spmv, ...]:
-        """One row of one entry."""
         return (self._near(1, 1, 1),)
 
     def _near(self, rows: int, columns: int, entries: int) -> Spmv:

@@ -22,7 +22,6 @@ class InSections(GpuStrategy):
         return blocks(problem.count, config["BLOCK"] * config["RUN"])
 
     def workspace(self, problem: Any, config: Config) -> dict[str, int]:
-        """A number of 64 bits for each section."""
         return {"places": 2 * self.sections(problem, config)}
 
     def launches(self, problem: Any, config: Config, last: str) -> tuple[Launch, Launch, Launch]:

@@ -59,7 +59,6 @@ class Words:
 
     @cached_property
     def held(self) -> str:
-        """The dtype of words in memory."""
         return "int64" if self.wide else self.given
 
     def viewed(self, array: AnyArray) -> AnyArray:

@@ -36,7 +36,6 @@ class States:
         return (_GROUP + self.groups + self.tiles) * blocks(self.value_bytes, 4)
 
     def workspace(self) -> dict[str, int]:
-        """The states and the counter of tiles, in words of 32 bits."""
         return {"states": 2 * self.words, "tickets": 1}
 
     def cleared(self, rung: GpuStrategy) -> Step:

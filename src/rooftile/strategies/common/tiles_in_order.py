@@ -54,7 +54,6 @@ class TilesInOrder(GpuStrategy):
         return States(self.tiles(problem, config), 8)
 
     def workspace(self, problem: Any, config: Config) -> dict[str, int]:
-        """The states and the counter of tiles."""
         return self.states(problem, config).workspace()
 
     def macros(self, problem: Any, config: Config) -> dict[str, int | str]:

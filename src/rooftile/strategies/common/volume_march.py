@@ -128,7 +128,6 @@ class MarchStrategy(MarchingStrategy):
         return int(problem.mask[0]) - 1
 
     def tile(self, problem: Any, config: Config) -> Tile:
-        """A segment of the front."""
         front = self.front(problem, config)
         sums = (self.segment(problem, config), *front)
         threads = 1, config["THREADS_Y"], config["THREADS_X"]

@@ -83,7 +83,6 @@ class VolumeKernel(BoundKernel):
         super().__init__(made, weights, np.zeros(1, np.float32), image, threads)
 
     def renew(self, parameters: Sequence[Float32]) -> None:
-        """Take other weights of the same shape."""
         self._keep[0][:] = parameters[0].ravel()
 
 

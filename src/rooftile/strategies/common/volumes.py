@@ -60,8 +60,7 @@ class VolumeStrategy(GpuStrategy):
     """Of which number the column of each tile is a multiple."""
 
     @abstractmethod
-    def tile(self, problem: Any, config: Config) -> Tile:
-        """The tile of a config, which may not fit."""
+    def tile(self, problem: Any, config: Config) -> Tile: ...
 
     def unrolled(self, problem: Any, config: Config) -> int:
         """Multiply-adds of a thread that its text has written out."""
@@ -131,11 +130,9 @@ class VolumeStrategy(GpuStrategy):
     def packed(
         self, problem: Any, parameters: Mapping[str, AnyArray], config: Config
     ) -> dict[str, AnyArray]:
-        """The weights, with zeros where a star has no points."""
         return {"box": problem.dense(parameters[problem.parameter_arrays[0].name])}
 
     def constants(self, problem: Any, config: Config) -> dict[str, Fill]:
-        """The weights of all maps."""
         taps = problem.maps * problem.channels * math.prod(problem.mask)
         return {"taps": Fill("box", taps)}
 
@@ -144,12 +141,10 @@ class VolumeStrategy(GpuStrategy):
         return int(problem.steps)
 
     def workspace(self, problem: Any, config: Config) -> dict[str, int]:
-        """The grids between launches."""
         names = {to for _, to in self._route(problem, config)} - {"out"}
         return {name: math.prod(problem.size) for name in sorted(names)}
 
     def steps(self, problem: Any, config: Config) -> tuple[Step, ...]:
-        """A launch a step, from grid to grid."""
         tile, route = self.tile(problem, config), self._route(problem, config)
         planes, rows, columns = tile.threads
         grid = (self.grid(problem, config), 1, 1)
@@ -186,7 +181,6 @@ class PlainStrategy(VolumeStrategy):
     """True if they come from global memory."""
 
     def tile(self, problem: Any, config: Config) -> Tile:
-        """Threads and sums are the same."""
         threads = config["BLOCK_Z"], config["BLOCK_Y"], config["BLOCK_X"]
         return Tile(threads, threads)
 
@@ -201,7 +195,6 @@ class InputTileStrategy(VolumeStrategy):
     """A thread an element of the block's input tile: ``input_tile.h``."""
 
     def tile(self, problem: Any, config: Config) -> Tile:
-        """The tunables are the input tile, as far as the problem has that many planes."""
         loaded = config["LOADED_Z"], config["LOADED_Y"], config["LOADED_X"]
         planes, rows, columns = (n - m + 1 for n, m in zip(loaded, problem.mask, strict=True))
         return Tile((planes, rows, columns), loaded, math.prod(loaded))
@@ -248,7 +241,6 @@ class CoarsenedStrategy(VolumeStrategy):
     """A column of sums a thread: ``coarsened_tile.h``."""
 
     def tile(self, problem: Any, config: Config) -> Tile:
-        """BLOCK_Y x BLOCK_X threads, THREAD_PLANES sums each."""
         sums = config["THREAD_PLANES"], config["BLOCK_Y"], config["BLOCK_X"]
         loaded = math.prod(n + m - 1 for n, m in zip(sums, problem.mask, strict=True))
         return Tile(sums, (1, *sums[1:]), loaded)

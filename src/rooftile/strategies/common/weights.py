@@ -13,7 +13,6 @@ class WeightedGpuStrategy(GpuStrategy):
     """A strategy whose parameters are ``weights``, which it may pack, and ``bias``."""
 
     def pack(self, problem: Any, weights: Float32, config: Config) -> Float32:
-        """The weights in the order that the kernels read them."""
         return weights
 
     def packed(

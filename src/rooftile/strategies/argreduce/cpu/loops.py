@@ -40,7 +40,6 @@ class Loops(HostStrategy):
     takes = features("axis dtype:* operator:min")
 
     def units(self, problem: Argreduce) -> int:
-        """Results."""
         return problem.rows
 
     def prepare(

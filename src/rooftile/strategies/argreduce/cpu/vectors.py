@@ -117,7 +117,6 @@ class Vectors(HostStrategy):
     takes = features("axis dtype:* operator:min")
 
     def units(self, problem: Argreduce) -> int:
-        """Segments of all rows."""
         slabs, chunks = problem.rows // problem.inner, -(-problem.inner // _CHUNK)
         return slabs * chunks * _segments(problem)
 

@@ -51,7 +51,6 @@ class GpuArgreduce(GpuStrategy):
         return 1
 
     def workspace(self, problem: Argreduce, config: Config) -> dict[str, int]:
-        """The segments' results, where there are several a row."""
         segments = self.segments(problem, config)
         if segments == 1:
             return {}

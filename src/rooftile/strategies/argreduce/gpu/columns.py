@@ -65,7 +65,6 @@ class Columns(GpuArgreduce):
         return max(1, min(wanted, full, MOST_BLOCKS))
 
     def steps(self, problem: Argreduce, config: Config) -> tuple[Step, ...]:
-        """Segments, then what they found."""
         segments, across = self.segments(problem, config), self._across(problem, config)
         slabs, width = problem.rows // problem.inner, problem.inner // _vector(problem)
         grid = (blocks(width, across), segments, min(slabs, MOST_BLOCKS))

@@ -37,7 +37,6 @@ class Tree(GpuArgreduce):
         return blocks(problem.columns, config["THREADS"] * config["LOADS"])
 
     def steps(self, problem: Argreduce, config: Config) -> tuple[Step, ...]:
-        """Tiles, then what they found."""
         grid = (self.segments(problem, config), min(problem.rows, MOST_BLOCKS), 1)
         launch = Launch(self.kernel(), grid, (config["THREADS"], 1, 1))
         return self.both(problem, config, launch, *numbers_of(problem))

@@ -38,7 +38,6 @@ class Vectors(InRows, GpuArgreduce):
         return max(1, min(wanted, blocks(problem.columns, chunk)))
 
     def steps(self, problem: Argreduce, config: Config) -> tuple[Step, ...]:
-        """Segments, then what they found."""
         grid = (self.segments(problem, config), blocks(problem.rows, config["ROWS"]), 1)
         launch = Launch(self.kernel(), grid, (config["GROUP"], config["ROWS"], 1))
         return self.both(problem, config, launch, problem.rows, np.int64(problem.columns))

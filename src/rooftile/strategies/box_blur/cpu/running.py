@@ -88,7 +88,6 @@ class Running(HostStrategy):
         return None
 
     def units(self, problem: BoxBlur) -> int:
-        """Bands of rows."""
         return -(-problem.height // _ROWS)
 
     def native(self, problem: BoxBlur) -> tuple[Native, tuple[str, ...], bool]:

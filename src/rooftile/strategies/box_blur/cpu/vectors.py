@@ -113,7 +113,6 @@ class Vectors(HostStrategy):
         return None
 
     def units(self, problem: BoxBlur) -> int:
-        """Bands of rows."""
         return -(-problem.height // _ROWS)
 
     def native(self, problem: BoxBlur) -> tuple[Native, tuple[str, ...], bool]:

@@ -39,7 +39,6 @@ class PartsStrategy(HostStrategy):
     """Elements that one step moves."""
 
     def units(self, problem: Compact) -> int:
-        """Parts: they follow from the problem alone."""
         return max(1, min(_MOST_PARTS, problem.count // _PART))
 
     def accesses(self, problem: Compact) -> Counted:

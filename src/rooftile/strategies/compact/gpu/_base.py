@@ -43,7 +43,6 @@ class Counting(GpuCompact):
         return macros
 
     def steps(self, problem: Compact, config: Config) -> tuple[Step, ...]:
-        """The counter is cleared; persistent blocks take from it."""
         wanted = config["BLOCKS"] * self.machine.multiprocessors
         grid = min(wanted, blocks(problem.count, config["BLOCK"]))
         launch = Launch(self.kernel(), (grid, 1, 1), (config["BLOCK"], 1, 1))

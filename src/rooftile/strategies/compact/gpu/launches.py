@@ -79,7 +79,6 @@ class ThreeLaunches(InSections, GpuCompact):
     tunables = (THREADS, RUN)
 
     def steps(self, problem: Compact, config: Config) -> tuple[Step, ...]:
-        """Three kernels."""
         counting, between, moving = self.launches(problem, config, "scatter")
         sections, count = np.int64(self.sections(problem, config)), np.int64(problem.count)
         return (

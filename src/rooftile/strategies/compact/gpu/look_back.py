@@ -30,7 +30,6 @@ class LookBack(TilesInOrder):
         return problem.itemsize
 
     def steps(self, problem: Compact, config: Config) -> tuple[Step, ...]:
-        """States are cleared, then tiles are compacted."""
         return self.passes(problem, config, ("x", "mask", "y", "kept"))
 
     def accesses(self, problem: Compact, config: Config) -> Counted:

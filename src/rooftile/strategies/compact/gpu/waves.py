@@ -66,11 +66,9 @@ class CompactWaves(GpuCompact):
         return {**super().macros(problem, config), "ALL": self.waves(problem, config).all}
 
     def workspace(self, problem: Compact, config: Config) -> dict[str, int]:
-        """A state a tile."""
         return {"states": 2 * self.waves(problem, config).tiles}
 
     def steps(self, problem: Compact, config: Config) -> tuple[Step, ...]:
-        """States are cleared, then tiles are compacted."""
         waves = self.waves(problem, config)
         numbers = map(np.int64, (waves.tiles, problem.count))
         return waves.steps(self, "x", "mask", "y", "kept", "states", *numbers)

@@ -74,7 +74,6 @@ class LineStrategy(HostStrategy):
         return kernel
 
     def units(self, problem: Conv1d) -> int:
-        """Blocks of all rows."""
         return problem.rows * -(-problem.outputs // BLOCK)
 
     def native(self, problem: Conv1d) -> tuple[Native, tuple[str, ...], bool]:
@@ -103,7 +102,6 @@ class _Call:
         self.renew(parameters)
 
     def renew(self, parameters: Sequence[AnyArray]) -> None:
-        """Take other weights."""
         self._weights = np.array(parameters[0], np.float32, order="C")
 
     def __call__(self, x: AnyArray, out: AnyArray) -> None:

@@ -45,8 +45,7 @@ class ConstantConv1d(GpuConv1d):
     tunables: ClassVar[tuple[Tunable, ...]] = (BLOCKS,)
 
     @abstractmethod
-    def tile(self, problem: Conv1d, config: Config) -> int:
-        """Outputs of a row that a block makes."""
+    def tile(self, problem: Conv1d, config: Config) -> int: ...
 
     def limits(self, problem: Conv1d) -> str | None:
         needed = 4 * problem.reduction
@@ -67,17 +66,14 @@ class ConstantConv1d(GpuConv1d):
     def packed(
         self, problem: Conv1d, parameters: Mapping[str, AnyArray], config: Config
     ) -> dict[str, AnyArray]:
-        """The masks, with maps of zeros that fill the last slice."""
         masks = parameters["weights"].reshape(problem.maps, -1)
         spare = self.programs(problem, config) * _slice_maps(problem) - problem.maps
         return {"weights": np.pad(masks, ((0, spare), (0, 0)))}
 
     def constants(self, problem: Conv1d, config: Config) -> dict[str, Fill]:
-        """The masks of a slice."""
         return {"taps": Fill("weights", _slice_maps(problem) * problem.reduction)}
 
     def steps(self, problem: Conv1d, config: Config) -> tuple[Step, ...]:
-        """A launch a slice, a block a tile of outputs of its maps."""
         maps = _slice_maps(problem)
         grid = (
             blocks(problem.outputs, self.tile(problem, config)),

@@ -44,7 +44,6 @@ class Coarsened(ConstantConv1d):
         return None
 
     def tile(self, problem: Conv1d, config: Config) -> int:
-        """A thread's quads."""
         return _QUAD * config["BLOCK"] * config["QUADS"]
 
     def macros(self, problem: Conv1d, config: Config) -> dict[str, int | str]:

@@ -46,7 +46,6 @@ class OneBlock(GpuConv1d):
         return None
 
     def steps(self, problem: Conv1d, config: Config) -> tuple[Step, ...]:
-        """One kernel on one block."""
         launch = Launch(self.kernel(), (1, 1, 1), (config["BLOCK"], 1, 1))
         return (Step(launch, ("x", "weights", "out", *numbers(problem))),)
 
@@ -63,7 +62,6 @@ class Constant(ConstantConv1d):
     summary = "the mask in constant memory, whose cache serves a warp with one read"
 
     def tile(self, problem: Conv1d, config: Config) -> int:
-        """An output for each thread."""
         return config["BLOCK"]
 
     def accesses(self, problem: Conv1d, config: Config) -> dict[str, Accesses]:

@@ -24,7 +24,6 @@ class _OutputTile(ConstantConv1d):
     parts: ClassVar[int]
 
     def tile(self, problem: Conv1d, config: Config) -> int:
-        """An output for each thread."""
         return config["BLOCK"]
 
     def invalid(self, problem: Conv1d, config: Config) -> str | None:
@@ -77,7 +76,6 @@ class TileInput(ConstantConv1d):
     summary = "input tiles in shared memory, a thread an element of the tile, some idle in the sum"
 
     def tile(self, problem: Conv1d, config: Config) -> int:
-        """An output for each thread but the halo's."""
         return config["BLOCK"] - problem.mask + 1
 
     def invalid(self, problem: Conv1d, config: Config) -> str | None:
@@ -97,7 +95,6 @@ class TileCore(ConstantConv1d):
     summary = "the tile's core in shared memory, the halo from global memory"
 
     def tile(self, problem: Conv1d, config: Config) -> int:
-        """An output for each thread."""
         return config["BLOCK"]
 
     def accesses(self, problem: Conv1d, config: Config) -> dict[str, Accesses]:

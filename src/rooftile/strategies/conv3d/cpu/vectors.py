@@ -25,7 +25,6 @@ class Vectors(HostStrategy):
     takes = features("boundary:valid form:batch")
 
     def units(self, problem: Conv3d) -> int:
-        """Bands of rows."""
         return problem.batch * _of_image(problem)
 
     def native(self, problem: Conv3d) -> tuple[Native, tuple[str, ...], bool]:

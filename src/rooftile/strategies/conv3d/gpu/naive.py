@@ -33,13 +33,11 @@ class Naive(PlainStrategy):
         return self.invalid(problem, self.defaults(problem))
 
     def constants(self, problem: Conv3d, config: Config) -> dict[str, Fill]:
-        """None."""
         return {}
 
     def packed(
         self, problem: Conv3d, parameters: Mapping[str, AnyArray], config: Config
     ) -> dict[str, AnyArray]:
-        """The weights as they are."""
         return dict(parameters)
 
     def steps(self, problem: Conv3d, config: Config) -> tuple[Step, ...]:

@@ -77,7 +77,6 @@ class Vectors(HostStrategy):
         return None if problem.dtype == "float32" else f"{problem.dtype}: its vectors are float32"
 
     def units(self, problem: Elementwise) -> int:
-        """Chunks, which begin at a line of the result."""
         return -(-problem.count // _CHUNK)
 
     def native(self, problem: Elementwise) -> tuple[Native, tuple[str, ...], bool]:

@@ -83,7 +83,6 @@ class GpuElementwise(GpuStrategy):
         return blocks(problem.count, self.of_block(problem, config))
 
     def steps(self, problem: Elementwise, config: Config) -> tuple[Step, ...]:
-        """One kernel, which is given x for what the function lacks."""
         grid = (self.blocks(problem, config), 1, 1)
         launch = Launch(self.kernel(), grid, (config["BLOCK"], 1, 1))
         has = FUNCTIONS[problem.function]

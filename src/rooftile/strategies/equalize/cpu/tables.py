@@ -61,7 +61,6 @@ class Tables(HostStrategy):
     summary = "parts over the cores, neighbours in different tables, sums of hundredths"
 
     def units(self, problem: Equalize) -> int:
-        """Parts of the picture."""
         return max(1, min(_MOST_PARTS, problem.pixels // _PART))
 
     def prepare(

@@ -44,11 +44,9 @@ class GpuEqualize(GpuStrategy):
         return ()
 
     def workspace(self, problem: Equalize, config: Config) -> dict[str, int]:
-        """Counts of 64 bits and a table of bytes."""
         return {"counts": 2 * LEVELS, "table": LEVELS // 4}
 
     def steps(self, problem: Equalize, config: Config) -> tuple[Step, ...]:
-        """Four kernels; another before them where there is a table of ties."""
         (counting, looking), block = self.grids(problem, config), (config["BLOCK"], 1, 1)
         pixels, bytes_ = np.int64(problem.pixels), np.int64(problem.channels * problem.pixels)
         levels, one = (LEVELS, 1, 1), (1, 1, 1)
@@ -106,7 +104,6 @@ class PersistentEqualize(GpuEqualize):
         return ("ties",) if problem.channels == 3 else ()
 
     def workspace(self, problem: Equalize, config: Config) -> dict[str, int]:
-        """A byte for each red and green as well."""
         held = super().workspace(problem, config)
         return {**held, **dict.fromkeys(self.ties(problem), LEVELS * LEVELS // 4)}
 

@@ -40,12 +40,10 @@ class Hot(GpuHistogram):
         return {**super().macros(problem, config), "SAMPLE": _SAMPLE}
 
     def workspace(self, problem: Histogram, config: Config) -> dict[str, int]:
-        """The sample's counts, and the popular bins' places."""
         bins = problem.bins
         return {"seen": bins, "places": bins, "owners": config["HOT"], "used": 1}
 
     def steps(self, problem: Histogram, config: Config) -> tuple[Step, ...]:
-        """Zeros, the sample, the choice, the kernel that counts."""
         bins, block = problem.bins, (config["BLOCK"], 1, 1)
         most = max(bins, config["HOT"])
         clear, choose = (

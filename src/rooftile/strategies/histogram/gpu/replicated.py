@@ -33,12 +33,10 @@ class Replicated(GpuHistogram):
         return f"{bins} bins in all copies" if bins > _MOST_IN_COPIES else None
 
     def workspace(self, problem: Histogram, config: Config) -> dict[str, int]:
-        """The copies, of 64 bits or float32."""
         words = 1 if problem.weighted else 2
         return {"copies": words * config["COPIES"] * problem.bins}
 
     def steps(self, problem: Histogram, config: Config) -> tuple[Step, ...]:
-        """Zeros, the kernel that counts, their sum."""
         grid = (self.persistent(problem, config), 1, 1)
         launch = Launch(self.kernel(), grid, (config["BLOCK"], 1, 1))
         across = (blocks(problem.bins, CLEAR_THREADS), 1, 1)

@@ -27,7 +27,6 @@ class Vectors(HostStrategy):
     takes = features("transpose")
 
     def units(self, problem: Matvec) -> int:
-        """Vectors of rows, or panels of them."""
         return PRODUCT.units(as_product(problem))
 
     def native(self, problem: Matvec) -> tuple[Native, tuple[str, ...], bool]:

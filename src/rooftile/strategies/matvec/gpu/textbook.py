@@ -58,7 +58,6 @@ class ColumnThreads(GpuMatvec):
     tunables = (Tunable("BLOCK", (32, 64, 128, 256), 128), Tunable("RUNS", (1, 16, 256), 16))
 
     def steps(self, problem: Matvec, config: Config) -> tuple[Step, ...]:
-        """Zeros, then the products."""
         grid = (blocks(problem.columns, config["BLOCK"]), min(problem.rows, config["RUNS"]), 1)
         launch = Launch(self.kernel(), grid, (config["BLOCK"], 1, 1))
         return self.clearing(problem), self.product(problem, launch)
@@ -87,7 +86,6 @@ class TwoDimensional(GpuMatvec):
         return beyond_block(config["LANES"] * config["ROWS"])
 
     def steps(self, problem: Matvec, config: Config) -> tuple[Step, ...]:
-        """Zeros, then the tiles."""
         across = blocks(problem.columns, config["SEGMENT"])
         grid = (across * blocks(problem.rows, config["ROWS"]), 1, 1)
         launch = Launch(self.kernel(), grid, (config["LANES"], config["ROWS"], 1))

@@ -124,7 +124,6 @@ class SharedLoops(HostStrategy):
     def prepare(
         self, problem: MlpTraining, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`; the threads are the strategy's own number."""
         return _Epochs(problem, self.threads)
 
 

@@ -43,7 +43,6 @@ class OneBlock(GpuStrategy):
         }
 
     def steps(self, problem: MlpTraining, config: Config) -> tuple[Step, ...]:
-        """One kernel on one block."""
         launch = Launch(self.kernel(), (1, 1, 1), (config["BLOCK"], 1, 1))
         arrays = ("x", "targets", "order", "rates", "weights", "trained", "losses")
         return (Step(launch, (*arrays, problem.epochs, problem.rows)),)

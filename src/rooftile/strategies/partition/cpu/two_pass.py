@@ -33,7 +33,6 @@ class TwoPass(HostStrategy):
     takes = features("dtype:*")
 
     def units(self, problem: Partition) -> int:
-        """Parts: they follow from the problem alone."""
         return max(1, min(_MOST_PARTS, problem.count // _PART))
 
     def prepare(

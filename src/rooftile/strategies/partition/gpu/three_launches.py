@@ -32,7 +32,6 @@ class ThreeLaunches(InSections):
         return {**key_macros(Sort((1,), dtype=problem.dtype, gives="places")), **config}
 
     def steps(self, problem: Partition, config: Config) -> tuple[Step, ...]:
-        """Three kernels."""
         counting, between, moving = self.launches(problem, config, "move")
         sections, count = np.int64(self.sections(problem, config)), np.int64(problem.count)
         return (

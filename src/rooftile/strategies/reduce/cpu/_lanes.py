@@ -115,12 +115,10 @@ class Walk:
 
     @property
     def units(self) -> int:
-        """Segments of all."""
         return self.slabs * self.chunks * self.segments
 
     @property
     def sizes(self) -> NDArray[np.int64]:
-        """The kernel's sizes at run time."""
         numbers = self.columns, self.inner, self.chunks, self.segments, self.rows, self.together
         return np.array(numbers, np.int64)
 

@@ -61,7 +61,6 @@ class Loops(HostStrategy):
     takes = features("axis dtype:* operator.associative operator.commutative operator:*")
 
     def units(self, problem: Reduce) -> int:
-        """Results."""
         return problem.rows
 
     def prepare(

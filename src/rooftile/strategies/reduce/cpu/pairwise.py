@@ -61,7 +61,6 @@ class Pairwise(HostStrategy):
     takes = features("axis dtype:* operator.commutative operator:*")
 
     def units(self, problem: Reduce) -> int:
-        """Results."""
         return problem.rows
 
     def prepare(

@@ -33,7 +33,6 @@ class Accumulators(HostStrategy):
     takes = features("axis dtype:* operator:*")
 
     def units(self, problem: Reduce) -> int:
-        """Segments of all rows."""
         return Walk.of(problem).units
 
     def prepare(

@@ -53,7 +53,6 @@ class GpuReduce(GpuStrategy):
         return 1
 
     def workspace(self, problem: Reduce, config: Config) -> dict[str, int]:
-        """The partial results, where there are several a row."""
         segments = self.segments(problem, config)
         bytes_ = CARRIED_BYTES[problem.carried] * problem.rows * segments
         return {"partials": blocks(bytes_, 4)} if segments > 1 else {}
@@ -95,7 +94,6 @@ class TiledReduce(GpuReduce):
     tunables: ClassVar[tuple[Tunable, ...]] = (Tunable("THREADS", (64, 128, 256, 512, 1024), 256),)
 
     def tile(self, config: Config) -> int:
-        """Elements of a tile."""
         return 2 * config["THREADS"]
 
     def limits(self, problem: Reduce) -> str | None:
@@ -108,7 +106,6 @@ class TiledReduce(GpuReduce):
         return blocks(problem.columns, self.tile(config))
 
     def steps(self, problem: Reduce, config: Config) -> tuple[Step, ...]:
-        """Tiles, then what they gave."""
         grid = (self.segments(problem, config), min(problem.rows, MOST_BLOCKS), 1)
         return self.both(problem, config, Launch(self.kernel(), grid, (config["THREADS"], 1, 1)))
 

@@ -31,11 +31,9 @@ class Atomic(PersistentReduce):
         return super().limits(problem)
 
     def workspace(self, problem: Reduce, config: Config) -> dict[str, int]:
-        """Nothing."""
         return {}
 
     def steps(self, problem: Reduce, config: Config) -> tuple[Step, ...]:
-        """The identity, then what every block adds to it."""
         block = (config["THREADS"], 1, 1)
         clear = Launch(self.kernel("clear"), (blocks(problem.rows, config["THREADS"]), 1, 1), block)
         join = Launch(self.kernel(), self.grid(problem, config), block)

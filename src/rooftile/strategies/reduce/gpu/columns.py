@@ -63,13 +63,11 @@ class Columns(GpuReduce):
         return max(1, min(wanted, full, MOST_BLOCKS))
 
     def workspace(self, problem: Reduce, config: Config) -> dict[str, int]:
-        """The partial results, where there are several a column."""
         segments = self.segments(problem, config)
         bytes_ = CARRIED_BYTES[problem.carried] * problem.rows * segments
         return {"partials": blocks(bytes_, 4)} if segments > 1 else {}
 
     def steps(self, problem: Reduce, config: Config) -> tuple[Step, ...]:
-        """Segments, then their results."""
         segments, across = self.segments(problem, config), self._across(problem, config)
         slabs, inner = problem.rows // problem.inner, np.int64(problem.inner)
         width = problem.inner // _vector(problem)

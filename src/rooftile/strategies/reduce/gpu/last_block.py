@@ -45,7 +45,6 @@ class LastBlock(PersistentReduce):
         return {**macros, "VECTOR": row_vector(problem), "LOADED": loaded, "FINAL": 0}
 
     def workspace(self, problem: Reduce, config: Config) -> dict[str, int]:
-        """Partial results and tickets."""
         count = problem.rows * self.segments(problem, config)
         return {
             "partials": blocks(CARRIED_BYTES[problem.carried] * count, 4),
@@ -53,7 +52,6 @@ class LastBlock(PersistentReduce):
         }
 
     def steps(self, problem: Reduce, config: Config) -> tuple[Step, ...]:
-        """Tickets, then everything."""
         block = (config["THREADS"], 1, 1)
         clear = Launch(self.kernel("clear"), (blocks(problem.rows, config["THREADS"]), 1, 1), block)
         grid = (self.segments(problem, config), problem.rows, 1)

@@ -62,7 +62,6 @@ class Coarsened(TiledReduce):
     tunables = (*TiledReduce.tunables, Tunable("LOADS", (2, 4, 8, 16, 32), 8))
 
     def tile(self, config: Config) -> int:
-        """LOADS elements a thread."""
         return config["LOADS"] * config["THREADS"]
 
     def in_block(self, problem: Reduce, config: Config, tiles: int) -> Accesses:
@@ -92,7 +91,6 @@ class Persistent(PersistentReduce):
     summary = "resident blocks share out a row, one tree each"
 
     def steps(self, problem: Reduce, config: Config) -> tuple[Step, ...]:
-        """Segments, then what they gave."""
         launch = Launch(self.kernel(), self.grid(problem, config), (config["THREADS"], 1, 1))
         return self.both(problem, config, launch)
 

@@ -36,7 +36,6 @@ class Vectors(InRows, GpuReduce):
         return max(1, min(max(wanted, shortened(problem, round_)), blocks(problem.columns, round_)))
 
     def steps(self, problem: Reduce, config: Config) -> tuple[Step, ...]:
-        """Segments, then their results."""
         grid = (self.segments(problem, config), blocks(problem.rows, config["ROWS"]), 1)
         launch = Launch(self.kernel(), grid, (config["GROUP"], config["ROWS"], 1))
         first, *others = self.both(problem, config, launch)

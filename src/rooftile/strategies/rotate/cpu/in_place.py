@@ -47,7 +47,6 @@ class InPlace(HostStrategy):
     takes = features("dtype:*")
 
     def units(self, problem: Rotate) -> int:
-        """Rows."""
         return problem.rows
 
     def native(self, problem: Rotate) -> tuple[Native, tuple[str, ...], bool]:

@@ -61,7 +61,6 @@ class Columns(HostStrategy):
         return "lines are not adjacent" if problem.inner == 1 else None
 
     def units(self, problem: Scan) -> int:
-        """Bands of all outer axes."""
         return problem.outer * _bands(problem)
 
     def prepare(

@@ -51,7 +51,6 @@ class Loops(HostStrategy):
     )
 
     def units(self, problem: Scan) -> int:
-        """Lines."""
         return problem.lines
 
     def prepare(

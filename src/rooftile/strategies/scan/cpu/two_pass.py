@@ -77,7 +77,6 @@ class TwoPass(HostStrategy):
     takes = features("axis dtype:* exclusive operator.commutative operator:* reverse")
 
     def units(self, problem: Scan) -> int:
-        """Parts of all lines."""
         return problem.lines * _parts(problem)
 
     def prepare(

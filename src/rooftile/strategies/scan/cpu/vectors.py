@@ -232,7 +232,6 @@ class Vectors(HostStrategy):
         return None
 
     def units(self, problem: Scan) -> int:
-        """Bands of lines, lines, or parts of a round."""
         if problem.inner > 1:
             return problem.outer * -(-problem.inner // _bands.BAND)
         return problem.lines if problem.lines > _FEW else _PARTS

@@ -77,7 +77,6 @@ class LineScan(GpuScan):
     tunables = (BLOCKS,)
 
     def steps(self, problem: Scan, config: Config) -> tuple[Step, ...]:
-        """One kernel, called as the rung."""
         launch = Launch(self.kernel(), (problem.lines, 1, 1), (config["BLOCK"], 1, 1))
         return (Step(launch, ("x", "y", *wide(problem.count, problem.inner))),)
 

@@ -54,11 +54,9 @@ class LookBack(TileScan):
         return States(self.blocks(problem, config), size)
 
     def workspace(self, problem: Scan, config: Config) -> dict[str, int]:
-        """The states and the counter of tiles."""
         return self.states(problem, config).workspace()
 
     def steps(self, problem: Scan, config: Config) -> tuple[Step, ...]:
-        """States are cleared, then tiles are scanned."""
         states = self.states(problem, config)
         scan = Launch(self.kernel(), (states.tiles, 1, 1), (config["THREADS"], 1, 1))
         numbers = wide(self.tiles(problem, config), states.groups, problem.count)

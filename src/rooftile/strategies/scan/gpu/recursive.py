@@ -31,12 +31,10 @@ class Recursive(Levels):
         return found
 
     def workspace(self, problem: Scan, config: Config) -> dict[str, int]:
-        """An array a level."""
         levels = enumerate(self.counts(problem, config))
         return {f"level_{at}": words(problem, problem.lines * count) for at, count in levels}
 
     def steps(self, problem: Scan, config: Config) -> tuple[Step, ...]:
-        """Up the levels, and down again."""
         counts = self.counts(problem, config)
         up, down = [self.first(problem, config, "level_0")], []
         for at, (count, sections) in enumerate(itertools.pairwise(counts)):

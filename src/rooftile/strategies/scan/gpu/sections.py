@@ -83,7 +83,6 @@ class ThreePhase(SectionScan):
     takes = features("axis dtype:* exclusive operator.commutative operator:* reverse")
 
     def steps(self, problem: Scan, config: Config) -> tuple[Step, ...]:
-        """One kernel, a block a line."""
         launch = self.launch(self.kernel(), problem.lines, config)
         return (Step(launch, ("x", "y", *wide(problem.count, problem.inner))),)
 
@@ -130,11 +129,9 @@ class Hierarchical(Levels):
     summary = "three kernels: sections, their sums, and what is before each section"
 
     def workspace(self, problem: Scan, config: Config) -> dict[str, int]:
-        """A sum for each section."""
         return {"sums": words(problem, self.blocks(problem, config))}
 
     def steps(self, problem: Scan, config: Config) -> tuple[Step, ...]:
-        """Three kernels."""
         launch = self.launch(self.kernel("scan_sums"), problem.lines, config)
         between = Step(launch, ("sums", *wide(self.sections(problem.count, config))))
         return (

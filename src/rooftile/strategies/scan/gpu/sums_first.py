@@ -46,11 +46,9 @@ class SumsFirst(SectionScan):
         return macros
 
     def workspace(self, problem: Scan, config: Config) -> dict[str, int]:
-        """A sum for each stretch."""
         return {"sums": words(problem, self.blocks(problem, config))}
 
     def steps(self, problem: Scan, config: Config) -> tuple[Step, ...]:
-        """Three kernels; of lines of one stretch the last alone."""
         grid, stretches = self.blocks(problem, config), self.stretches(problem, config)
         sizes = self.stretch(problem, config), problem.count, problem.inner
         numbers = wide(stretches, *sizes)

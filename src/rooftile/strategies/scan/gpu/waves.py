@@ -74,11 +74,9 @@ class ScanWaves(TileScan):
         return {**super().macros(problem, config), "WIDTH": _WIDTH, "ALIGNED": 1, "ALL": every}
 
     def workspace(self, problem: Scan, config: Config) -> dict[str, int]:
-        """A state a tile."""
         return {"states": 2 * self.waves(problem, config).tiles}
 
     def steps(self, problem: Scan, config: Config) -> tuple[Step, ...]:
-        """States are cleared, then tiles are scanned."""
         waves = self.waves(problem, config)
         numbers = wide(waves.tiles, problem.count)
         return waves.steps(self, "x", "y", "states", *numbers)

@@ -42,11 +42,9 @@ class GpuScatter(GpuStrategy):
         }
 
     def threads(self, problem: Scatter) -> int:
-        """Number of threads that update."""
         return problem.count
 
     def steps(self, problem: Scatter, config: Config) -> tuple[Step, ...]:
-        """Two kernels."""
         block = config["BLOCK"], 1, 1
         copy = Launch(self.kernel("copy"), (blocks(problem.places, block[0]), 1, 1), block)
         update = Launch(

@@ -14,7 +14,6 @@ class CpuSegmented(HostStrategy):
     takes = features("dtype:* offsets:int32 operator.associative operator.commutative operator:*")
 
     def units(self, problem: SegmentedReduce) -> int:
-        """Segments."""
         return problem.segments
 
 

@@ -99,7 +99,6 @@ class Balanced(CpuSegmented):
     takes = features("dtype:* offsets:int32 operator:*")
 
     def units(self, problem: SegmentedReduce) -> int:
-        """Shares of all items."""
         return -(-(problem.count + problem.segments) // _ITEMS)
 
     def prepare(

@@ -55,7 +55,6 @@ class Balanced(GpuSegmented):
         return beyond_block(threads, threads * (config["PER"] * bytes_ + 2 * bytes_ + 4) + 4)
 
     def workspace(self, problem: SegmentedReduce, config: Config) -> dict[str, int]:
-        """The partial results that tiles and spans of tiles leave for each other."""
         return left_by_tiles(problem, _tiles(problem, config), config["THREADS"])
 
     def steps(self, problem: SegmentedReduce, config: Config) -> tuple[Step, ...]:

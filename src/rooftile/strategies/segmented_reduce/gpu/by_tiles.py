@@ -74,11 +74,9 @@ class ByTiles(GpuSegmented):
         return {**super().macros(problem, config), "SHORT": _SHORT}
 
     def workspace(self, problem: SegmentedReduce, config: Config) -> dict[str, int]:
-        """The partial results that tiles and spans of tiles leave for each other."""
         return left_by_tiles(problem, _tiles(problem, config), config["THREADS"])
 
     def steps(self, problem: SegmentedReduce, config: Config) -> tuple[Step, ...]:
-        """The search of tiles' first ends, the tiles, and the join of segments across tiles."""
         tiles, block = _tiles(problem, config), (config["THREADS"], 1, 1)
         starts = (blocks(tiles + 1, config["THREADS"]), 1, 1)
         segments, count = np.int64(problem.segments), np.int64(problem.count)

@@ -43,7 +43,6 @@ class Loops(HostStrategy):
     )
 
     def units(self, problem: SegmentedScan) -> int:
-        """Segments."""
         return problem.segments
 
     def prepare(

@@ -109,7 +109,6 @@ class Parts(HostStrategy):
     takes = features("dtype:* exclusive index:int32 operator.commutative operator:*")
 
     def units(self, problem: SegmentedScan) -> int:
-        """Parts."""
         return max(1, min(_PARTS, problem.count // _LEAST))
 
     def prepare(

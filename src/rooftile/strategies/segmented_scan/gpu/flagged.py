@@ -50,13 +50,11 @@ class Flagged(GpuSegmentedScan):
         return blocks(problem.count, self.stretch(problem, config))
 
     def workspace(self, problem: SegmentedScan, config: Config) -> dict[str, int]:
-        """A flag for each element; a value and a flag for each stretch."""
         stretches = self.stretches(problem, config)
         values = blocks(stretches * CARRIED_BYTES[problem.carried], 4)
         return {"flags": blocks(problem.count, 4), "sums": values, "cuts": blocks(stretches, 4)}
 
     def steps(self, problem: SegmentedScan, config: Config) -> tuple[Step, ...]:
-        """Flags, sums of stretches, their scan, and the scan of stretches."""
         stretches, block = self.stretches(problem, config), config["BLOCK"]
 
         def launch(kernel: str, grid: int, threads: int = block) -> Launch:

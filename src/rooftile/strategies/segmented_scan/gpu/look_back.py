@@ -66,12 +66,10 @@ class LookBack(GpuSegmentedScan):
         return States(self.tiles(problem, config), size)
 
     def workspace(self, problem: SegmentedScan, config: Config) -> dict[str, int]:
-        """The tiles' first offsets, states, and the counter of tiles."""
         states = self.states(problem, config)
         return {"firsts": 2 * (states.tiles + 1), **states.workspace()}
 
     def steps(self, problem: SegmentedScan, config: Config) -> tuple[Step, ...]:
-        """Tiles find their offsets, states are cleared, then tiles are scanned."""
         states = self.states(problem, config)
         tiles = states.tiles
         scan = Launch(self.kernel(), (tiles, 1, 1), (config["THREADS"], 1, 1))

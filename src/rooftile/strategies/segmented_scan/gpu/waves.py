@@ -76,12 +76,10 @@ class SegmentedWaves(GpuSegmentedScan):
         return {**super().macros(problem, config), "WIDTH": _WIDTH, "ALIGNED": 1, "ALL": every}
 
     def workspace(self, problem: SegmentedScan, config: Config) -> dict[str, int]:
-        """The tiles' first offsets and states."""
         tiles = self.waves(problem, config).tiles
         return {"firsts": 2 * (tiles + 1), "states": 2 * tiles}
 
     def steps(self, problem: SegmentedScan, config: Config) -> tuple[Step, ...]:
-        """Tiles find their offsets, states are cleared, then tiles are scanned."""
         waves = self.waves(problem, config)
         arrays = ("x", "offsets", "y", "firsts", "states")
         numbers = wide(waves.tiles, problem.count)

@@ -61,7 +61,6 @@ class FilterStrategy(HostStrategy):
         return 1
 
     def units(self, problem: Separable) -> int:
-        """Bands of all images."""
         return problem.batch * -(-problem.output_size[0] // BAND)
 
     def native(self, problem: Separable) -> tuple[Native, tuple[str, ...], bool]:
@@ -92,7 +91,6 @@ class _Call:
         self.renew(parameters)
 
     def renew(self, parameters: Sequence[AnyArray]) -> None:
-        """Take another column and row."""
         self._column, self._row = (np.array(p, np.float32, order="C") for p in parameters)
 
     def __call__(self, x: AnyArray, out: AnyArray) -> None:

@@ -47,7 +47,6 @@ class Loops(FilterStrategy):
         return kernel
 
     def units(self, problem: Separable) -> int:
-        """Images."""
         return problem.batch
 
     def round_trips(self, problem: Separable) -> dict[str, int]:

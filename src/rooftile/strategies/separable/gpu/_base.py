@@ -42,11 +42,9 @@ class TiledSeparable(GpuSeparable):
     """A strategy of one kernel, a block a tile of outputs, with masks in constant memory."""
 
     def tile(self, problem: Separable, config: Config) -> Size2:
-        """Rows and columns of the outputs of a block."""
         raise NotImplementedError
 
     def block(self, config: Config) -> Size2:
-        """Teams of threads, and threads of a team."""
         raise NotImplementedError
 
     def limits(self, problem: Separable) -> str | None:
@@ -55,7 +53,6 @@ class TiledSeparable(GpuSeparable):
         return super().limits(problem) or self.invalid(problem, self.defaults(problem))
 
     def constants(self, problem: Separable, config: Config) -> dict[str, Fill]:
-        """Column and row."""
         down, across = problem.mask
         return {"down_taps": Fill("column", down), "across_taps": Fill("row", across)}
 

@@ -32,12 +32,10 @@ class Coarsened(TiledSeparable):
     )
 
     def tile(self, problem: Separable, config: Config) -> Size2:
-        """ROWS rows of each team; quads of outputs but for those that only halo needs."""
         made = config["LANES"] - _window(problem) // _QUAD + 1
         return config["TEAMS"] * config["ROWS"], _QUAD * made
 
     def block(self, config: Config) -> Size2:
-        """TEAMS of LANES threads."""
         return config["TEAMS"], config["LANES"]
 
     def invalid(self, problem: Separable, config: Config) -> str | None:

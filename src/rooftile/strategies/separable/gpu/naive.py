@@ -23,11 +23,9 @@ class Naive(GpuSeparable):
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 256),)
 
     def workspace(self, problem: Separable, config: Config) -> dict[str, int]:
-        """The column's sums of all images, ghost columns included."""
         return {"sums": problem.batch * problem.output_size[0] * _wide(problem)}
 
     def steps(self, problem: Separable, config: Config) -> tuple[Step, ...]:
-        """A kernel a pass."""
         (rows, columns), block = problem.output_size, config["BLOCK"]
 
         def launch(kernel: str, width: int) -> Launch:

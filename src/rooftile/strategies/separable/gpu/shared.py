@@ -29,11 +29,9 @@ class Shared(TiledSeparable):
     )
 
     def tile(self, problem: Separable, config: Config) -> Size2:
-        """TILE_Y x TILE_X."""
         return config["TILE_Y"], config["TILE_X"]
 
     def block(self, config: Config) -> Size2:
-        """TEAMS of 32 threads."""
         return config["TEAMS"], _THREADS
 
     def defaults(self, problem: Separable) -> dict[str, int]:

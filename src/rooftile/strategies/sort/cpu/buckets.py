@@ -47,7 +47,6 @@ class Buckets(HostStrategy):
         return problem_takes(problem)
 
     def units(self, problem: Sort) -> int:
-        """Parts of a line, or lines."""
         return max(problem.lines, min(_buckets.PARTS, problem.count // _buckets.LARGEST))
 
     def accesses(self, problem: Sort) -> Counted:

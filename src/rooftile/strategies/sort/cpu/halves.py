@@ -62,7 +62,6 @@ class Halves(HostStrategy):
         return None
 
     def units(self, problem: Sort) -> int:
-        """Units of a half."""
         return buckets.STRATEGY.units(_half(problem))
 
     def accesses(self, problem: Sort) -> Counted:

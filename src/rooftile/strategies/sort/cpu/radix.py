@@ -47,7 +47,6 @@ class Radix(HostStrategy):
         return problem_takes(problem)
 
     def units(self, problem: Sort) -> int:
-        """Parts of all lines."""
         return problem.lines * parts_of(problem.count, problem.lines)
 
     def accesses(self, problem: Sort) -> Counted:

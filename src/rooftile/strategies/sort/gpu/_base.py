@@ -58,7 +58,6 @@ class GpuSort(GpuStrategy):
         return beyond_block(self.threads(config), shared) or self._too_many(problem, config)
 
     def threads(self, config: Config) -> int:
-        """Threads of a block."""
         return config["BLOCK"]
 
     def shared_bytes(self, problem: Sort, config: Config) -> int:
@@ -73,7 +72,6 @@ class GpuSort(GpuStrategy):
         return {**key_macros(problem), **config}
 
     def workspace(self, problem: Sort, config: Config) -> dict[str, int]:
-        """Keys, and what moves along, where results are no room for them."""
         size = problem.lines * problem.count
         keys = blocks(size * problem.key_bytes, 4)
         if problem.gives == "values":

@@ -24,12 +24,10 @@ class Bitonic(GpuSort):
     tunables = (BLOCKS,)
 
     def workspace(self, problem: Sort, config: Config) -> dict[str, int]:
-        """Keys, and where their elements were."""
         size = problem.lines * problem.count
         return {"keys": blocks(size * problem.key_bytes, 4), "along": size}
 
     def steps(self, problem: Sort, config: Config) -> tuple[Step, ...]:
-        """Keys are made, sorted in place, and become results."""
         block, both = config["BLOCK"], wide(problem.count, problem.inner)
         grid = (problem.lines * blocks(problem.count, block), 1, 1)
 

@@ -24,7 +24,6 @@ class Merge(GpuSort):
     tunables = (BLOCKS,)
 
     def steps(self, problem: Sort, config: Config) -> tuple[Step, ...]:
-        """A launch for each doubling."""
         passes = max(1, (problem.count - 1).bit_length())
         block = config["BLOCK"]
         grid = (problem.lines * blocks(problem.count, block), 1, 1)

@@ -34,7 +34,6 @@ class OddEven(GpuSort):
         return {**super().macros(problem, config), "SECTION": _SECTION}
 
     def workspace(self, problem: Sort, config: Config) -> dict[str, int]:
-        """None: everything is in shared memory."""
         return {}
 
     def steps(self, problem: Sort, config: Config) -> tuple[Step, ...]:

@@ -62,7 +62,6 @@ class Onesweep(GpuSort):
         return problem.lines * self.tiles(problem, config)
 
     def workspace(self, problem: Sort, config: Config) -> dict[str, int]:
-        """Also where digits begin, the states, and the counters of tiles."""
         passes = problem.key_bytes
         return {
             **super().workspace(problem, config),
@@ -73,7 +72,6 @@ class Onesweep(GpuSort):
         }
 
     def steps(self, problem: Sort, config: Config) -> tuple[Step, ...]:
-        """All is cleared, all digits are counted, and each pass is a launch."""
         held, lines, threads = self.workspace(problem, config), problem.lines, config["THREADS"]
         resident = self.machine.multiprocessors
         words = held["starts"], held["states"]

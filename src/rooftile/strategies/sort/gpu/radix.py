@@ -44,12 +44,10 @@ class Radix(GpuSort):
         return problem.lines * self.tiles(problem, config)
 
     def workspace(self, problem: Sort, config: Config) -> dict[str, int]:
-        """Also the counts of tiles."""
         totals = _DIGITS * self.blocks(problem, config)
         return {**super().workspace(problem, config), "totals": totals}
 
     def steps(self, problem: Sort, config: Config) -> tuple[Step, ...]:
-        """Three launches a digit."""
         block, tiles = (config["BLOCK"], 1, 1), self.tiles(problem, config)
         grid = (self.blocks(problem, config), 1, 1)
         scan = Launch(self.kernel("scan_totals"), (problem.lines, 1, 1), block)

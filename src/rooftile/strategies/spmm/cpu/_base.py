@@ -22,7 +22,6 @@ class CpuSpmm(HostStrategy):
     flags: ClassVar[str] = ""
 
     def units(self, problem: Spmm) -> int:
-        """Rows."""
         return problem.rows
 
     def prepare(

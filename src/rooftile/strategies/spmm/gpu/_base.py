@@ -43,7 +43,6 @@ class GpuSpmm(GpuStrategy):
         }
 
     def steps(self, problem: Spmm, config: Config) -> tuple[Step, ...]:
-        """The kernel."""
         across, lines = config["ACROSS"], _THREADS // config["ACROSS"]
         wide = across * config.get("COLUMNS", 1)
         grid = (blocks(problem.rows, lines), blocks(problem.width, wide), 1)

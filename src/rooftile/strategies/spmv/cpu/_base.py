@@ -33,7 +33,6 @@ class RowSpmv(CpuSpmv):
     """Liberties of its arithmetic, see `rooftile.devices.cpu.native`."""
 
     def units(self, problem: Spmv) -> int:
-        """Rows."""
         return problem.rows
 
     def prepare(

@@ -78,7 +78,6 @@ class Balanced(CpuSpmv):
     flags: ClassVar[str] = "reassoc contract"
 
     def units(self, problem: Spmv) -> int:
-        """Shares of all items."""
         return -(-(problem.entries + problem.rows) // _ITEMS)
 
     def prepare(

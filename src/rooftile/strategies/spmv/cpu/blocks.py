@@ -69,7 +69,6 @@ class Blocks(CpuSpmv):
         return reason
 
     def units(self, problem: Spmv) -> int:
-        """Rows of blocks."""
         return -(-problem.rows // problem.block)
 
     def prepare(

@@ -50,7 +50,6 @@ class Private(CpuSpmv):
     forms = ("csc",)
 
     def units(self, problem: Spmv) -> int:
-        """Shares of the columns."""
         return _SHARES
 
     def prepare(

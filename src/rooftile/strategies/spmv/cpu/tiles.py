@@ -73,7 +73,6 @@ class Tiles(CpuSpmv):
     forms = ("ell", "hybrid", "dia", "jds_t")
 
     def units(self, problem: Spmv) -> int:
-        """Tiles of rows."""
         return -(-problem.rows // _ROWS)
 
     def prepare(

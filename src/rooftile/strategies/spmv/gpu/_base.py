@@ -71,7 +71,6 @@ class RowSpmv(GpuSpmv):
         return (np.int64(problem.rows),)
 
     def steps(self, problem: Spmv, config: Config) -> tuple[Step, ...]:
-        """The kernel."""
         block = config["BLOCK"]
         launch = Launch(self.kernel(), (blocks(problem.rows, block), 1, 1), (block, 1, 1))
         arrays = (*matrix_of(problem), *update_of(problem))
@@ -87,11 +86,9 @@ class ScatterSpmv(GpuSpmv):
     tunables = (Tunable("BLOCK", (64, 128, 256), 256),)
 
     def threads(self, problem: Spmv) -> int:
-        """Entries or columns, one for each thread."""
         raise NotImplementedError
 
     def steps(self, problem: Spmv, config: Config) -> tuple[Step, ...]:
-        """y is cleared, added to and, where it is to be, updated."""
         block = (config["BLOCK"], 1, 1)
 
         def launch(kernel: str, count: int) -> Launch:

@@ -21,7 +21,6 @@ class CooAtomic(ScatterSpmv):
     form = "coo"
 
     def threads(self, problem: Spmv) -> int:
-        """Entries."""
         return problem.entries
 
 
@@ -34,14 +33,12 @@ class CooSegments(MergedSpmv):
     form = "coo"
 
     def workspace(self, problem: Spmv, config: Config) -> dict[str, int]:
-        """Also where rows begin."""
         return {
             **super().workspace(problem, config),
             "row_offsets": index_words(problem, problem.rows + 1),
         }
 
     def steps(self, problem: Spmv, config: Config) -> tuple[Step, ...]:
-        """The search of rows' first entries, and then as `csr_merge`."""
         merged = self.merged_steps(problem, config, "values", "column_index", "row_offsets")
         return (self.row_starts(problem, "row_index"), *merged)
 

@@ -19,7 +19,6 @@ class Csc(ScatterSpmv):
     form = "csc"
 
     def threads(self, problem: Spmv) -> int:
-        """Columns."""
         return problem.columns
 
 

@@ -55,14 +55,12 @@ class Hybrid(MergedSpmv):
         return problem.tail
 
     def workspace(self, problem: Spmv, config: Config) -> dict[str, int]:
-        """Also where rows begin in the tail."""
         return {
             **super().workspace(problem, config),
             "row_offsets": index_words(problem, problem.rows + 1),
         }
 
     def steps(self, problem: Spmv, config: Config) -> tuple[Step, ...]:
-        """The padded rows, and the tail's sums on top of theirs."""
         launch = Launch(self.kernel(), (blocks(problem.rows, SPAN), 1, 1), (SPAN, 1, 1))
         arrays = ("values", "column_index", "x", "y")
         merged = self.merged_steps(problem, config, "tail_values", "tail_columns", "row_offsets")

@@ -34,7 +34,6 @@ class Steps:
         """Grids between two steps, which take turns, and float32 of each."""
 
     def renew(self, parameters: Sequence[Float32]) -> None:
-        """Take other coefficients."""
         self._coefficients[:] = parameters[0]
 
     def __call__(self, x: Float32, out: Float32) -> None:

@@ -44,7 +44,6 @@ class Textbook(HostStrategy):
     takes = features("boundary:valid")
 
     def units(self, problem: Stencil) -> int:
-        """Rows of the last step."""
         planes, rows, _ = problem.output_size
         return planes * rows
 

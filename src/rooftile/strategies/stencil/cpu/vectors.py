@@ -25,7 +25,6 @@ class Vectors(HostStrategy):
     takes = features("boundary:valid")
 
     def units(self, problem: Stencil) -> int:
-        """Bands of rows of the last step."""
         planes, rows, _ = problem.output_size
         return units(planes, rows)
 

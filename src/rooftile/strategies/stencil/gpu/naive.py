@@ -34,17 +34,14 @@ class Naive(PlainStrategy):
         return {**super().macros(problem, config), "EACH_POINT(use)": points}
 
     def constants(self, problem: Stencil, config: Config) -> dict[str, Fill]:
-        """None."""
         return {}
 
     def packed(
         self, problem: Stencil, parameters: Mapping[str, AnyArray], config: Config
     ) -> dict[str, AnyArray]:
-        """The coefficients as they are."""
         return dict(parameters)
 
     def steps(self, problem: Stencil, config: Config) -> tuple[Step, ...]:
-        """A launch a step."""
         found = []
         for step in super().steps(problem, config):
             source, *others = step.arguments

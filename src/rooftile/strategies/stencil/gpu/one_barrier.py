@@ -38,7 +38,6 @@ class OneBarrier(SeveralSteps):
         return 4 * config["LEVELS"] * super().tile(problem, config).shared_floats
 
     def tile(self, problem: Stencil, config: Config) -> Tile:
-        """See `SeveralSteps.tile`; its planes are not of a size that the text fixes."""
         return replace(super().tile(problem, config), shared_floats=0)
 
     def macros(self, problem: Stencil, config: Config) -> dict[str, int | str]:

@@ -108,7 +108,6 @@ class SeveralSteps(MarchingStrategy):
         return config["LEVELS"] * (problem.mask[0] - 1)
 
     def tile(self, problem: Stencil, config: Config) -> Tile:
-        """A segment of the front."""
         sums = (self.segment(problem, config), *self.front(problem, config))
         down, across = config["THREADS_Y"], config["THREADS_X"]
         rows = down * config["THREAD_ROWS"] + 2 * problem.radius

@@ -48,7 +48,6 @@ class InPlace(HostStrategy):
         return why_no_matrices(problem) or why_no_squares(problem)
 
     def units(self, problem: Transpose) -> int:
-        """Bands of rows."""
         assert problem.matrices is not None
         batch, side, _ = problem.matrices
         return batch * -(-side // (_BLOCK_BYTES // problem.itemsize))

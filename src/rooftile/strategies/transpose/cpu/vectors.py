@@ -109,7 +109,6 @@ class Vectors(HostStrategy):
         return why_no_matrices(problem)
 
     def units(self, problem: Transpose) -> int:
-        """Bands of rows."""
         assert problem.matrices is not None
         batch, rows, _ = problem.matrices
         return batch * -(-rows // _BAND)

@@ -34,11 +34,9 @@ class MatrixTranspose(GpuTranspose):
     """A strategy that takes matrices in tiles."""
 
     def tile(self, problem: Transpose, config: Config) -> tuple[int, int]:
-        """Rows and columns of a tile of x."""
         return TILE, TILE
 
     def block(self, problem: Transpose, config: Config) -> tuple[int, int, int]:
-        """Threads of a block."""
         raise NotImplementedError
 
     def limits(self, problem: Transpose) -> str | None:
@@ -54,7 +52,6 @@ class MatrixTranspose(GpuTranspose):
         return (Step(launch, ("x", "y", *map(np.int64, self.sizes(problem)))),)
 
     def sizes(self, problem: Transpose) -> tuple[int, ...]:
-        """The kernel's sizes: number of matrices, their rows, their columns."""
         assert problem.matrices is not None
         return problem.matrices
 

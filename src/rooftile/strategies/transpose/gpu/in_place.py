@@ -18,7 +18,6 @@ class InPlace(MatrixTranspose):
     tunables = (Tunable("DOWN", (4, 8, 16, 32), 8),)
 
     def block(self, problem: Transpose, config: Config) -> tuple[int, int, int]:
-        """A row of a tile by DOWN of its rows."""
         return TILE, config["DOWN"], 1
 
     def limits(self, problem: Transpose) -> str | None:
@@ -32,7 +31,6 @@ class InPlace(MatrixTranspose):
         return {**super().macros(problem, config), "TILE": TILE}
 
     def sizes(self, problem: Transpose) -> tuple[int, ...]:
-        """Number of squares, and their size."""
         assert problem.matrices is not None
         return problem.matrices[:2]
 

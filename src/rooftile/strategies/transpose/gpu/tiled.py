@@ -25,7 +25,6 @@ class Tiled(MatrixTranspose):
     """Elements between two rows of a tile."""
 
     def block(self, problem: Transpose, config: Config) -> tuple[int, int, int]:
-        """A row of a tile by DOWN of its rows."""
         return TILE, config["DOWN"], 1
 
     def macros(self, problem: Transpose, config: Config) -> dict[str, int | str]:

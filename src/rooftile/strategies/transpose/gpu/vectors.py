@@ -76,7 +76,6 @@ class Vectors(MatrixTranspose):
         return config["SQUARES_DOWN"] * side, config["SQUARES_ACROSS"] * side
 
     def block(self, problem: Transpose, config: Config) -> tuple[int, int, int]:
-        """A thread a square."""
         return config["SQUARES_ACROSS"], config["SQUARES_DOWN"], 1
 
     def limits(self, problem: Transpose) -> str | None:

@@ -33,7 +33,6 @@ class TwoPass(HostStrategy):
     takes = features("dtype:* runs")
 
     def units(self, problem: Unique) -> int:
-        """Parts: they follow from the problem alone."""
         return max(1, min(_MOST_PARTS, problem.count // _PART))
 
     def prepare(

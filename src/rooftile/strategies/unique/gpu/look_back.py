@@ -42,7 +42,6 @@ class LookBack(TilesInOrder):
         return {**keys, **super().macros(problem, config)}
 
     def steps(self, problem: Unique, config: Config) -> tuple[Step, ...]:
-        """States are cleared, then tiles are gone through."""
         return self.passes(problem, config, ("x", "y", "found"))
 
     def accesses(self, problem: Unique, config: Config) -> Counted:

@@ -35,12 +35,10 @@ class ThreeLaunches(InSections):
         return {**keys, "RUNS": int(problem.runs), **config}
 
     def workspace(self, problem: Unique, config: Config) -> dict[str, int]:
-        """Also where runs begin, 64 bits each."""
         runs = {"firsts": 2 * problem.count} if problem.runs else {}
         return {**super().workspace(problem, config), **runs}
 
     def steps(self, problem: Unique, config: Config) -> tuple[Step, ...]:
-        """Three kernels, and for lengths of runs a fourth."""
         counting, between, moving = self.launches(problem, config, "move")
         sections, count = np.int64(self.sections(problem, config)), np.int64(problem.count)
         given = ("x", "order") if problem.runs else ("x",)

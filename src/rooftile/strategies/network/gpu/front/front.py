@@ -132,7 +132,6 @@ class Front(GpuStrategy):
     def packed(
         self, problem: Chain, parameters: Mapping[str, Float32], config: Config
     ) -> dict[str, Float32]:
-        """Both blocks' folded weights and their biases."""
         names = [name for name, _ in problem.layers]
         arrays = {}
         for n, (name, layer) in enumerate(zip(names, _layers(problem), strict=True), start=1):
@@ -143,19 +142,16 @@ class Front(GpuStrategy):
         return arrays
 
     def workspace(self, problem: Chain, config: Config) -> dict[str, int]:
-        """Both blocks' folded weights in 16 bits."""
         layers = enumerate(_layers(problem), start=1)
         return {f"rounded_{n}": weight_bytes(layer) // 4 for n, layer in layers}
 
     def preparation(self, problem: Chain, config: Config) -> tuple[Step, ...]:
-        """Rounds the folded weights."""
         return tuple(
             rounding(self, f"weights_{n}", f"rounded_{n}", weight_bytes(layer) // 2)
             for n, layer in enumerate(_layers(problem), start=1)
         )
 
     def steps(self, problem: Chain, config: Config) -> tuple[Step, ...]:
-        """One persistent kernel."""
         grid = (min(problem.batch, self.machine.multiprocessors), 1, 1)
         shared = self._shared(problem, config)
         launch = Launch(self.kernel(), grid, (_threads(config), 1, 1), shared)

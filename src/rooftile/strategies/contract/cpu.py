@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,6 +21,8 @@ from rooftile.strategies.binding.bound import Bound, Config
 from rooftile.strategies.binding.held import bytes_held
 from rooftile.strategies.contract.cpu_kernel import BoundKernel, CpuKernel, packed, weights_and_bias
 from rooftile.strategies.contract.strategy import Strategy
+
+S = TypeVar("S", bound=Strategy)
 
 
 class HostStrategy(Strategy):
@@ -247,3 +250,10 @@ __all__ = [
     "HostBound",
     "HostStrategy",
 ]
+
+
+def loops_and_threads(loops: S, summary: str = "the same loops on every core") -> tuple[S, S]:
+    """A rung `loops`, which has one thread, and the rung `threads`, its kernel on every core."""
+    threads = copy(loops)
+    threads.name, threads.parallel, threads.summary = "threads", True, summary
+    return loops, threads

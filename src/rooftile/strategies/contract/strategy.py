@@ -61,7 +61,7 @@ class Strategy(ABC):
     """True if atomics make the order of sums, and so the last bits, differ between runs."""
     apart: ClassVar[str] = ""
     """The part of the fused block that runs as a kernel of its own; empty when none does."""
-    parallel: ClassVar[bool] = True
+    parallel: bool = True
     """True if the cores of a CPU share its work."""
     kernels: ClassVar[bool] = False
     """True if it is made of CPU kernels, which can be chained with other strategies' kernels."""

@@ -10,6 +10,7 @@ from rooftile.ops.activation import ACTIVATIONS
 from rooftile.ops.features import features
 from rooftile.ops.gradients.activation_gradient import ActivationGradient
 from rooftile.strategies import ArrayKernel, ArrayStrategy
+from rooftile.strategies.contract.cpu import loops_and_threads
 
 
 @last_kernels
@@ -38,12 +39,4 @@ class Loops(ArrayStrategy):
         return ArrayKernel(_kernel(problem.activation), problem.size)
 
 
-class Threads(Loops):
-    """Takes every problem."""
-
-    name = "threads"
-    parallel = True
-    summary = "the same loop on every core"
-
-
-STRATEGIES = (Loops(), Threads())
+STRATEGIES = loops_and_threads(Loops(), "the same loop on every core")

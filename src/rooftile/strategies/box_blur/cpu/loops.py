@@ -5,6 +5,7 @@ from __future__ import annotations
 from rooftile.devices.cpu.native import native
 from rooftile.ops.patterns.box_blur import BoxBlur
 from rooftile.strategies import ArrayKernel, ArrayStrategy
+from rooftile.strategies.contract.cpu import loops_and_threads
 
 
 @native
@@ -37,12 +38,4 @@ class Loops(ArrayStrategy):
         return ArrayKernel(blur, problem.height, sizes)
 
 
-class Threads(Loops):
-    """Takes every problem."""
-
-    name = "threads"
-    parallel = True
-    summary = "the same loops on every core"
-
-
-STRATEGIES = (Loops(), Threads())
+STRATEGIES = loops_and_threads(Loops())

@@ -1,4 +1,4 @@
-"""`loops`: one output after the other.
+"""One output after the other, on one thread, on every core, and in float64.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 7.1.
 """
@@ -14,8 +14,10 @@ from rooftile.devices.cpu.native import Native, native
 from rooftile.ops import AnyArray
 from rooftile.ops.features import features
 from rooftile.ops.patterns.conv1d import Conv1d
-from rooftile.strategies import HostStrategy
+from rooftile.strategies import ArrayKernel, HostStrategy
+from rooftile.strategies.common import double
 from rooftile.strategies.common.correlate import PART_TERMS
+from rooftile.strategies.contract.cpu import loops_and_threads
 
 _DTYPES = ("float32",) * 3
 BLOCK = 2**14
@@ -127,11 +129,21 @@ class Loops(LineStrategy):
     parallel = False
 
 
-class Threads(LineStrategy):
-    """The same loops as `loops`; the work is shared by all cores."""
+class Double(double.Double):
+    """Takes every problem of float64."""
 
-    name = "threads"
-    summary = "the same loops over a pool of threads"
+    operation = "conv1d"
+    takes = features("dtype:float64 boundary:*")
+    summary = "float64: one output after the other, over the cores"
+
+    def kernel(self, problem: Conv1d) -> ArrayKernel:
+        p = problem
+        boundary = {"replicate": 1, "interior": 2}.get(p.boundary, 0)
+        sizes = (
+            p.channels, 1, 1, p.length, p.maps, 1, 1, p.outputs, 1, 1, p.mask,
+            0, 1, 1, 0, p.before, 0, boundary, *double.PLAIN,
+        )  # fmt: skip
+        return ArrayKernel(double.correlated, p.rows, sizes)
 
 
-STRATEGIES = (Loops(), Threads())
+STRATEGIES = (*loops_and_threads(Loops(), "the same loops over a pool of threads"), Double())

@@ -32,7 +32,7 @@ from rooftile.ops import Conv2d, Float32
 from rooftile.ops.features import features
 from rooftile.strategies.contract.cpu import HostStrategy
 from rooftile.strategies.conv2d.cpu._unfused import Finisher
-from rooftile.strategies.conv2d.cpu.loops import Threads
+from rooftile.strategies.conv2d.cpu.loops import Textbook
 
 _SPECTRUM_BYTES = 2**30
 """Bytes of the largest transformed weights that are held."""
@@ -83,7 +83,7 @@ class Fft(HostStrategy):
     ) -> Callable[..., None]:
         """See `HostStrategy.prepare`."""
         weights, bias = parameters
-        fallback = Threads().prepare(problem, parameters, threads)
+        fallback = Textbook().prepare(problem, parameters, threads)
         if not np.isfinite(weights).all():
             return fallback
         return _Bound(problem, weights, bias, threads, fallback)

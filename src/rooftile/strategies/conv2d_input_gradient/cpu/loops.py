@@ -10,6 +10,7 @@ from rooftile.ops.features import features
 from rooftile.ops.gradients.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 from rooftile.strategies.common.fused import ACTIVATION_CODES, derivative
+from rooftile.strategies.contract.cpu import loops_and_threads
 
 
 @native
@@ -95,12 +96,4 @@ class Loops(ArrayStrategy):
         return ArrayKernel(kernel, p.batch * p.channels, sizes)
 
 
-class Threads(Loops):
-    """Takes every problem."""
-
-    name = "threads"
-    parallel = True
-    summary = "the same loops on every core"
-
-
-STRATEGIES = (Loops(), Threads())
+STRATEGIES = loops_and_threads(Loops())

@@ -12,6 +12,7 @@ from rooftile.ops.features import features
 from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 from rooftile.strategies.common.fused import ACTIVATION_CODES, derivative
+from rooftile.strategies.contract.cpu import loops_and_threads
 
 
 @native
@@ -108,12 +109,4 @@ class Loops(ArrayStrategy):
         return ArrayKernel(kernel if p.activation == "none" else of_all_behind, p.maps, sizes)
 
 
-class Threads(Loops):
-    """Takes every problem."""
-
-    name = "threads"
-    parallel = True
-    summary = "the same loops on every core"
-
-
-STRATEGIES = (Loops(), Threads())
+STRATEGIES = loops_and_threads(Loops())

@@ -1,4 +1,4 @@
-"""`loops`: the textbook's loops over outputs, channels and mask.
+"""The textbook's loops, on one thread, on every core, and in float64.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 7.1.
 """
@@ -12,6 +12,8 @@ from rooftile.ops.features import features
 from rooftile.ops.patterns.conv3d import Conv3d
 from rooftile.ops.patterns.volumes import before
 from rooftile.strategies import ArrayKernel, ArrayStrategy
+from rooftile.strategies.common import double
+from rooftile.strategies.contract.cpu import loops_and_threads
 
 
 @native
@@ -81,11 +83,24 @@ class Loops(Textbook):
     summary = "the textbook's loops over outputs, channels and mask, one thread"
 
 
-class Threads(Textbook):
-    """Removes idle cores, nothing else."""
+class Double(double.Double):
+    """Takes every problem of float64."""
 
-    name = "threads"
-    summary = "the same loops, rows of the result shared out over the cores"
+    operation = "conv3d"
+    takes = features("dtype:float64 boundary:valid form:*")
+    summary = "float64: the textbook's loops, over the cores"
+
+    def kernel(self, problem: Conv3d) -> ArrayKernel:
+        p, (front, top, left) = problem, lead(problem)
+        planes, rows, _ = p.output_size
+        sizes = (
+            p.channels, *p.size, p.maps, *p.output_size, *p.mask,
+            front, 1, 1, top, left, 0, 0, *double.PLAIN,
+        )  # fmt: skip
+        return ArrayKernel(double.correlated, p.batch * p.maps * planes * rows, sizes)
 
 
-STRATEGIES = (Loops(), Threads())
+STRATEGIES = (
+    *loops_and_threads(Loops(), "the same loops, rows of the result shared out over the cores"),
+    Double(),
+)

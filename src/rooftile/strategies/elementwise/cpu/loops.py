@@ -11,6 +11,7 @@ from rooftile.devices.cpu.native import native, values_of
 from rooftile.ops.features import features
 from rooftile.ops.patterns.elementwise import Elementwise
 from rooftile.strategies import ArrayKernel, ArrayStrategy
+from rooftile.strategies.contract.cpu import loops_and_threads
 
 
 @native
@@ -69,12 +70,4 @@ class Loops(ArrayStrategy):
         return ArrayKernel(function, problem.count, calculates=True)
 
 
-class Threads(Loops):
-    """Takes every problem."""
-
-    name = "threads"
-    parallel = True
-    summary = "the same loop on every core"
-
-
-STRATEGIES = (Loops(), Threads())
+STRATEGIES = loops_and_threads(Loops(), "the same loop on every core")

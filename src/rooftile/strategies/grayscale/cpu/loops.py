@@ -7,6 +7,7 @@ import numpy as np
 from rooftile.devices.cpu.native import native
 from rooftile.ops.patterns.grayscale import Grayscale
 from rooftile.strategies import ArrayKernel, ArrayStrategy
+from rooftile.strategies.contract.cpu import loops_and_threads
 
 
 @native
@@ -31,12 +32,4 @@ class Loops(ArrayStrategy):
         return ArrayKernel(weigh, problem.count, problem.weights)
 
 
-class Threads(Loops):
-    """Takes every problem."""
-
-    name = "threads"
-    parallel = True
-    summary = "the same loop on every core"
-
-
-STRATEGIES = (Loops(), Threads())
+STRATEGIES = loops_and_threads(Loops(), "the same loop on every core")

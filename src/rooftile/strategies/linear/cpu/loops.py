@@ -1,9 +1,7 @@
-"""`loops`: one dot product for each output.
+"""One dot product for each output, on one thread, on every core, and in float64.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
-section 3.4, with a bias and an activation.
-
-A unit is one output of one batch item.
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 3.4, with
+a bias and an activation.
 """
 
 from __future__ import annotations
@@ -11,8 +9,10 @@ from __future__ import annotations
 from rooftile.devices.cpu.native import native
 from rooftile.ops import Linear
 from rooftile.ops.features import features
+from rooftile.strategies import ArrayKernel
+from rooftile.strategies.common import double
 from rooftile.strategies.common.fused import ACTIVATION_CODES, activate
-from rooftile.strategies.contract.cpu import CpuKernel, CpuStrategy
+from rooftile.strategies.contract.cpu import CpuKernel, CpuStrategy, loops_and_threads
 
 
 @native
@@ -28,7 +28,10 @@ def kernel(x, weights, bias, out, scratch, sizes, begin, end):  # type: ignore[n
 
 
 class Textbook(CpuStrategy):
-    """Takes every problem."""
+    """Takes every problem.
+
+    A unit is one output of one batch item.
+    """
 
     operation = "linear"
     takes = features("activation:*")
@@ -48,11 +51,17 @@ class Loops(Textbook):
     parallel = False
 
 
-class Threads(Textbook):
-    """The same loops as `loops`; the work is shared by all cores."""
+class Double(double.Double):
+    """Takes every problem of float64."""
 
-    name = "threads"
-    summary = "the same loops over a pool of threads"
+    operation = "linear"
+    takes = features("dtype:float64 activation:*")
+    summary = "float64: one dot product an output, over the cores"
+
+    def kernel(self, problem: Linear) -> ArrayKernel:
+        """See `ArrayStrategy.kernel`."""
+        sizes = (problem.inputs, problem.outputs, ACTIVATION_CODES[problem.activation])
+        return ArrayKernel(double.layer, problem.batch * problem.outputs, sizes)
 
 
-STRATEGIES = (Loops(), Threads())
+STRATEGIES = (*loops_and_threads(Loops(), "the same loops over a pool of threads"), Double())

@@ -12,6 +12,7 @@ from rooftile.ops.features import features
 from rooftile.ops.gradients.linear_gradient import LinearGradient
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 from rooftile.strategies.common.fused import ACTIVATION_CODES, derivative
+from rooftile.strategies.contract.cpu import loops_and_threads
 
 
 @native
@@ -60,12 +61,4 @@ class Loops(ArrayStrategy):
         return ArrayKernel(each_row, p.images + p.outputs, (p.images, p.inputs, p.outputs, *codes))
 
 
-class Threads(Loops):
-    """Takes every problem."""
-
-    name = "threads"
-    parallel = True
-    summary = "the same loops on every core"
-
-
-STRATEGIES = (Loops(), Threads())
+STRATEGIES = loops_and_threads(Loops())

@@ -1,4 +1,4 @@
-"""`loops`: one dot product for each element of the result, on one thread.
+"""One dot product for each element, on one thread, and in float64 over the cores.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 3.4.
 """
@@ -9,6 +9,7 @@ from rooftile.devices.cpu.native import native
 from rooftile.ops.features import features
 from rooftile.ops.patterns.matmul import Matmul
 from rooftile.strategies import ArrayKernel, ArrayStrategy
+from rooftile.strategies.common import double
 
 
 @native
@@ -46,4 +47,17 @@ class Loops(ArrayStrategy):
         return ArrayKernel(dot_products, problem.rows * problem.columns, sizes)
 
 
-STRATEGY = Loops()
+class Double(double.Double):
+    """Takes every problem of float64."""
+
+    operation = "matmul"
+    takes = features("dtype:float64 transpose_a transpose_b")
+    summary = "float64: one dot product an element, over the cores"
+
+    def kernel(self, problem: Matmul) -> ArrayKernel:
+        """See `ArrayStrategy.kernel`."""
+        sizes = (problem.inner, problem.columns, *pitches(problem))
+        return ArrayKernel(double.products, problem.rows * problem.columns, sizes)
+
+
+STRATEGIES = (Loops(), Double())

@@ -1,4 +1,4 @@
-"""`loops`: one dot product for each row, on one thread."""
+"""One dot product for each row, on one thread, and in float64 over the cores."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from rooftile.devices.cpu.native import native
 from rooftile.ops.features import features
 from rooftile.ops.patterns.matvec import Matvec
 from rooftile.strategies import ArrayKernel, ArrayStrategy
+from rooftile.strategies.common import double
 
 
 @native
@@ -32,4 +33,16 @@ class Loops(ArrayStrategy):
         return ArrayKernel(dot_products, problem.rows, (problem.columns, *apart))
 
 
-STRATEGY = Loops()
+class Double(double.Double):
+    """Takes every problem of float64."""
+
+    operation = "matvec"
+    takes = features("dtype:float64 transpose")
+    summary = "float64: one dot product a row, over the cores"
+
+    def kernel(self, problem: Matvec) -> ArrayKernel:
+        apart = (1, problem.rows) if problem.transpose else (problem.columns, 1)
+        return ArrayKernel(double.products, problem.rows, (problem.columns, 1, *apart, 1, 1))
+
+
+STRATEGIES = (Loops(), Double())

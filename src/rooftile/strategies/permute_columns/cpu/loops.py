@@ -6,6 +6,7 @@ from rooftile.devices.cpu.native import native
 from rooftile.ops.features import features
 from rooftile.ops.patterns.permute_columns import PermuteColumns
 from rooftile.strategies import ArrayKernel, ArrayStrategy
+from rooftile.strategies.contract.cpu import loops_and_threads
 
 
 @native
@@ -31,12 +32,4 @@ class Loops(ArrayStrategy):
         return ArrayKernel(select, problem.rows, (problem.columns, problem.width))
 
 
-class Threads(Loops):
-    """Takes every problem."""
-
-    name = "threads"
-    parallel = True
-    summary = "the same loops on every core"
-
-
-STRATEGIES = (Loops(), Threads())
+STRATEGIES = loops_and_threads(Loops())

@@ -21,7 +21,7 @@ from rooftile.strategies.common.fused import (
     activate_row,
     pooled_with,
 )
-from rooftile.strategies.contract.cpu import CpuKernel, CpuStrategy
+from rooftile.strategies.contract.cpu import CpuKernel, CpuStrategy, loops_and_threads
 
 
 @native
@@ -85,11 +85,4 @@ class Loops(Textbook):
     parallel = False
 
 
-class Threads(Textbook):
-    """The same loops as `loops`; the work is shared by all cores."""
-
-    name = "threads"
-    summary = "the same loops over a pool of threads"
-
-
-STRATEGIES = (Loops(), Threads())
+STRATEGIES = loops_and_threads(Loops(), "the same loops over a pool of threads")

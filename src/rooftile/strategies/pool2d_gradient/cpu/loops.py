@@ -12,6 +12,7 @@ from rooftile.devices.cpu.native import native
 from rooftile.ops.gradients.pool2d_gradient import Pool2dGradient
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 from rooftile.strategies.common.winner import winner
+from rooftile.strategies.contract.cpu import loops_and_threads
 
 
 @native
@@ -56,12 +57,4 @@ class Loops(ArrayStrategy):
         return ArrayKernel(each_window, p.batch * p.channels, sizes)
 
 
-class Threads(Loops):
-    """Takes every problem."""
-
-    name = "threads"
-    parallel = True
-    summary = "the same loops on every core"
-
-
-STRATEGIES = (Loops(), Threads())
+STRATEGIES = loops_and_threads(Loops())

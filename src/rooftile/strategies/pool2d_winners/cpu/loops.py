@@ -10,6 +10,7 @@ from rooftile.devices.cpu.native import native
 from rooftile.ops.gradients.pool2d_winners import Pool2dWinners
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 from rooftile.strategies.common.winner import winner
+from rooftile.strategies.contract.cpu import loops_and_threads
 
 
 @native
@@ -40,12 +41,4 @@ class Loops(ArrayStrategy):
         return ArrayKernel(each_window, p.batch * p.channels, sizes)
 
 
-class Threads(Loops):
-    """Takes every problem."""
-
-    name = "threads"
-    parallel = True
-    summary = "the same loops on every core"
-
-
-STRATEGIES = (Loops(), Threads())
+STRATEGIES = loops_and_threads(Loops())

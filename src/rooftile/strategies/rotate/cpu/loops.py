@@ -6,6 +6,7 @@ from rooftile.devices.cpu.native import native
 from rooftile.ops.features import features
 from rooftile.ops.patterns.rotate import Rotate
 from rooftile.strategies import ArrayKernel, ArrayStrategy
+from rooftile.strategies.contract.cpu import loops_and_threads
 
 _SEGMENT = 2**16
 """Elements of a unit."""
@@ -40,12 +41,4 @@ class Loops(ArrayStrategy):
         return ArrayKernel(move, problem.rows * segments, sizes)
 
 
-class Threads(Loops):
-    """Takes every problem."""
-
-    name = "threads"
-    parallel = True
-    summary = "the same loops on every core"
-
-
-STRATEGIES = (Loops(), Threads())
+STRATEGIES = loops_and_threads(Loops())

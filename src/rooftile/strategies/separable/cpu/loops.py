@@ -1,4 +1,4 @@
-"""`loops`: the column's sums of a whole image into memory, then the row's, on one thread.
+"""Both passes of one output after the other, on one thread, on every core, and in float64.
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 7.1.
 """
@@ -8,7 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from rooftile.devices.cpu.native import Native, native
+from rooftile.ops.features import features
 from rooftile.ops.patterns.separable import Separable
+from rooftile.strategies import ArrayKernel
+from rooftile.strategies.common import double
 from rooftile.strategies.common.correlate import PART_TERMS
 from rooftile.strategies.separable.cpu._textbook import FilterStrategy, sum_down
 
@@ -58,4 +61,18 @@ class Loops(FilterStrategy):
         return rows * (columns + problem.mask[1] - 1)
 
 
-STRATEGY = Loops()
+class Double(double.Double):
+    """Takes every problem of float64."""
+
+    operation = "separable"
+    takes = features("dtype:float64 boundary:*")
+    summary = "float64: both sums of one output after the other, over the cores"
+
+    def kernel(self, problem: Separable) -> ArrayKernel:
+        p = problem
+        replicate = int(p.boundary == "replicate")
+        sizes = (p.height, p.width, *p.output_size, *p.mask, *p.before, replicate)
+        return ArrayKernel(double.separated, p.batch * p.output_size[0], sizes)
+
+
+STRATEGIES = (Loops(), Double())

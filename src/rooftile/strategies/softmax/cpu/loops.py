@@ -15,7 +15,7 @@ import numpy as np
 from rooftile.devices.cpu.native import native
 from rooftile.ops import Softmax
 from rooftile.strategies.common.fused import larger
-from rooftile.strategies.contract.cpu import CpuKernel, CpuStrategy
+from rooftile.strategies.contract.cpu import CpuKernel, CpuStrategy, loops_and_threads
 
 
 @native
@@ -56,11 +56,4 @@ class Loops(Textbook):
     parallel = False
 
 
-class Threads(Textbook):
-    """The same loops as `loops`; the work is shared by all cores."""
-
-    name = "threads"
-    summary = "the same loops over a pool of threads"
-
-
-STRATEGIES = (Loops(), Threads())
+STRATEGIES = loops_and_threads(Loops(), "the same loops over a pool of threads")

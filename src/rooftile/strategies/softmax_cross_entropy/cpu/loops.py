@@ -14,6 +14,7 @@ from rooftile.devices.cpu.native import native
 from rooftile.ops.features import features
 from rooftile.ops.gradients.softmax_cross_entropy import SoftmaxCrossEntropy
 from rooftile.strategies import ArrayKernel, ArrayStrategy
+from rooftile.strategies.contract.cpu import loops_and_threads
 
 
 @native
@@ -79,12 +80,4 @@ class Loops(ArrayStrategy):
         return ArrayKernel(function, problem.batch, sizes)
 
 
-class Threads(Loops):
-    """Takes every problem."""
-
-    name = "threads"
-    parallel = True
-    summary = "the same loops on every core"
-
-
-STRATEGIES = (Loops(), Threads())
+STRATEGIES = loops_and_threads(Loops())

@@ -10,6 +10,7 @@ import numpy as np
 from rooftile.devices.cpu.native import native
 from rooftile.ops.gradients.softmax_gradient import SoftmaxGradient
 from rooftile.strategies import ArrayKernel, ArrayStrategy
+from rooftile.strategies.contract.cpu import loops_and_threads
 
 
 @native
@@ -36,12 +37,4 @@ class Loops(ArrayStrategy):
         return ArrayKernel(each_row, problem.batch, (problem.classes,))
 
 
-class Threads(Loops):
-    """Takes every problem."""
-
-    name = "threads"
-    parallel = True
-    summary = "the same loops on every core"
-
-
-STRATEGIES = (Loops(), Threads())
+STRATEGIES = loops_and_threads(Loops())

@@ -10,6 +10,7 @@ from rooftile.ops import AnyArray, Float32
 from rooftile.ops.features import features
 from rooftile.ops.patterns.stencil import Stencil
 from rooftile.strategies import HostStrategy
+from rooftile.strategies.contract.cpu import loops_and_threads
 from rooftile.strategies.stencil.cpu._steps import Step, Steps, between_steps, lead
 
 _DTYPES = ("float32", "float32", "int64", "float32")
@@ -84,11 +85,6 @@ class Loops(Textbook):
     summary = "cells, and the points of each, one after the other, one thread"
 
 
-class Threads(Textbook):
-    """Removes idle cores, nothing else."""
-
-    name = "threads"
-    summary = "the same loops, rows of the result shared out over the cores"
-
-
-STRATEGIES = (Loops(), Threads())
+STRATEGIES = loops_and_threads(
+    Loops(), "the same loops, rows of the result shared out over the cores"
+)

@@ -6,6 +6,7 @@ from rooftile.devices.cpu.native import native
 from rooftile.ops.features import features
 from rooftile.ops.patterns.transpose import Transpose
 from rooftile.strategies import ArrayKernel, ArrayStrategy
+from rooftile.strategies.contract.cpu import loops_and_threads
 from rooftile.strategies.transpose._moves import of_results, too_many_axes
 
 
@@ -38,12 +39,4 @@ class Loops(ArrayStrategy):
         return ArrayKernel(move, problem.count // shape[-1], (*shape[1:], *strides))
 
 
-class Threads(Loops):
-    """Takes every permutation of up to four axes."""
-
-    name = "threads"
-    parallel = True
-    summary = "the same loops on every core"
-
-
-STRATEGIES = (Loops(), Threads())
+STRATEGIES = loops_and_threads(Loops())

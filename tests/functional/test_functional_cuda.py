@@ -296,7 +296,7 @@ def test_matmul_of_float32_in_16_bits_is_at_tf32_where_that_is_faster(
         chosen.append(choice.strategy.name)
         return outputs
 
-    monkeypatch.setattr(execution, "run_in_place", run)
+    monkeypatch.setattr(execution, "run_on_gpu", run)
     turned_a, turned_b = (options.get(f"transpose_{name}", False) for name in "ab")
     a = Array((1024, rows) if turned_a else (rows, 1024), **kinds[0])
     b = Array((2048, 1024) if turned_b else (1024, 2048), **kinds[1])

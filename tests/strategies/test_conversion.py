@@ -11,10 +11,10 @@ from rooftile.devices.cuda import compile_cubin
 from rooftile.devices.cuda.compile import cuda_core
 from rooftile.errors import DeviceMissing
 from rooftile.ops.problem import Array, numpy_dtype
-from rooftile.strategies.binding import conversion
-from rooftile.strategies.binding.conversion import Adapter, Form
+from rooftile.strategies.binding import executable
+from rooftile.strategies.binding.packing import Form
 
-ROOM = Path(conversion.__file__).parents[1]
+ROOM = Path(executable.__file__).parents[1]
 DTYPES = ("float32", "float16", "bfloat16")
 # Off the grid; runs over several pixels, and in several tiles; tiles of channels, in runs and not.
 SHAPES = ((1, 1, 1, 1), (2, 3, 7, 9), (2, 3, 20, 91), (3, 70, 5, 13), (2, 72, 8, 9))
@@ -38,7 +38,7 @@ def laid(array, form):
 def converted(device, shape, given, wanted):
     x = values(shape, given.dtype)
     out = np.full(x.size + GUARD, 7, numpy_dtype(wanted.dtype))
-    call = conversion.conversion(device, shape, "x", given, "y", wanted)
+    call = executable.conversion(device, shape, "x", given, "y", wanted)
     source, to = device.upload(laid(x, given)), device.upload(out)
     device.launches([call], ("x", "y")).start((source, to))
     device.copy_out(to, out)
@@ -72,9 +72,9 @@ def test_only_what_is_otherwise_is_converted(device):
         Array("weights", (6, 3, 3, 3), role="parameter"),
         Array("out", (2, 6, 2, 3), role="output"),
     )
-    assert Adapter(device, arrays).names == ["x", "weights", "out"]
+    assert executable.Adapter(device, arrays).names == ["x", "weights", "out"]
     forms = {"x": Form("float16"), "out": Form("float16", True), "weights": Form("float32")}
-    ends = Adapter(device, arrays, forms)
+    ends = executable.Adapter(device, arrays, forms)
     assert ends.names == ["the caller's x", "weights", "the caller's out"]
     assert ends.temporaries == {"x": 120, "out": 72}
     assert [call.launch.kernel for call in ends.before] == ["convert"]
@@ -88,5 +88,5 @@ def test_the_kernels_compile(architecture, last):
     except DeviceMissing as error:
         pytest.skip(str(error))
     formats = {"FROM": "BFLOAT16", "TO": "FLOAT16", "FROM_LAST": last}
-    macros = {**formats, **conversion._tile((2, 72, 8, 9))}
-    assert compile_cubin(conversion._text(), macros, architecture, [ROOM])
+    macros = {**formats, **executable._tile((2, 72, 8, 9))}
+    assert compile_cubin(executable._text(), macros, architecture, [ROOM])

@@ -13,6 +13,7 @@ from rooftile.lab.judge.verify import assert_close, random_inputs
 from rooftile.ops import Chain, Conv2d, Linear, Pool, Pool2d, Softmax
 from rooftile.strategies import ladder
 from rooftile.strategies.binding.executable import Executable
+from rooftile.strategies.binding.packing import Packing
 
 PROBLEMS = (
     Conv2d(3, 1, 12, 21, 4, (7, 7), activation="relu", pool=Pool.of("max", 2)),
@@ -57,17 +58,18 @@ class Calls:
 
     def __init__(self, rung, problem, device):
         self.device = device
-        self.executable = Executable(rung.compile(problem, device))
+        self.executable = Executable(Packing(rung.compile(problem, device)))
 
     def __call__(self, problem, x, parameters):
-        device, sizes = self.device, self.executable.execution(problem.batch).workspace.sizes
+        device, execution = self.device, self.executable.execution(problem.batch)
         # Poisoned, so that what is read before it is written is noticed.
-        poison = [np.full(nbytes // 4, np.nan, np.float32) for nbytes in sizes.values()]
+        sizes = execution.workspace.sizes.values()
+        poison = [np.full(nbytes // 4, np.nan, np.float32) for nbytes in sizes]
         given = [None if values is None else device.upload(values) for values in parameters]
         out = np.full(problem.output_shape, np.nan, np.float32)
         result = device.upload(out)
         ends, workspace = [device.upload(x), result], list(map(device.upload, poison))
-        self.executable.start(ends, problem.batch, workspace, given)
+        execution.start(ends, workspace, given)
         device.copy_out(result, out)
         return out
 
@@ -94,7 +96,7 @@ def test_which_calls_share_constant_memory(opencl_device):
 
     def shares(name):
         rung = next(r for r in ladder("conv2d", "opencl") if r.name == name)
-        return Executable(rung.compile(problem, opencl_device)).shares
+        return Executable(Packing(rung.compile(problem, opencl_device))).shares
 
     assert shares("constant")
     assert not shares("naive")

@@ -15,8 +15,7 @@ from rooftile.ops import Conv2d
 from rooftile.ops.problem import numpy_dtype
 from rooftile.strategies import strategy
 from rooftile.strategies.binding import packing as packing_room
-from rooftile.strategies.binding.conversion import FORMATS, Form
-from rooftile.strategies.binding.packing import GIVEN, Packing, places_of
+from rooftile.strategies.binding.packing import FORMATS, GIVEN, Form, Packing, places_of
 
 from .test_executable import cases
 

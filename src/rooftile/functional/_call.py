@@ -6,15 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, wraps
 from typing import Any, ParamSpec, TypeVar
 
-from rooftile.devices.cuda import CudaArray
 from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.ops import Precision, Problem
 from rooftile.runtime.arguments import Arguments, Array, Taken
-from rooftile.runtime.arrays import layouts
-from rooftile.runtime.arrays.results import new_result
-from rooftile.runtime.calls.host import note_call, run_on_host
-from rooftile.runtime.selection.choice import Choice, decide
+from rooftile.runtime.calls.host import compute
+from rooftile.runtime.selection.choice import decide
 
 _Made = TypeVar("_Made", bound=Problem)
 _Build = ParamSpec("_Build")
@@ -98,39 +95,3 @@ def run_several(
         out if out is not None else one if shape is None else one.reshape(shape)
         for one, out, shape in zip(made, outs, shapes, strict=True)
     )
-
-
-def compute(
-    given: Arguments[Any],
-    choice: Choice,
-    inputs: Sequence[Taken],
-    parameters: Sequence[Taken | None],
-    outputs: Sequence[Taken | None],
-) -> Sequence[Any]:
-    """Compute on the choice's device: the outputs, of which those that are None are made.
-
-    A call on a GPU's arrays, or on the CPU, is kept for the next one like it.
-    """
-    if isinstance(inputs[0], CudaArray):
-        from rooftile.runtime.calls.gpu import run_in_place
-
-        return run_in_place(given, choice, inputs, parameters, outputs)
-    results = choice.problem.output_arrays
-    found: list[Any] = [
-        to if given.writes_into(to) else new_result(result)
-        for to, result in zip(outputs, results, strict=True)
-    ]
-    if choice.device == "cpu":
-        run_on_host(choice, inputs, parameters, found)
-        if given.kept and len(found) == 1:
-            note_call(choice, given)
-    else:
-        from rooftile.runtime.calls.gpu import run_copied
-
-        run_copied(choice, inputs, parameters, found)
-    for to, one in zip(outputs, found, strict=True):
-        if to is not None and to is not one:
-            layouts.write(one, to)
-    return [
-        given.given_back(one) if to is None else to for to, one in zip(outputs, found, strict=True)
-    ]

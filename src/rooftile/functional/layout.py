@@ -8,7 +8,7 @@ from typing import Any
 from rooftile.devices.cuda import CudaArray
 from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError, UnsupportedProblem
-from rooftile.functional._call import compute, remembered, run
+from rooftile.functional._call import remembered, run
 from rooftile.ops.patterns.permute_columns import PermuteColumns
 from rooftile.ops.patterns.rotate import Rotate
 from rooftile.ops.patterns.transpose import Transpose
@@ -16,6 +16,7 @@ from rooftile.ops.problem import DTYPES
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
 from rooftile.runtime.calls.empty import is_empty, of_nothing
 from rooftile.runtime.calls.fast_path import repeated
+from rooftile.runtime.calls.host import compute
 from rooftile.runtime.calls.plain import plain
 from rooftile.runtime.selection.choice import decide
 

@@ -20,8 +20,8 @@ from rooftile.runtime.calls.gpu import Forms, compiled_for, padded, start_in_pla
 from rooftile.runtime.calls.gpu_repeat import GpuRepeat
 from rooftile.runtime.parameters import MOST_SHAPES, KeptParameters
 from rooftile.runtime.selection.choice import Choice
-from rooftile.strategies.binding.conversion import Form, conversion
-from rooftile.strategies.binding.executable import Executable
+from rooftile.strategies.binding.executable import Executable, conversion
+from rooftile.strategies.binding.packing import Form
 
 _CAPTURED = "a graph is being captured, and its parameters are not packed yet"
 

@@ -179,11 +179,10 @@ class Converter:
         moved = self._empty((entries,), np.dtype(np.int32))
         index: Any = self._index.name
         problem = Sort((entries,), dtype=index, gives="pairs", moves="int32")
-        sort = executable(decide(problem, "ieee", self._place), self._gpu)
-        sizes = sort.execution(None).workspace.sizes
-        workspace = [self._gpu.allocate(nbytes) for nbytes in sizes.values()]
+        sort = executable(decide(problem, "ieee", self._place), self._gpu).execution(None)
+        workspace = [self._gpu.allocate(nbytes) for nbytes in sort.workspace.sizes.values()]
         ends = [rows.columns.memory, places.memory, keys.memory, moved.memory]
-        sort.start(ends, None, workspace)
+        sort.start(ends, workspace)
         values = self._empty((entries,), self._values)
         index_of = self._empty((entries,), self._index)
         owner = self._owners(rows, shape[0])

@@ -218,11 +218,11 @@ def _solved(
 ) -> Solution:
     """The solution's numbers; x itself is in the device's memory."""
     problem = A.problem(resident=True)
-    multiply = executable(decide(problem, "ieee", place), gpu)
-    workspace = [gpu.allocate(n) for n in multiply.execution(None).workspace.sizes.values()]
+    multiply = executable(decide(problem, "ieee", place), gpu).execution(None)
+    workspace = [gpu.allocate(n) for n in multiply.workspace.sizes.values()]
 
     def product(p: Any, q: Any) -> None:
-        multiply.start([*matrix, p, q], None, workspace)
+        multiply.start([*matrix, p, q], workspace)
 
     ends = (x, b, A.shape[0], problem.summed, product)
     steps = Conjugate(gpu, *ends, inverse=weights, diagonals=_diagonals(A, matrix))

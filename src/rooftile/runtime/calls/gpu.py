@@ -7,25 +7,23 @@ the memory that it needs lasts as long as the call.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
-
-import numpy as np
 
 from rooftile._locks import lock
 from rooftile.devices import cuda
 from rooftile.devices.cuda import CudaArray, CudaDevice
-from rooftile.devices.select import lent_gpu
 from rooftile.errors import UnsupportedProblem
 from rooftile.ops import Array, Problem
-from rooftile.runtime.arguments import Arguments
+from rooftile.runtime.arguments import Arguments, Taken
 from rooftile.runtime.arrays.libraries import Library
 from rooftile.runtime.calls.fast_path import Repeat, note
 from rooftile.runtime.calls.gpu_repeat import GpuRepeat, Signature
 from rooftile.runtime.calls.workspace import memory_for
 from rooftile.runtime.selection.choice import Choice, recent_stamp
-from rooftile.strategies.binding.conversion import Form
 from rooftile.strategies.binding.executable import Executable
+from rooftile.strategies.binding.packing import Form, Packing
 from rooftile.strategies.contract.gpu import of_launches
 from rooftile.strategies.contract.machine import Multiprocessors
 
@@ -37,60 +35,36 @@ _captured: list[Any] = []
 _making = lock()
 
 
-def run_copied(
-    choice: Choice, inputs: Sequence[Any], parameters: Sequence[Any], outputs: Sequence[Any]
-) -> None:
-    """Copy contiguous NumPy arrays to a GPU, compute there, and copy the outputs back.
-
-    Raises `DeviceMissing`, `CompileFailure`, `OutOfMemory`.
-    """
-    device = lent_gpu(choice.device)
-    # `_copied` is a function of its own, so that what it allocates is freed while the GPU is still
-    # the thread's.
-    with device.on():
-        _copied(executable(choice, device), choice.problem, inputs, parameters, outputs)
-
-
-def _copied(
-    executable: Executable,
-    problem: Problem,
-    inputs: Sequence[Any],
-    parameters: Sequence[Any],
-    outputs: Sequence[Any],
-) -> None:
-    device, batch = executable.device, problem.batch_size
-    there = [device.upload(array) for array in inputs]
-    made = [device.empty(array.shape, array.dtype) for array in outputs]
-    given = [
-        None if array is None else device.upload(np.ascontiguousarray(array))
-        for array in parameters
-    ]
-    sizes = executable.execution(batch).workspace.sizes
-    workspace = [device.allocate(nbytes) for nbytes in sizes.values()]
-    executable.start([*there, *made], batch, workspace, given)
-    for memory, array in zip(made, outputs, strict=True):
-        device.copy_out(memory, array)
-
-
-def run_in_place(
+def run_on_gpu(
     given: Arguments[Any],
     choice: Choice,
-    inputs: Sequence[CudaArray],
-    parameters: Sequence[CudaArray | None],
-    outputs: Sequence[CudaArray | None],
-) -> tuple[Any, ...]:
-    """Start the computation on the caller's stream; gives the outputs as the library's arrays.
+    inputs: Sequence[Taken],
+    parameters: Sequence[Taken | None],
+    outputs: Sequence[Any],
+) -> Sequence[Any]:
+    """Start the computation on the caller's stream; gives the outputs as the library's arrays, and
+    makes those that are None.  NumPy arrays are copied to the GPU, and the outputs back.
 
-    An output that is None is made.  Raises `UnsupportedProblem` for a call that the caller's
-    graph must not capture, and the errors of `run_copied`.
+    Raises `DeviceMissing`, `CompileFailure`, `OutOfMemory`, and `UnsupportedProblem` for a call
+    that the caller's graph must not capture.
     """
-    stamp = recent_stamp()
+    stamp, problem, library = recent_stamp(), choice.problem, given.library
+    copied = not isinstance(inputs[0], CudaArray)
 
-    def find(device: CudaDevice, forms: Forms) -> Executable:
+    def find(device: Any, forms: Forms = ()) -> Executable:
         ready: Executable | None = choice.compiled.get((device, forms))
-        if ready is None or ready.shares or not given.library.capturable:
-            return _capturable(given.library, choice, device, forms)
-        return ready
+        if ready is not None and not ready.shares and (copied or library.capturable):
+            return ready
+        captured = not copied and device.capturing()
+        if captured:
+            _check_captured(library, choice.strategy.name, ready)
+        # Replays must not share constant memory with other calls.
+        own = captured and ready is not None and ready.shares
+        with device.while_capturing() if own else nullcontext(), device.on():
+            made = executable(choice, device, forms, own=own)
+        if own:
+            _captured.append(made)
+        return made
 
     def keep(made: Callable[..., GpuRepeat]) -> None:
         def recipe(arrays: Sequence[Any]) -> Repeat | None:
@@ -99,8 +73,12 @@ def run_in_place(
 
         note(recipe)
 
-    problem = choice.problem
-    return start_in_place(given, problem, inputs, parameters, outputs, find, keep, _captured)
+    if not copied:
+        return start_in_place(given, problem, inputs, parameters, outputs, find, keep, _captured)
+    device = choice.gpu
+    with device.on():
+        find(device).execution(problem.batch_size).run(device, inputs, parameters, outputs)
+    return outputs
 
 
 def start_in_place(
@@ -137,7 +115,7 @@ def start_in_place(
         execution = ready.execution(problem.batch_size)
         held = memory_for(library, device, execution.workspace.nbytes, captured)
         workspace = execution.workspace.at(held.address if held else 0)
-        ready.start(ends, problem.batch_size, workspace, packed)
+        execution.start(ends, workspace, packed)
         # What a graph has to itself serves no other call.
         if given.kept and library.quick and len(made) == 1 and not ready.alone:
             dtypes = [
@@ -148,65 +126,59 @@ def start_in_place(
             # With parameters, calls of small problems are many, and wait for their host.
             overlaps = execution.launches.overlaps and not problem.parameter_arrays
             made_by = partial(GpuRepeat, library, device, execution, call)
-            keep(partial(made_by, zeros=ready.zeros, turns=ready.turns, overlaps=overlaps))
+            keep(partial(made_by, overlaps=overlaps))
         return tuple(library.finish(out, device) for out in made)
 
 
-def _capturable(library: Library, choice: Choice, device: CudaDevice, forms: Forms) -> Executable:
-    """The compiled kernels. Raises `UnsupportedProblem` where the stream is being captured and the
-    graph may not hold the call."""
-    if not device.capturing():
-        with device.on():
-            return executable(choice, device, forms)
-    ready: Executable | None = choice.compiled.get((device, forms))
-    reason: str | None = None
-    instead = "another strategy"
+def _check_captured(library: Library, name: str, ready: Executable | None) -> None:
+    """Raise `UnsupportedProblem` where a graph that is being captured may not hold the call."""
+    reason, instead = "", "another strategy"
     if not library.capturable:
         reason, instead = f"{library.title} brings no memory for it", "PyTorch or CuPy"
     elif ready is None:
         reason, instead = "it is not compiled yet", "the same call once before the capture"
-    if ready is None or reason is not None:
-        name = choice.strategy.name
+    if reason:
         raise UnsupportedProblem(name, f"a graph is being captured, and {reason}", instead)
-    if not ready.shares:
-        return ready
-    # Replays must not share constant memory with other calls.
-    with device.while_capturing(), device.on():
-        own = ready.again()
-    _captured.append(own)
-    return own
 
 
-def executable(choice: Choice, device: Any, forms: Forms = ()) -> Executable:
+def executable(choice: Choice, device: Any, forms: Forms = (), *, own: bool = False) -> Executable:
     """A choice's kernels on a device, whose parameters come with each call.
 
-    ``forms`` are those of arrays that are not row-major in the problem's dtypes.  Raises
-    `CompileFailure`.
+    ``forms`` are those of arrays that are not row-major in the problem's dtypes.  ``own``: with
+    constant memory that no other call uses.  Raises `CompileFailure`.
     """
     found: Executable | None = choice.compiled.get((device, forms))
-    if found is not None:
+    if found is not None and not own:
         return found
     config = tuple((choice.config or {}).items())
     key = choice.strategy, padded(choice.problem), device, config, forms
     with _making:
-        if key not in _executables:
-            _executables[key] = compiled_for(choice, device, forms)
-    choice.compiled[device, forms] = _executables[key]
-    return _executables[key]
+        made = None if own else _executables.get(key)
+        if made is None:
+            made = compiled_for(choice, device, forms, alone=own)
+        if not own:
+            _executables[key] = choice.compiled[device, forms] = made
+    return made
 
 
 def compiled_for(
-    choice: Choice, device: Any, forms: Forms, memory: Callable[[int], Any] | None = None
+    choice: Choice,
+    device: Any,
+    forms: Forms,
+    memory: Callable[[int], Any] | None = None,
+    *,
+    alone: bool = False,
 ) -> Executable:
     """The kernels of a choice, which read and write arrays as the caller has them, as far as they
-    can, and convert others; ``memory`` as in `Executable`."""
+    can, and convert others; ``memory`` and ``alone`` as in `Executable`."""
     problem, rung = padded(choice.problem), of_launches(choice.strategy)
     if forms:
         ends = {array.name for array in (*problem.input_arrays, *problem.output_arrays)}
         asked = {name: form.words for name, form in forms if name in ends}
         placed = rung.on(Multiprocessors.of(device.description))
         problem = placed.with_storage(problem, asked, choice.config)
-    return Executable(rung.compile(problem, device, choice.config), dict(forms), memory=memory)
+    packing = Packing(rung.compile(problem, device, choice.config), dict(forms))
+    return Executable(packing, memory=memory, alone=alone)
 
 
 def result_form(given: Arguments[Any], result: Array) -> tuple[str, bool]:

@@ -42,14 +42,10 @@ class GpuRepeat:
         execution: Execution,
         call: Signature,
         *,
-        zeros: Sequence[int | None] = (),
-        turns: Any = None,
         stamp: Any = None,
         overlaps: bool = False,
     ) -> None:
-        """``zeros`` has for each parameter of the call that may be missing where zeros lie that
-        stand for it.  In ``turns`` calls run that share constant memory; None where they share
-        none.  ``stamp`` is that of the tunings when the choice was made; None where it is never
+        """``stamp`` is that of the tunings when the choice was made; None where it is never
         made anew.  ``overlaps``: the launch starts as it is, because it begins while the launch
         before ends: a graph, which takes less of the host's time, would wait for that end, which
         takes more of the GPU's."""
@@ -57,11 +53,12 @@ class GpuRepeat:
 
         self._library, self._device, self._execution = library, device, execution
         self._gpu = gpu = device.description.index
-        self._call, self._turns, self._stamp, self._overlaps = call, turns, stamp, overlaps
+        self._call, self._stamp, self._overlaps = call, stamp, overlaps
+        self._turns = execution.turns
         inputs, kept = call.inputs, [device.address(memory) for memory in execution.kept]
-        self._buffers: list[Any] = [*[None] * (inputs + 1), *zeros, *kept]
+        self._buffers: list[Any] = [*[None] * (inputs + 1), *execution.zeros, *kept]
         """The addresses that every call has; those of its arrays and the output are yet to come."""
-        self._places = [*range(inputs), *range(inputs + 1, inputs + 1 + len(zeros))]
+        self._places = [*range(inputs), *range(inputs + 1, inputs + 1 + len(execution.zeros))]
         """Where each array of the call stands among the buffers."""
         self._read = library.reader(gpu, call.dtypes, self._places)
         self._read_out = library.reader(gpu, [call.made], [inputs])

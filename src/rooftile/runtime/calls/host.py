@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 
 from rooftile._locks import lock
 from rooftile.devices import cpu
+from rooftile.devices.cuda import CudaArray
 from rooftile.ops.problem import Array, numpy_dtype
-from rooftile.runtime.arguments import Arguments
+from rooftile.runtime.arguments import Arguments, Taken
+from rooftile.runtime.arrays import layouts
 from rooftile.runtime.arrays.base import Library
 from rooftile.runtime.arrays.results import new_result
 from rooftile.runtime.calls.fast_path import Repeat, note
@@ -30,6 +32,43 @@ MOST_FLOPS = 2**21
 """A call of no more work than this, some 20 us, keeps the GIL."""
 _READABLE, _WRITABLE = 0x1 | 0x100, 0x1 | 0x100 | 0x400
 """NumPy's flags C_CONTIGUOUS, ALIGNED, and with WRITEABLE."""
+
+
+def compute(
+    given: Arguments[Any],
+    choice: Choice,
+    inputs: Sequence[Taken],
+    parameters: Sequence[Taken | None],
+    outputs: Sequence[Taken | None],
+) -> Sequence[Any]:
+    """Compute on the choice's device: the outputs, of which those that are None are made.
+
+    A call on the CPU, or on a GPU's arrays, is kept for the next one like it.
+    """
+    in_place = isinstance(inputs[0], CudaArray)
+    found: Sequence[Any] = outputs
+    if not in_place:
+        found = [
+            to if given.writes_into(to) else new_result(result)
+            for to, result in zip(outputs, choice.problem.output_arrays, strict=True)
+        ]
+    if choice.device == "cpu":
+        run_on_host(choice, inputs, parameters, found)
+        if given.kept and len(found) == 1:
+            note_call(choice, given)
+    else:
+        # What runs on a GPU loads much that calls on the CPU never need.
+        from rooftile.runtime.calls.gpu import run_on_gpu
+
+        found = run_on_gpu(given, choice, inputs, parameters, found)
+    if in_place:
+        return found
+    for to, one in zip(outputs, found, strict=True):
+        if to is not None and to is not one:
+            layouts.write(one, to)
+    return [
+        given.given_back(one) if to is None else to for to, one in zip(outputs, found, strict=True)
+    ]
 
 
 def is_plain(array: Any) -> bool:

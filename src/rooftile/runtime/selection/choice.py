@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
+from rooftile.devices.gpu import GpuDevice
 from rooftile.devices.select import describe_gpu, lent_gpu, parse_device
 from rooftile.errors import DeviceMissing, InputError, UnsupportedProblem
 from rooftile.ops import FORMATS, Chain, Problem, check_precision
@@ -54,6 +55,11 @@ class Choice:
         if kind == "cpu":
             return None  # The CPU's strategies have no tunables.
         return self.tunings.config(self.strategy, describe_gpu(kind, index).name)
+
+    @cached_property
+    def gpu(self) -> GpuDevice:
+        """The GPU; the thread's own stays what it is.  Raises `DeviceMissing`."""
+        return lent_gpu(self.device)
 
     @cached_property
     def compiled(self) -> dict[Any, Any]:

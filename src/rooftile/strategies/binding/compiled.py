@@ -54,10 +54,6 @@ class Compiled:
             for program in self.programs:
                 program.set_constant(name, values)
 
-    def again(self) -> Compiled:
-        """The same, with constant memory of its own."""
-        return Compiled(self.strategy, self.problem, self.device, self.config)
-
     def workspace(self, batch: int | None) -> dict[str, int]:
         """float32 elements of each array between the steps, for ``batch`` items."""
         counts: dict[str, int] = self.strategy.workspace(self._of(batch), self.config)

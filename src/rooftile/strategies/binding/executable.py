@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-import contextlib
+import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from rooftile.devices.gpu import GpuDevice, Resources
+from rooftile.devices.gpu import Argument, GpuDevice, Launch, Resources
 from rooftile.devices.launches import Call
-from rooftile.ops import AnyArray
+from rooftile.ops import AnyArray, Array
 from rooftile.strategies.binding.bound import Bound
 from rooftile.strategies.binding.compiled import Compiled
-from rooftile.strategies.binding.conversion import Adapter, Form
 from rooftile.strategies.binding.execution import MOST_EXECUTIONS, Execution, Workspace
-from rooftile.strategies.binding.packing import GIVEN, Packing, renamed
+from rooftile.strategies.binding.packing import FORMATS, Form, Packing, renamed
 from rooftile.strategies.binding.scratch import Scratch
+
+_THREADS = 256
+_BLOCK = (_THREADS, 1, 1)
+_RUN, _RUNS = 4, 4
+"""Neighbours that a thread takes at once, and how often it does where axes stay."""
+_TILE, _MOST_CHANNELS = 4096, 64
+"""Elements of a block that exchanges axes, and how many channels it has of more."""
 
 
 class Executable(Bound):
@@ -32,22 +39,16 @@ class Executable(Bound):
 
     def __init__(
         self,
-        compiled: Compiled,
-        forms: Mapping[str, Form] = MappingProxyType({}),
+        packing: Packing,
         *,
         memory: Callable[[int], Any] | None = None,
         alone: bool = False,
     ) -> None:
-        """``forms`` are the storage of the caller's arrays that the kernels do not take as they
-        come. ``memory`` allocates a number of float32 for packed parameters that are kept; None:
-        parameters come with each call. ``alone``: no two calls are on the device together.
-
-        Raises `UnsupportedProblem` for more parameters than an index reaches.
-        """
+        """``memory`` allocates a number of float32 for packed parameters that are kept; None:
+        parameters come with each call. ``alone``: no two calls are on the device together."""
+        compiled = packing.compiled
         super().__init__(compiled.strategy, compiled.problem, compiled.device, compiled.config)
-        self.compiled = compiled
-        self._forms = _of_given(forms, compiled)
-        self._packing = packing = Packing(compiled, self._forms)
+        self.compiled, self._packing = compiled, packing
         self._executions: dict[int | None, Execution] = {}
         self.keeps = memory is not None
         self._owned = [memory(count) for count in packing.arrays.values()] if memory else []
@@ -55,19 +56,10 @@ class Executable(Bound):
         self._taken: list[Any] = []
         self.shares = compiled.uses_constants and not self.keeps
         """True if calls share constant memory, and so take turns on the device."""
-        self.turns = self.device.turns() if self.shares and not alone else None
+        self._turns = self.device.turns() if self.shares and not alone else None
         self.alone = alone
         self._scratch: Scratch | None = None
         self._workspaces: dict[int | None, list[Any]] = {}
-
-    def again(self) -> Executable:
-        """The same with constant memory of its own, for a graph that holds one call."""
-        return Executable(self.compiled.again(), self._forms, alone=True)
-
-    @property
-    def zeros(self) -> list[Any]:
-        """A placeholder for each parameter that comes with a call."""
-        return [] if self.keeps else self._packing.zeros
 
     def take(self, parameters: Sequence[Any]) -> None:
         """Pack parameters on the present stream: buffers, which stay too, or None for zeros."""
@@ -91,20 +83,6 @@ class Executable(Bound):
     def execution(self, batch: int | None) -> Execution:
         """The launches for ``batch`` items; None stands for the problem's own."""
         return self._executions.get(batch) or self._laid_out(batch)
-
-    def start(
-        self,
-        arrays: Sequence[Any],
-        batch: int | None,
-        workspace: Sequence[Any],
-        parameters: Sequence[Any] = (),
-    ) -> None:
-        """Start on the present stream: inputs and outputs in device memory, memory for each array
-        of the execution's workspace, and parameters in the problem's shapes, or None for zeros,
-        where they come with the call."""
-        given = () if self.keeps else self._packing.given(parameters)
-        with self.turns or contextlib.nullcontext():
-            self.execution(batch).start((*arrays, *given), workspace)
 
     def launch(self, arrays: Sequence[Any], batch: int | None = None) -> None:
         """See `Bound.launch`: of kept parameters, in workspace of its own; returns before the
@@ -151,19 +129,103 @@ class Executable(Bound):
         kept = (*self._taken, *self._packed)
         if len(self._executions) >= MOST_EXECUTIONS:
             self._executions.clear()
-        made = self._executions[batch] = Execution(launches, kept, Workspace.of(sizes))
+        zeros = () if self.keeps else packing.zeros
+        made = Execution(launches, kept, Workspace.of(sizes), zeros, self._turns)
+        self._executions[batch] = made
         return made
 
 
 def bind(compiled: Compiled, parameters: Sequence[AnyArray]) -> Executable:
     """An executable that keeps parameters of the host.  Raises `OutOfMemory`."""
     device = compiled.device
-    made = Executable(compiled, memory=lambda count: device.allocate(4 * count))
+    made = Executable(Packing(compiled), memory=lambda count: device.allocate(4 * count))
     made.take([device.upload(np.ascontiguousarray(array)) for array in parameters])
     return made
 
 
-def _of_given(forms: Mapping[str, Form], compiled: Compiled) -> dict[str, Form]:
-    """The forms, with packing's names of parameters."""
-    parameters = {array.name for array in compiled.problem.parameter_arrays}
-    return {GIVEN + n if n in parameters else n: form for n, form in forms.items()}
+class Adapter:
+    """The launches around a strategy's own, where a caller's arrays have other forms."""
+
+    def __init__(
+        self, device: Any, arrays: Sequence[Array], forms: Mapping[str, Form] = MappingProxyType({})
+    ) -> None:
+        """``arrays`` are as kernels take them; ``forms`` tells what is otherwise at the caller."""
+        self.before: list[Call] = []
+        """They bring inputs and parameters to what kernels take."""
+        self.after: list[Call] = []
+        """They bring outputs to what the caller takes."""
+        self.temporaries: dict[str, int] = {}
+        """float32 elements of the arrays between both."""
+        self.names = [self._name(device, array, forms) for array in arrays]
+        """The launches' names of the caller's arrays."""
+
+    def _name(self, device: Any, array: Array, forms: Mapping[str, Form]) -> str:
+        taken = Form(array.dtype, array.channels_last)
+        has = forms.get(array.name, taken)
+        if has == taken:
+            return array.name
+        self.temporaries[array.name] = -(-array.nbytes // 4)
+        name = f"the caller's {array.name}"
+        if array.role == "output":
+            self.after.append(conversion(device, array.shape, array.name, taken, name, has))
+        else:
+            self.before.append(conversion(device, array.shape, name, has, array.name, taken))
+        return name
+
+
+def conversion(
+    device: Any,
+    shape: tuple[int, ...],
+    source: Argument,
+    given: Form,
+    target: Argument,
+    wanted: Form,
+) -> Call:
+    """The launch that brings array ``source`` to array ``target``: buffers or names of such."""
+    launch, sizes = _launch(shape, given, wanted)
+    formats = {"FROM": FORMATS[given.dtype], "TO": FORMATS[wanted.dtype]}
+    macros = {**formats, "FROM_LAST": int(given.channels_last), **_tile(shape)}
+    if given.channels_last == wanted.channels_last:
+        macros["LAST_RUN"] = _run(math.prod(shape))
+    program = device.compile(_text(), macros, [Path(__file__).parent.parent])
+    return Call(program, launch, (source, target, *sizes))
+
+
+def _launch(shape: tuple[int, ...], given: Form, wanted: Form) -> tuple[Launch, tuple[Any, ...]]:
+    count = math.prod(shape)
+    if given.channels_last == wanted.channels_last:
+        of_block = _RUNS * _THREADS * _run(count)
+        grid = (-(-count // of_block), 1, 1)
+        return Launch("convert", grid, _BLOCK, overlaps=True), (np.int64(count),)
+    items, channels, height, width = shape
+    tile, pixels = _tile(shape), height * width
+    across, deep = -(-pixels // tile["PIXELS"]), -(-channels // tile["CHANNELS"])
+    grid = (items * across, deep, 1)
+    return Launch("exchange", grid, _BLOCK, overlaps=True), (np.int32(pixels), np.int32(channels))
+
+
+def _tile(shape: tuple[int, ...]) -> dict[str, int]:
+    """Pixels and channels of a block, and how many neighbours a thread takes at once."""
+    if len(shape) != 4:
+        return {"PIXELS": 1, "CHANNELS": 1, "PLANE_RUN": 1, "LAST_RUN": 1}
+    _, channels, height, width = shape
+    pixels, deep = height * width, min(channels, _MOST_CHANNELS)
+    # Runs over several pixels are possible where a tile has all channels.
+    last = pixels * channels if deep == channels else math.gcd(channels, deep)
+    across = 4 * min(_TILE // (4 * deep), -(-pixels // 4))
+    return {
+        "PIXELS": across,
+        "CHANNELS": deep,
+        "PLANE_RUN": _run(pixels),
+        "LAST_RUN": _run(last),
+    }
+
+
+def _run(length: int) -> int:
+    """Number of neighbours that are taken at once, of runs of this length."""
+    return _RUN if length % _RUN == 0 else 1
+
+
+@cache
+def _text() -> str:
+    return (Path(__file__).parent.parent / "common" / "convert.cu").read_text(encoding="utf-8")

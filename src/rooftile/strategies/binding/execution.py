@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from rooftile.devices.gpu import Launches
+import numpy as np
+
+from rooftile.devices.gpu import GpuDevice, Launches
+from rooftile.ops import AnyArray
 
 _BOUNDARY = 256
 """Alignment of arrays in bytes, as of CUDA's own allocations."""
@@ -49,11 +53,41 @@ class Execution:
     kept: tuple[Any, ...]
     """Buffers that every start reads: packed parameters."""
     workspace: Workspace
+    zeros: Sequence[Any] = ()
+    """Zeros for each parameter that comes with a call, where the call has None."""
+    turns: Any = None
+    """Calls that share constant memory run in these turns; None where they share none."""
 
-    def start(self, arrays: Sequence[Any], workspace: Sequence[Any]) -> None:
-        """Start on the present stream: inputs, outputs and parameters that come with the call, and
-        memory for each array of the workspace."""
-        self.launches.start([*arrays, *self.kept, *workspace])
+    def start(
+        self, arrays: Sequence[Any], workspace: Sequence[Any], parameters: Sequence[Any] = ()
+    ) -> None:
+        """Start on the present stream: inputs and outputs in device memory, memory for each array
+        of the workspace, and the parameters that come with the call, or None for zeros."""
+        pairs = zip(parameters, self.zeros, strict=True)
+        given = [zeros if one is None else one for one, zeros in pairs]
+        turn: AbstractContextManager[Any] = self.turns or nullcontext()
+        with turn:
+            self.launches.start([*arrays, *given, *self.kept, *workspace])
+
+    def run(
+        self,
+        device: GpuDevice,
+        inputs: Sequence[AnyArray],
+        parameters: Sequence[AnyArray | None],
+        outputs: Sequence[AnyArray],
+    ) -> None:
+        """Copy NumPy arrays to the device, compute there, and copy the outputs back; the device is
+        the thread's.  Raises `OutOfMemory`."""
+        there = [device.upload(array) for array in inputs]
+        made = [device.empty(array.shape, array.dtype) for array in outputs]
+        given = [
+            None if array is None else device.upload(np.ascontiguousarray(array))
+            for array in parameters
+        ]
+        workspace = [device.allocate(nbytes) for nbytes in self.workspace.sizes.values()]
+        self.start([*there, *made], workspace, given)
+        for memory, array in zip(made, outputs, strict=True):
+            device.copy_out(memory, array)
 
 
 def _in_a_row(sizes: Iterable[int], start: int) -> tuple[list[int], int]:

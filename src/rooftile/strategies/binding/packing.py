@@ -22,7 +22,6 @@ from rooftile.devices.launches import Call, FillConstant
 from rooftile.errors import UnsupportedProblem
 from rooftile.ops import AnyArray, Array
 from rooftile.strategies.binding.compiled import Compiled
-from rooftile.strategies.binding.conversion import FORMATS, Form
 
 _THREADS = 256
 GIVEN = "given "
@@ -30,7 +29,23 @@ GIVEN = "given "
 name."""
 
 
+FORMATS = {"float32": "FLOAT32", "float16": "FLOAT16", "bfloat16": "BFLOAT16"}
+"""Types of numbers in the words of ``common/source.h``."""
 _MOST_PLACES = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Form:
+    """An array's storage in memory."""
+
+    dtype: str = "float32"
+    channels_last: bool = False
+    """True if x[items, channels, height, width] has its channels last in memory."""
+
+    @property
+    def words(self) -> str:
+        """As `Problem.stored` takes it."""
+        return f"{self.dtype}:channels_last" if self.channels_last else self.dtype
 
 
 @dataclass(frozen=True)
@@ -86,9 +101,9 @@ class Packing:
     def __init__(
         self, compiled: Compiled, forms: Mapping[str, Form] = MappingProxyType({})
     ) -> None:
-        """``forms`` are the parameters' that are not row-major float32. Raises `UnsupportedProblem`
-        for more parameters than an index reaches."""
-        self._compiled = compiled
+        """``forms`` are those of the caller's arrays, by their names, that the kernels do not take
+        as they come.  Raises `UnsupportedProblem` for more parameters than an index reaches."""
+        self.compiled = compiled
         parameters = compiled.problem.parameter_arrays
         self.parameters = [replace(array, name=GIVEN + array.name) for array in parameters]
         """As packing takes them."""
@@ -99,8 +114,9 @@ class Packing:
             for array in parameters
         ]
         self.zeros = [None if memory is None else device.address(memory) for memory in self._held]
-        self.forms = dict(forms)
-        """The same, less those that packing takes as they come."""
+        names = {array.name for array in parameters}
+        self.forms = {GIVEN + n if n in names else n: form for n, form in forms.items()}
+        """The same by the names that launches have, less those that packing takes as they come."""
         self.arrays: dict[str, int] = {}
         """float32 elements of each array that packing fills."""
         self._same: dict[str, str] = {}
@@ -119,15 +135,15 @@ class Packing:
 
     def workspace(self, batch: int | None) -> dict[str, int]:
         """float32 elements of each array that the steps for ``batch`` items need besides."""
-        counts = self._compiled.workspace(batch)
+        counts = self.compiled.workspace(batch)
         return {name: count for name, count in counts.items() if name not in self.arrays}
 
     def steps(self, batch: int | None) -> list[Call]:
         """The launches for ``batch`` items."""
-        return [renamed(call, self._same) for call in self._compiled.steps(batch)]
+        return [renamed(call, self._same) for call in self.compiled.steps(batch)]
 
     def _rearrange(self, found: Mapping[str, Places]) -> None:
-        device, forms, programs = self._compiled.device, dict(self.forms), dict[str, Any]()
+        device, forms, programs = self.compiled.device, dict(self.forms), dict[str, Any]()
         self._same = {
             name: GIVEN + one.parameter for name, one in found.items() if one.places is None
         }
@@ -171,13 +187,13 @@ class Packing:
         return None
 
     def _prepare(self) -> None:
-        calls = self._compiled.preparation()
+        calls = self.compiled.preparation()
         used = {_named(argument) for call in calls for argument in call.arguments}
-        used |= {fill.source for fill in self._compiled.constants()}
-        counts = self._compiled.workspace(self._compiled.problem.batch_size)
+        used |= {fill.source for fill in self.compiled.constants()}
+        counts = self.compiled.workspace(self.compiled.problem.batch_size)
         self.arrays |= {name: count for name, count in counts.items() if name in used}
         self.work += (renamed(call, self._same) for call in calls)
-        for fill in self._compiled.constants():
+        for fill in self.compiled.constants():
             source = self._same.get(fill.source, fill.source)
             self.work.append(replace(fill, source=source))
 

@@ -19,6 +19,7 @@ from rooftile.ops import Precision, Problem
 from rooftile.runtime.selection.choice import decide
 from rooftile.strategies import preference
 from rooftile.strategies.binding.executable import Executable
+from rooftile.strategies.binding.packing import Packing
 from rooftile.strategies.contract.gpu import Config, GpuStrategy, of_launches
 from rooftile.strategies.contract.machine import Multiprocessors
 
@@ -152,7 +153,7 @@ class BoundLaunches:
 
         def made() -> Executable:
             compiled = rung.compile(problem, self.gpu, config)
-            return Executable(compiled, memory=self._allocate)
+            return Executable(Packing(compiled), memory=self._allocate)
 
         def bound(made: Executable) -> Bound:
             packing = made.packing(parameters)

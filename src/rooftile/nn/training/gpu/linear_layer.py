@@ -12,7 +12,8 @@ from rooftile.ops import FORMATS, Linear
 from rooftile.ops.gradients.linear_gradient import LinearGradient
 from rooftile.ops.patterns.matmul import Matmul
 from rooftile.ops.patterns.reduce import Reduce
-from rooftile.strategies.binding.conversion import Form, conversion
+from rooftile.strategies.binding.executable import conversion
+from rooftile.strategies.binding.packing import Form
 from rooftile.strategies.common.grid import blocks
 
 _FEW = 2**23

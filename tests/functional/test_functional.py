@@ -359,7 +359,7 @@ def test_an_operation_without_gpu_strategies_says_so(monkeypatch):
     def none(operation, kind="cpu"):
         raise rooftile.InputError("operation", operation, f"one with strategies on {kind}")
 
-    monkeypatch.setattr(dispatch, "ladder", none)
+    monkeypatch.setattr(dispatch, "preference", none)
     for device in ("opencl", "cuda:0"):
         with pytest.raises(rooftile.UnsupportedProblem, match="no strategies on"):
             rooftile.softmax(ROWS, device=device)

@@ -1,13 +1,12 @@
 """The format in which a sparse matrix's product with a vector is fastest.
 
 The product reads each stored number once, each element of x once (it stays in a cache), and writes
-y.  A format is as fast as its padding is little, its indices are few, and its neighbours in a warp
-read neighbours.  The share of its bandwidth that a machine's kernels reach is measured once for all
+y. A format is as fast as its padding is little, its indices are few, and its neighbours in a warp
+read neighbours. The share of its bandwidth that a machine's kernels reach is measured once for all
 matrices: a format is chosen by arithmetic, and not by trying.
 
-Sources: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 14; Bell
-and Garland, "Implementing Sparse Matrix-Vector Multiplication on Throughput-Oriented Processors",
-SC 2009.
+Sources: PMPP, chapter 14; Bell and Garland, "Implementing Sparse Matrix-Vector Multiplication on
+Throughput-Oriented Processors", SC 2009.
 """
 
 from __future__ import annotations

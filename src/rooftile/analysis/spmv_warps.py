@@ -6,8 +6,7 @@ JDS adjacent entries; in CSR and JDS threads wait for the longest row of their w
 waits, since padding is read too, and in JDS hardly any does, since rows are in the order of their
 lengths.
 
-Sources: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 14;
-course notes on sparse matrices (32 rows of up to 10 entries).
+Sources: PMPP, chapter 14; course notes on sparse matrices (32 rows of up to 10 entries).
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The operations: one module each, with problem, reference, FLOPs and bytes."""
+"""The operations: one module each, with problem, reference, FLOPs and bytes.
+
+"PMPP" stands for Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
+"""
 
 from rooftile.ops.activation import (
     ACTIVATIONS,

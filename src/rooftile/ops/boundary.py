@@ -2,8 +2,7 @@
 
 A mask of ``size`` taps has its centre at tap ``(size - 1) // 2``.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 7.1
-(ghost cells).
+Source: PMPP, section 7.1 (ghost cells).
 """
 
 from __future__ import annotations

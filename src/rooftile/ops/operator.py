@@ -2,8 +2,7 @@
 
 One expression is the reference in NumPy, the CPU's kernel and the text of GPUs.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., sections 10.1 and
-11.1 (associative operators and their identities).
+Source: PMPP, sections 10.1 and 11.1 (associative operators and their identities).
 """
 
 from __future__ import annotations

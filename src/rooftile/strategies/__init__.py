@@ -1,4 +1,7 @@
-"""The strategies: one folder an operation, one module a rung or a family of rungs."""
+"""The strategies: one folder an operation, one module a rung or a family of rungs.
+
+"PMPP" stands for Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
+"""
 
 from rooftile.strategies.binding.bound import Bound, Config
 from rooftile.strategies.contract.cpu import (

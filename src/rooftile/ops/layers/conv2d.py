@@ -1,14 +1,12 @@
 """`conv2d`: batched 2D convolution with bias, activation and pooling fused.
 
-``y = pool(activation(x * w + b))`` with ``*`` the cross-correlation of
-deep-learning libraries (the mask is not flipped):
-``z[n,m,i,j] = b[m] + sum_{c,p,q} x[n,c,i*s+p-P,j*s+q-P] * w[m,c,p,q]``.
+``y = pool(activation(x * w + b))`` with ``*`` the cross-correlation of deep-learning libraries (the
+mask is not flipped): ``z[n,m,i,j] = b[m] + sum_{c,p,q} x[n,c,i*s+p-P,j*s+q-P] * w[m,c,p,q]``.
 
 Up to P rows and columns beyond the image are as ``boundary`` says (`rooftile.ops.boundary`): zeros,
 or the nearest pixel; or z is zero, bias included, where its mask leaves the image.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
-chapters 7 and 16.
+Source: PMPP, chapters 7 and 16.
 """
 
 from __future__ import annotations

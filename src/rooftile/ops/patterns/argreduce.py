@@ -1,9 +1,9 @@
 """`argreduce`: the index of an array's greatest or least element; of equal ones, the first.
 
-``y[...] = min {j : x[j] is the greatest}`` over all axes, by the flat index, or along one.  A NaN
-is greater and less than every number, as in NumPy: the first one is found.
+``y[...] = min {j : x[j] is the greatest}`` over all axes, by the flat index, or along one. A NaN is
+greater and less than every number, as in NumPy: the first one is found.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 10.
+Source: PMPP, chapter 10.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """`box_blur`: every pixel becomes the mean of the square window around it.
 
 The window is clipped where it leaves the picture: only pixels inside count, in the sum and in the
-divisor.  The quotient is rounded down, so that every device gives the same bytes.
+divisor. The quotient is rounded down, so that every device gives the same bytes.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 3.3.
+Source: PMPP, section 3.3.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 ``out[n,m,i] = sum_{c,q} x[n,c,i+q-L] * weights[m,c,q]`` with ``L = (mask - 1) // 2`` (0 where only
 valid outputs are made): cross-correlation, the mask is not flipped.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 7.1.
+Source: PMPP, section 7.1.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 ``y[n,m,z,i,j] = sum_{c,d,p,q} x[n,c,z+d-D,i+p-P,j+q-Q] * w[m,c,d,p,q]``: cross-correlation, as in
 deep-learning libraries (the mask is not flipped).
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 7.
+Source: PMPP, chapter 7.
 """
 
 from __future__ import annotations

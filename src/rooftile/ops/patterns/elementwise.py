@@ -3,8 +3,8 @@
 Our strategies round product and sum separately, so that every device gives NumPy's bits. Integers
 wrap around; the sum of two bools is their logical or.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 2;
-Lawson et al., "Basic Linear Algebra Subprograms for Fortran Usage", ACM TOMS 5 (1979).
+Source: PMPP, chapter 2; Lawson et al., "Basic Linear Algebra Subprograms for Fortran Usage", ACM
+TOMS 5 (1979).
 """
 
 from __future__ import annotations

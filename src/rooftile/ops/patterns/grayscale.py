@@ -3,7 +3,7 @@
 ``gray[i, j] = floor((r w_r + g w_g + b w_b) / 2^16 + 1/2)`` with integer weights in units of 2^-16:
 halves are rounded up, and every device gives the same bytes.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 3.2.
+Source: PMPP, section 3.2.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ its elements' weights instead.
 
 An element and an edge are compared in float64, as NumPy compares them; two integers exactly.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 9.
+Source: PMPP, chapter 9.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """`matmul`: the product of two matrices, either of which may lie transposed.
 
-``out = a b``.  Both matrices are inputs: nothing of them may be prepared before a call.
+``out = a b``. Both matrices are inputs: nothing of them may be prepared before a call.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapters 3, 5
-and 6.
+Source: PMPP, chapters 3, 5 and 6.
 """
 
 from __future__ import annotations

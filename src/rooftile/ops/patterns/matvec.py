@@ -1,9 +1,8 @@
 """`matvec`: the product of a matrix with a vector; the matrix may lie transposed.
 
-``y = a x``.  Both are inputs: nothing of them may be prepared before a call.
+``y = a x``. Both are inputs: nothing of them may be prepared before a call.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 3,
-exercise 2.
+Source: PMPP, chapter 3, exercise 2.
 """
 
 from __future__ import annotations

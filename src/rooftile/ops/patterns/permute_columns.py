@@ -2,7 +2,7 @@
 
 ``y[i, j] = x[i, index[j]]``.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapters 5 and 6.
+Source: PMPP, chapters 5 and 6.
 """
 
 from __future__ import annotations

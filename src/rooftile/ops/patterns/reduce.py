@@ -4,7 +4,7 @@
 Numbers of 16 bits are combined in float32, and integers and bool in 64 bits unless they are
 selected.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 10.
+Source: PMPP, chapter 10.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """`scan`: what the elements before each element come to, that one included or not.
 
 ``y[..., i, ...] = x[..., 0, ...] op x[..., 1, ...] op ... op x[..., i, ...]`` along one axis, from
-either end.  Numbers of 16 bits are combined in float32, and integers in 64 bits unless they are
+either end. Numbers of 16 bits are combined in float32, and integers in 64 bits unless they are
 selected.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 11;
-Blelloch, "Prefix Sums and Their Applications" (CMU-CS-90-190, 1990).
+Source: PMPP, chapter 11; Blelloch, "Prefix Sums and Their Applications" (CMU-CS-90-190, 1990).
 """
 
 from __future__ import annotations

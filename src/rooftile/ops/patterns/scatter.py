@@ -1,10 +1,10 @@
 """`scatter`: values that update elements at given places, in any order.
 
-``y = x``, and for each i, in whatever order, ``y[index[i]] = f(y[index[i]], values[i])``.  Several
+``y = x``, and for each i, in whatever order, ``y[index[i]] = f(y[index[i]], values[i])``. Several
 values may meet at one place, so that each update must be one step that nobody comes between: an
 atomic one.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 9.2.
+Source: PMPP, section 9.2.
 """
 
 from __future__ import annotations

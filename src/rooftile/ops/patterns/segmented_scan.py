@@ -1,10 +1,10 @@
 """`segmented_scan`: the scan of each of many segments that lie one behind the other.
 
-Segment ``s`` is ``x[offsets[s]]`` to ``x[offsets[s + 1] - 1]``, and may be empty.  Numbers of 16
+Segment ``s`` is ``x[offsets[s]]`` to ``x[offsets[s + 1] - 1]``, and may be empty. Numbers of 16
 bits are combined in float32, and integers in 64 bits unless they are selected.
 
-Source: Blelloch, "Prefix Sums and Their Applications" (CMU-CS-90-190, 1990), section 1.5; Kirk,
-Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 11.
+Source: Blelloch, "Prefix Sums and Their Applications" (CMU-CS-90-190, 1990), section 1.5; PMPP,
+chapter 11.
 """
 
 from __future__ import annotations

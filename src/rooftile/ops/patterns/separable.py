@@ -1,12 +1,10 @@
 """`separable`: a 2D filter whose mask is the product of a column and a row.
 
-``out[n,i,j] = sum_q row[q] * (sum_p column[p] * x[n,i+p-T,j+q-L])`` with
-``T = (len(column) - 1) // 2`` and ``L = (len(row) - 1) // 2``, or both 0 where only valid outputs
-are made: cross-correlation, first with the column along the height, then with the row along the
-width.  Ghost cells lie around x.
+``out[n,i,j] = sum_q row[q] * (sum_p column[p] * x[n,i+p-T,j+q-L])`` with ``T = (len(column) - 1) //
+2`` and ``L = (len(row) - 1) // 2``, or both 0 where only valid outputs are made: cross-correlation,
+first with the column along the height, then with the row along the width. Ghost cells lie around x.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 7.1;
-Podlozhnyuk, "Image Convolution with CUDA" (NVIDIA, 2007).
+Source: PMPP, section 7.1; Podlozhnyuk, "Image Convolution with CUDA" (NVIDIA, 2007).
 """
 
 from __future__ import annotations

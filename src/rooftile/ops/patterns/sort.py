@@ -7,8 +7,7 @@ Numbers of floating point are ordered as their bits are: -0.0 comes before +0.0,
 last, as any NaN. Where indices are asked for, -0.0 and +0.0 are equal, as in NumPy. In a descending
 order NaN comes first, as in PyTorch, and equal elements keep their order, too.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 13; Knuth,
-"The Art of Computer Programming", volume 3, 5.2.5.
+Source: PMPP, chapter 13; Knuth, "The Art of Computer Programming", volume 3, 5.2.5.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """`stencil`: time steps of a stencil with constant coefficients on a grid.
 
-One step replaces each cell by the weighted sum of its neighbours, itself included:
-``y[r] = sum_k coefficients[k] * x[r + offset[k]]``.  The coefficients come in the order in which a
-cell's neighbours lie in memory, see `offsets_of`.
+One step replaces each cell by the weighted sum of its neighbours, itself included: ``y[r] = sum_k
+coefficients[k] * x[r + offset[k]]``. The coefficients come in the order in which a cell's
+neighbours lie in memory, see `offsets_of`.
 
-Source: Micikevicius, "3D Finite Difference Computation on GPUs using CUDA", GPGPU-2 (2009); Kirk,
-Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 8.
+Source: Micikevicius, "3D Finite Difference Computation on GPUs using CUDA", GPGPU-2 (2009); PMPP,
+chapter 8.
 """
 
 from __future__ import annotations

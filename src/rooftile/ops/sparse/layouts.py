@@ -2,9 +2,8 @@
 
 Formats with padding (ELL, hybrid, DIA, BSR) pad with zeros, which are no entries.
 
-Sources: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 14; Bell
-and Garland, "Implementing Sparse Matrix-Vector Multiplication on Throughput-Oriented Processors",
-SC 2009 (hybrid, DIA); Saad, "SPARSKIT" (1994; jagged diagonals).
+Sources: PMPP, chapter 14; Bell and Garland, "Implementing Sparse Matrix-Vector Multiplication on
+Throughput-Oriented Processors", SC 2009 (hybrid, DIA); Saad, "SPARSKIT" (1994; jagged diagonals).
 """
 
 from __future__ import annotations

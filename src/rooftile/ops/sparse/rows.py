@@ -1,10 +1,10 @@
 """A sparse matrix by rows, and the names of the formats that it may be held in.
 
-`Rows` are what CSR holds, columns rising within each row, no place twice, no zero stored.  Between
+`Rows` are what CSR holds, columns rising within each row, no place twice, no zero stored. Between
 them and any format nothing is lost (`rooftile.ops.sparse.layouts`, `rooftile.ops.sparse.reading`),
 so that two conversions lead from each format to each other one.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 14.
+Source: PMPP, chapter 14.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """`spmv`: a sparse matrix times a vector, ``y = A x`` or ``y = alpha A x + beta y``.
 
-Each format has arrays of its own (`rooftile.ops.sparse.rows`), and strategies of its own.  A
+Each format has arrays of its own (`rooftile.ops.sparse.rows`), and strategies of its own. A
 transposed product is that of the transpose: CSR's arrays are the transpose's CSC.
 
-Sources: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 14; Bell
-and Garland, "Implementing Sparse Matrix-Vector Multiplication on Throughput-Oriented Processors",
-SC 2009.
+Sources: PMPP, chapter 14; Bell and Garland, "Implementing Sparse Matrix-Vector Multiplication on
+Throughput-Oriented Processors", SC 2009.
 """
 
 from __future__ import annotations

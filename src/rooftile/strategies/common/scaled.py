@@ -1,8 +1,6 @@
-"""float32 split in two numbers of scaled float16: what rungs of such split products share.
-
-Source: Ootomo and Yokota, "Recovering single precision accuracy from Tensor Cores while
-surpassing the FP32 theoretical peak performance", IJHPCA 36 (2022), for the scaled low numbers.
-"""
+"""float32 split in two numbers of scaled float16: what rungs of such split products share. Source:
+Ootomo and Yokota, "Recovering single precision accuracy from Tensor Cores while surpassing the FP32
+theoretical peak performance", IJHPCA 36 (2022), for the scaled low numbers."""
 
 from __future__ import annotations
 

@@ -1,14 +1,13 @@
 """Sorting a sparse matrix's entries by keys that lie anywhere, on the cores of a CPU.
 
 Counting sorts (`rooftile.strategies.common.sparse_sorting`) write each entry where it belongs: of
-columns that lie anywhere nearly every write misses the caches.  Here entries go to buckets of
+columns that lie anywhere nearly every write misses the caches. Here entries go to buckets of
 neighbouring keys first, a bucket's side by side, and then each bucket, which a cache holds, is
-sorted by itself.  That is twice the bytes, and several times as fast where writes would miss; along
+sorted by itself. That is twice the bytes, and several times as fast where writes would miss; along
 diagonals, where they do not, it is twice as slow.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 13.6 (more
-bits a pass); Manegold, Boncz, Kersten, "Optimizing Main-Memory Join on Modern Hardware", TKDE 14
-(2002), radix clustering.
+Source: PMPP, section 13.6 (more bits a pass); Manegold, Boncz, Kersten, "Optimizing Main-Memory
+Join on Modern Hardware", TKDE 14 (2002), radix clustering.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Bringing a sparse matrix's entries into another order on the cores of a CPU, by counting.
 
 Each share of the entries counts how many it has of every key, and then knows where its own of each
-key go.  Equal keys stay in order, whatever the number of shares is.
+key go. Equal keys stay in order, whatever the number of shares is.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 13.5
-(stable counting sorts); Gustavson, "Two Fast Algorithms for Sparse Matrices", ACM TOMS 4 (1978).
+Source: PMPP, section 13.5 (stable counting sorts); Gustavson, "Two Fast Algorithms for Sparse
+Matrices", ACM TOMS 4 (1978).
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
-"""`loops`: one element after the other, on one thread.
-
-Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 6.3.
-"""
+"""`loops`: one element after the other, on one thread. Source: Goodfellow, Bengio, Courville, "Deep
+Learning" (2016), section 6.3."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""A thread for one element, and for four.
-
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 2.3;
-Luitjens, "CUDA Pro Tip: Increase Performance with Vectorized Memory Access", 2013.
-"""
+"""A thread for one element, and for four. Source: PMPP, section 2.3; Luitjens, "CUDA Pro Tip:
+Increase Performance with Vectorized Memory Access", 2013."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""`tree`: a tournament in shared memory.
-
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 10.2 (the
-tournament).
-"""
+"""`tree`: a tournament in shared memory. Source: PMPP, section 10.2 (the tournament)."""
 
 from __future__ import annotations
 

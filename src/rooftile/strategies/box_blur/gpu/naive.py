@@ -1,7 +1,4 @@
-"""`naive`: a thread a byte, its window by the definition.
-
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 3.3.
-"""
+"""`naive`: a thread a byte, its window by the definition. Source: PMPP, section 3.3."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""`packed`: two columns' sums in a word, and no thread that waits for another.
-
-Source: McDonnell, "Box-Filtering Techniques", Computer Graphics and Image Processing 17 (1981);
-Warren, "Hacker's Delight", 2nd ed., sections 2-18 (sums of parts of a word) and 10-9 (division).
-"""
+"""`packed`: two columns' sums in a word, and no thread that waits for another. Source: McDonnell,
+"Box-Filtering Techniques", Computer Graphics and Image Processing 17 (1981); Warren, "Hacker's
+Delight", 2nd ed., sections 2-18 (sums of parts of a word) and 10-9 (division)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""`running`: sums that move on by a row that enters and one that leaves.
-
-Source: McDonnell, "Box-Filtering Techniques", Computer Graphics and Image Processing 17 (1981).
-"""
+"""`running`: sums that move on by a row that enters and one that leaves. Source: McDonnell,
+"Box-Filtering Techniques", Computer Graphics and Image Processing 17 (1981)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""`tiled`: the bytes of a block's windows lie in shared memory.
-
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 7.
-"""
+"""`tiled`: the bytes of a block's windows lie in shared memory. Source: PMPP, chapter 7."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """`two_pass`: parts are counted, then compacted, by all cores and without a branch.
 
-A branch that goes either way costs some twenty cycles each time it is guessed wrong.  So every
-element is stored, and the next one over it unless it was to be kept.  A part ends with the last
+A branch that goes either way costs some twenty cycles each time it is guessed wrong. So every
+element is stored, and the next one over it unless it was to be kept. A part ends with the last
 element that it keeps, and not a store later: behind it another part begins.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 11.6.
+Source: PMPP, section 11.6.
 """
 
 from __future__ import annotations

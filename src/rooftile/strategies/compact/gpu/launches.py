@@ -1,9 +1,8 @@
 """An atomic counter, and places that several launches find.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 9.6
-(aggregation); Adinets, "CUDA Pro Tip: Optimized Filtering with Warp-Aggregated Atomics" (NVIDIA,
-2014); section 11.6; Blelloch, "Prefix Sums and Their Applications" (CMU-CS-90-190, 1990), section
-1.5.
+Source: PMPP, section 9.6 (aggregation); Adinets, "CUDA Pro Tip: Optimized Filtering with
+Warp-Aggregated Atomics" (NVIDIA, 2014); section 11.6; Blelloch, "Prefix Sums and Their
+Applications" (CMU-CS-90-190, 1990), section 1.5.
 """
 
 from __future__ import annotations

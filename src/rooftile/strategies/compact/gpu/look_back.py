@@ -1,8 +1,5 @@
-"""`look_back`: a single pass, each tile looks back at those before it.
-
-Source: Merrill, Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back" (NVIDIA
-NVR-2016-002, 2016).
-"""
+"""`look_back`: a single pass, each tile looks back at those before it. Source: Merrill, Garland,
+"Single-pass Parallel Prefix Scan with Decoupled Look-back" (NVIDIA NVR-2016-002, 2016)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""`waves`: a single pass of resident blocks, whose warps have a job each.
-
-Sources: as of `look_back`, and of `scan`'s rung of this name.
-"""
+"""`waves`: a single pass of resident blocks, whose warps have a job each. Sources: as of
+`look_back`, and of `scan`'s rung of this name."""
 
 from __future__ import annotations
 

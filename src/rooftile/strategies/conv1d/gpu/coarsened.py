@@ -1,9 +1,6 @@
-"""`coarsened`: several quads of outputs a thread, in registers, moved as vectors.
-
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 6.3
-(thread coarsening); Luitjens, "CUDA Pro Tip: Increase Performance with Vectorized Memory Access",
-2013.
-"""
+"""`coarsened`: several quads of outputs a thread, in registers, moved as vectors. Source: PMPP,
+section 6.3 (thread coarsening); Luitjens, "CUDA Pro Tip: Increase Performance with Vectorized
+Memory Access", 2013."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""A thread a result, by one block, by a grid, and with the mask in constant memory.
-
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 7.2, for
-one axis; section 7.2, for one axis and on one block; section 7.3.
-"""
+"""A thread a result, by one block, by a grid, and with the mask in constant memory. Source: PMPP,
+section 7.2, for one axis; section 7.2, for one axis and on one block; section 7.3."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""`vectors`: rows x vectors of sums in registers, over rows staged with their ghost cells.
-
-Source: Georganas et al., "Anatomy of High-Performance Deep Learning Convolutions on SIMD
-Architectures", SC18, for the register block.
-"""
+"""`vectors`: rows x vectors of sums in registers, over rows staged with their ghost cells. Source:
+Georganas et al., "Anatomy of High-Performance Deep Learning Convolutions on SIMD Architectures",
+SC18, for the register block."""
 
 from __future__ import annotations
 

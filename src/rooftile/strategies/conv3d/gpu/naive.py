@@ -1,7 +1,4 @@
-"""`naive`: a thread a sum.
-
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 7.2.
-"""
+"""`naive`: a thread a sum. Source: PMPP, section 7.2."""
 
 from __future__ import annotations
 

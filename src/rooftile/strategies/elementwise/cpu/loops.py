@@ -1,7 +1,4 @@
-"""`loops`: one element after the other, on one thread.
-
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 2.3.
-"""
+"""`loops`: one element after the other, on one thread. Source: PMPP, section 2.3."""
 
 from __future__ import annotations
 

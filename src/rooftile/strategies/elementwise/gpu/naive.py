@@ -1,9 +1,6 @@
-"""A thread an element, and the ways to give a thread several.
-
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 2.5;
-Harris, "CUDA Pro Tip: Write Flexible Kernels with Grid-Stride Loops" (NVIDIA, 2013); section 6.3;
-sections 6.1 and 6.3 (coalescing, thread coarsening).
-"""
+"""A thread an element, and the ways to give a thread several. Source: PMPP, section 2.5; Harris,
+"CUDA Pro Tip: Write Flexible Kernels with Grid-Stride Loops" (NVIDIA, 2013); section 6.3; sections
+6.1 and 6.3 (coalescing, thread coarsening)."""
 
 from __future__ import annotations
 

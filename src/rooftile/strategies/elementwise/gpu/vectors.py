@@ -1,7 +1,5 @@
-"""`vectors`: loads and stores of 16 bytes, several of each array in flight a thread.
-
-Source: Luitjens, "CUDA Pro Tip: Increase Performance with Vectorized Memory Access" (NVIDIA, 2013).
-"""
+"""`vectors`: loads and stores of 16 bytes, several of each array in flight a thread. Source:
+Luitjens, "CUDA Pro Tip: Increase Performance with Vectorized Memory Access" (NVIDIA, 2013)."""
 
 from __future__ import annotations
 

@@ -5,8 +5,7 @@ error. Where it is half-way between two levels, double precision decides as the 
 is one colour in a hundred. An increment waits for the one before where both go to one bin, so
 neighbours count in different tables.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 9.4
-(privatization).
+Source: PMPP, section 9.4 (privatization).
 """
 
 from __future__ import annotations

@@ -1,8 +1,5 @@
-"""The histogram of an image, and the levels that it gives.
-
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 9.4;
-Podlozhnyuk, "Histogram calculation in CUDA" (NVIDIA, 2007), for bins of few threads.
-"""
+"""The histogram of an image, and the levels that it gives. Source: PMPP, section 9.4; Podlozhnyuk,
+"Histogram calculation in CUDA" (NVIDIA, 2007), for bins of few threads."""
 
 from __future__ import annotations
 

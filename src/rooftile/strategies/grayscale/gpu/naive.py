@@ -1,7 +1,4 @@
-"""`naive`: a thread a pixel, in two-dimensional blocks.
-
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 3.2.
-"""
+"""`naive`: a thread a pixel, in two-dimensional blocks. Source: PMPP, section 3.2."""
 
 from __future__ import annotations
 

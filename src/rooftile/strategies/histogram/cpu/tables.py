@@ -1,11 +1,10 @@
 """`tables`: shares of x over the cores, several tables for each.
 
 An increment waits for the one before where both go to the same bin: so neighbouring elements count
-in different tables.  Bytes come eight at a time and are counted by value; which values a bin holds
+in different tables. Bytes come eight at a time and are counted by value; which values a bin holds
 is looked up at the end.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 9.4
-(privatization).
+Source: PMPP, section 9.4 (privatization).
 """
 
 from __future__ import annotations

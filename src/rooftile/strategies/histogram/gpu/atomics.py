@@ -1,8 +1,6 @@
 """A thread for some of the data, and bins that atomics count: in global memory, or first in shared.
-
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 9.2;
-section 9.2 and 9.5 (interleaved partitioning); section 9.4; section 9.6 (aggregation).
-"""
+Source: PMPP, section 9.2; section 9.2 and 9.5 (interleaved partitioning); section 9.4; section 9.6
+(aggregation)."""
 
 from __future__ import annotations
 

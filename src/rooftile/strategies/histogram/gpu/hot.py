@@ -1,7 +1,4 @@
-"""`hot`: the popular bins in shared memory, whichever they are.
-
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 9.4.
-"""
+"""`hot`: the popular bins in shared memory, whichever they are. Source: PMPP, section 9.4."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""`lanes`: a lane's own copy of the bins, in a bank of its own.
-
-Source: Podlozhnyuk, "Histogram calculation in CUDA" (NVIDIA, 2007), for bins of few threads; Kirk,
-Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., sections 9.4 and 9.5.
-"""
+"""`lanes`: a lane's own copy of the bins, in a bank of its own. Source: Podlozhnyuk, "Histogram
+calculation in CUDA" (NVIDIA, 2007), for bins of few threads; PMPP, sections 9.4 and 9.5."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""`matched`: the threads of a warp find the threads with the same bin.
-
-Source: NVIDIA, "CUDA C++ Programming Guide", warp match functions; Kirk, Hwu, El Hajj,
-"Programming Massively Parallel Processors", 4th ed., section 9.6.
-"""
+"""`matched`: the threads of a warp find the threads with the same bin. Source: NVIDIA, "CUDA C++
+Programming Guide", warp match functions; PMPP, section 9.6."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""`replicated`: several copies of the bins in global memory.
-
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 9.4
-(privatization).
-"""
+"""`replicated`: several copies of the bins in global memory. Source: PMPP, section 9.4
+(privatization)."""
 
 from __future__ import annotations
 

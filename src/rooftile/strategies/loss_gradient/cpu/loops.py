@@ -1,7 +1,5 @@
-"""`loops`: one row after the other, on one thread.
-
-Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), sections 6.2.1 and 6.2.2.
-"""
+"""`loops`: one row after the other, on one thread. Source: Goodfellow, Bengio, Courville, "Deep
+Learning" (2016), sections 6.2.1 and 6.2.2."""
 
 from __future__ import annotations
 

@@ -1,9 +1,6 @@
-"""Rungs that are `few_rows` of `matmul` for a single row.
-
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 6.3
-(thread coarsening), on a vector; Bell, Garland, "Implementing Sparse Matrix-Vector Multiplication
-on Throughput-Oriented Processors", SC09 (a warp a row), on a dense matrix.
-"""
+"""Rungs that are `few_rows` of `matmul` for a single row. Source: PMPP, section 6.3 (thread
+coarsening), on a vector; Bell, Garland, "Implementing Sparse Matrix-Vector Multiplication on
+Throughput-Oriented Processors", SC09 (a warp a row), on a dense matrix."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""A thread a row or a column, and x in shared memory.
-
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 3,
-exercise 2; section 5.4, on a vector; section 9.2 (atomic operations); section 9.4 (privatization).
-"""
+"""A thread a row or a column, and x in shared memory. Source: PMPP, chapter 3, exercise 2; section
+5.4, on a vector; section 9.2 (atomic operations); section 9.4 (privatization)."""
 
 from __future__ import annotations
 

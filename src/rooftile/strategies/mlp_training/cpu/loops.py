@@ -1,8 +1,6 @@
-"""Loops over neurons and their inputs, a few rounds of the inner ones written out.
-
-Source: Rumelhart, Hinton, Williams, "Learning representations by back-propagating errors", Nature
-323 (1986).
-"""
+"""Loops over neurons and their inputs, a few rounds of the inner ones written out. Source:
+Rumelhart, Hinton, Williams, "Learning representations by back-propagating errors", Nature 323
+(1986)."""
 
 from __future__ import annotations
 

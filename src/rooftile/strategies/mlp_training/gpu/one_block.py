@@ -1,7 +1,5 @@
-"""`one_block`: one block takes all steps of all epochs, with the weights in shared memory.
-
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 5.3.
-"""
+"""`one_block`: one block takes all steps of all epochs, with the weights in shared memory. Source:
+PMPP, section 5.3."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""`two_pass`: what goes before the pivot is counted in parts, then all move, by all cores.
-
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 11.6.
-"""
+"""`two_pass`: what goes before the pivot is counted in parts, then all move, by all cores. Source:
+PMPP, section 11.6."""
 
 from __future__ import annotations
 

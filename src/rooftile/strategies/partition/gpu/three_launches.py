@@ -1,7 +1,5 @@
-"""`three_launches`: what goes before the pivot is counted, counts are scanned, all move.
-
-Source: Blelloch, "Prefix Sums and Their Applications" (CMU-CS-90-190, 1990), section 1.5.
-"""
+"""`three_launches`: what goes before the pivot is counted, counts are scanned, all move. Source:
+Blelloch, "Prefix Sums and Their Applications" (CMU-CS-90-190, 1990), section 1.5."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """`loops`: one window after the other.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
-section 16.2 (the subsampling layer).
+Source: PMPP, section 16.2 (the subsampling layer).
 
 A unit is one result row of one channel of one image.
 """

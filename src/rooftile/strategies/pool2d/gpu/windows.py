@@ -1,10 +1,6 @@
-"""A thread for one window, and for four.
-
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 16.2
-(subsampling after a convolution); NVIDIA, "CUDA C++ Best Practices Guide", section 10.2.1
-(coalesced access); Luitjens, "CUDA Pro Tip: Increase Performance with Vectorized Memory Access",
-2013.
-"""
+"""A thread for one window, and for four. Source: PMPP, section 16.2 (subsampling after a
+convolution); NVIDIA, "CUDA C++ Best Practices Guide", section 10.2.1 (coalesced access); Luitjens,
+"CUDA Pro Tip: Increase Performance with Vectorized Memory Access", 2013."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""A thread for an element of the image, and for a window.
-
-Source: Scherer, Müller, Behnke, "Evaluation of Pooling Operations in Convolutional Architectures",
-ICANN 2010.
-"""
+"""A thread for an element of the image, and for a window. Source: Scherer, Müller, Behnke,
+"Evaluation of Pooling Operations in Convolutional Architectures", ICANN 2010."""
 
 from __future__ import annotations
 

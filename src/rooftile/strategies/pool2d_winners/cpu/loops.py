@@ -1,8 +1,5 @@
-"""`loops`: one window after the other, on one thread.
-
-Source: Scherer, Müller, Behnke, "Evaluation of Pooling Operations in Convolutional Architectures",
-ICANN 2010.
-"""
+"""`loops`: one window after the other, on one thread. Source: Scherer, Müller, Behnke, "Evaluation
+of Pooling Operations in Convolutional Architectures", ICANN 2010."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""`atomic`: one atomic a resident block.
-
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 10.7.
-"""
+"""`atomic`: one atomic a resident block. Source: PMPP, section 10.7."""
 
 from __future__ import annotations
 

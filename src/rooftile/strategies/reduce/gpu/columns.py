@@ -1,8 +1,5 @@
-"""`columns`: an axis that is not the last, neighbouring columns by neighbouring threads.
-
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 6.1
-(coalescing).
-"""
+"""`columns`: an axis that is not the last, neighbouring columns by neighbouring threads. Source:
+PMPP, section 6.1 (coalescing)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""`last_block`: the last block to end joins the partial results.
-
-Source: NVIDIA, "CUDA C++ Programming Guide", memory fence functions (the example of a sum).
-"""
+"""`last_block`: the last block to end joins the partial results. Source: NVIDIA, "CUDA C++
+Programming Guide", memory fence functions (the example of a sum)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""`naive`: a thread a result.
-
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 10.1;
-Kahan, "Further remarks on reducing truncation errors", CACM 8 (1965).
-"""
+"""`naive`: a thread a result. Source: PMPP, section 10.1; Kahan, "Further remarks on reducing
+truncation errors", CACM 8 (1965)."""
 
 from __future__ import annotations
 

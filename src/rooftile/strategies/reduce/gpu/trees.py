@@ -1,10 +1,9 @@
 """Trees in the shared memory of a block, and what each way to join their elements costs.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., sections 10.4 to
-10.7 (convergent tree, shared memory, segments of several blocks); sections 10.3 and 10.4 (the
-simple tree and its divergence); Harris, "Optimizing Parallel Reduction in CUDA" (NVIDIA, 2007),
-reduction 2; section 10.8; Luitjens, "Faster Parallel Reductions on Kepler" (NVIDIA, 2014); Harris,
-"Optimizing Parallel Reduction in CUDA" (NVIDIA, 2007), reduction 7.
+Source: PMPP, sections 10.4 to 10.7 (convergent tree, shared memory, segments of several blocks);
+sections 10.3 and 10.4 (the simple tree and its divergence); Harris, "Optimizing Parallel Reduction
+in CUDA" (NVIDIA, 2007), reduction 2; section 10.8; Luitjens, "Faster Parallel Reductions on Kepler"
+(NVIDIA, 2014); Harris, "Optimizing Parallel Reduction in CUDA" (NVIDIA, 2007), reduction 7.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
-"""`vectors`: persistent segments, several vectors of 16 bytes in flight a thread.
-
-Source: Luitjens, "CUDA Pro Tip: Increase Performance with Vectorized Memory Access" (NVIDIA, 2013).
-"""
+"""`vectors`: persistent segments, several vectors of 16 bytes in flight a thread. Source: Luitjens,
+"CUDA Pro Tip: Increase Performance with Vectorized Memory Access" (NVIDIA, 2013)."""
 
 from __future__ import annotations
 

@@ -1,11 +1,10 @@
 """`loops`: one element after the other, on one thread.
 
-It keeps the order, so that an operator need not be associative.  Of a sum of floating-point numbers
+It keeps the order, so that an operator need not be associative. Of a sum of floating-point numbers
 it carries along what each addition rounds away: without that, a sum of many equal numbers stops
 growing, in float32 at 2^24 ones.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 11.1;
-Knuth, "The Art of Computer Programming", volume 2, 4.2.2.
+Source: PMPP, section 11.1; Knuth, "The Art of Computer Programming", volume 2, 4.2.2.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """`two_pass`: parts of every line are combined by all cores, then scanned by all cores.
 
-x is read twice; in return the cores work at once.  Parts follow from the problem and not from the
+x is read twice; in return the cores work at once. Parts follow from the problem and not from the
 threads, so that results do not depend on the machine.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 11.6.
+Source: PMPP, section 11.6.
 """
 
 from __future__ import annotations

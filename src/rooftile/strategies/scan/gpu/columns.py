@@ -1,8 +1,5 @@
-"""`columns`: adjacent lines; a block goes down a band of them.
-
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 11.5
-(coarsened phases).
-"""
+"""`columns`: adjacent lines; a block goes down a band of them. Source: PMPP, section 11.5
+(coarsened phases)."""
 
 from __future__ import annotations
 

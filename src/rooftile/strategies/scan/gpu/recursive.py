@@ -1,8 +1,5 @@
-"""`recursive`: as many levels of sums as it takes.
-
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 11.6;
-Harris, Sengupta, Owens, "Parallel Prefix Sum (Scan) with CUDA", GPU Gems 3 (2007), chapter 39.
-"""
+"""`recursive`: as many levels of sums as it takes. Source: PMPP, section 11.6; Harris, Sengupta,
+Owens, "Parallel Prefix Sum (Scan) with CUDA", GPU Gems 3 (2007), chapter 39."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""`rows`: a line stays in registers; warps meet once between loading and storing it.
-
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 11.5;
-Sengupta, Harris, Garland, "Efficient Parallel Scan Algorithms for GPUs" (NVIDIA NVR-2008-003).
-"""
+"""`rows`: a line stays in registers; warps meet once between loading and storing it. Source: PMPP,
+section 11.5; Sengupta, Harris, Garland, "Efficient Parallel Scan Algorithms for GPUs" (NVIDIA
+NVR-2008-003)."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
 """Sections of a line, one for each block, and the kernels that join them.
 
 Source: Kogge, Stone, "A Parallel Algorithm for the Efficient Solution of a General Class of
-Recurrence Equations", IEEE TC C-22 (1973); Kirk, Hwu, El Hajj, section 11.2; Kirk, Hwu, El Hajj,
-"Programming Massively Parallel Processors", 4th ed., section 11.2 (double buffering); Brent, Kung,
-"A Regular Layout for Parallel Adders", IEEE TC C-31 (1982); Kirk, Hwu, El Hajj, section 11.4;
-section 11.5; section 11.6.
+Recurrence Equations", IEEE TC C-22 (1973); Kirk, Hwu, El Hajj, section 11.2; PMPP, section 11.2
+(double buffering); Brent, Kung, "A Regular Layout for Parallel Adders", IEEE TC C-31 (1982); Kirk,
+Hwu, El Hajj, section 11.4; section 11.5; section 11.6.
 """
 
 from __future__ import annotations

@@ -1,8 +1,5 @@
-"""`sequential`: a thread a line.
-
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 11.1;
-Knuth, "The Art of Computer Programming", volume 2, 4.2.2 (what a rounding loses).
-"""
+"""`sequential`: a thread a line. Source: PMPP, section 11.1; Knuth, "The Art of Computer
+Programming", volume 2, 4.2.2 (what a rounding loses)."""
 
 from __future__ import annotations
 

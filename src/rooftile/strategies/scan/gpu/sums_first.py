@@ -1,8 +1,6 @@
-"""`sums_first`: sums of stretches first, then each is scanned with what is before it.
-
-Source: Merrill, Grimshaw, "Parallel Scan for Stream Architectures" (University of Virginia,
-CS2009-14, 2009): reduce, then scan.
-"""
+"""`sums_first`: sums of stretches first, then each is scanned with what is before it. Source:
+Merrill, Grimshaw, "Parallel Scan for Stream Architectures" (University of Virginia, CS2009-14,
+2009): reduce, then scan."""
 
 from __future__ import annotations
 

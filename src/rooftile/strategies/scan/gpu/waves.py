@@ -1,9 +1,6 @@
-"""`waves`: a single pass of resident blocks, whose warps have a job each.
-
-Source: Merrill, Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back" (NVIDIA
-NVR-2016-002, 2016), for what is published; warps with jobs as in CUB's scan for Blackwell (NVIDIA
-CCCL 3.3, 2026).
-"""
+"""`waves`: a single pass of resident blocks, whose warps have a job each. Source: Merrill, Garland,
+"Single-pass Parallel Prefix Scan with Decoupled Look-back" (NVIDIA NVR-2016-002, 2016), for what is
+published; warps with jobs as in CUB's scan for Blackwell (NVIDIA CCCL 3.3, 2026)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""`loops`: one segment after the other, on one thread.
-
-Source: Kahan, "Further remarks on reducing truncation errors", CACM 8 (1965).
-"""
+"""`loops`: one segment after the other, on one thread. Source: Kahan, "Further remarks on reducing
+truncation errors", CACM 8 (1965)."""
 
 from __future__ import annotations
 

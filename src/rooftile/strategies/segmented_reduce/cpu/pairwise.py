@@ -1,7 +1,5 @@
-"""`pairwise`: segments shared out over the cores, each combined as a tree.
-
-Source: Higham, "The Accuracy of Floating Point Summation", SIAM J. Sci. Comput. 14 (1993).
-"""
+"""`pairwise`: segments shared out over the cores, each combined as a tree. Source: Higham, "The
+Accuracy of Floating Point Summation", SIAM J. Sci. Comput. 14 (1993)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""`balanced`: every thread takes as many elements and ends of segments.
-
-Source: Merrill and Garland, "Merge-Based Parallel Sparse Matrix-Vector Multiplication", SC 2016.
-"""
+"""`balanced`: every thread takes as many elements and ends of segments. Source: Merrill and
+Garland, "Merge-Based Parallel Sparse Matrix-Vector Multiplication", SC 2016."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
-"""`naive`: a thread a segment.
-
-Source: Kahan, "Further remarks on reducing truncation errors", CACM 8 (1965).
-"""
+"""`naive`: a thread a segment. Source: Kahan, "Further remarks on reducing truncation errors", CACM
+8 (1965)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""`teams`: several threads a segment.
-
-Source: Bell and Garland, "Implementing Sparse Matrix-Vector Multiplication on Throughput-Oriented
-Processors", SC 2009 (a warp a row).
-"""
+"""`teams`: several threads a segment. Source: Bell and Garland, "Implementing Sparse Matrix-Vector
+Multiplication on Throughput-Oriented Processors", SC 2009 (a warp a row)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""`flagged`: pairs of a value and a flag, scanned like single values.
-
-Source: Schwartz, "Ultracomputers", ACM TOPLAS 2 (1980); Sengupta, Harris, Zhang, Owens, "Scan
-Primitives for GPU Computing" (Graphics Hardware 2007).
-"""
+"""`flagged`: pairs of a value and a flag, scanned like single values. Source: Schwartz,
+"Ultracomputers", ACM TOPLAS 2 (1980); Sengupta, Harris, Zhang, Owens, "Scan Primitives for GPU
+Computing" (Graphics Hardware 2007)."""
 
 from __future__ import annotations
 

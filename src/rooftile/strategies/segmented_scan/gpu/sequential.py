@@ -1,7 +1,4 @@
-"""`sequential`: a thread a segment.
-
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 11.1.
-"""
+"""`sequential`: a thread a segment. Source: PMPP, section 11.1."""
 
 from __future__ import annotations
 

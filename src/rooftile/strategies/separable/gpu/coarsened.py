@@ -1,9 +1,6 @@
-"""`coarsened`: rows of column sums a thread, in registers, moved as vectors.
-
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., sections 6.3
-(thread coarsening) and 8.4 (register tiling); Luitjens, "CUDA Pro Tip: Increase Performance with
-Vectorized Memory Access", 2013.
-"""
+"""`coarsened`: rows of column sums a thread, in registers, moved as vectors. Source: PMPP, sections
+6.3 (thread coarsening) and 8.4 (register tiling); Luitjens, "CUDA Pro Tip: Increase Performance
+with Vectorized Memory Access", 2013."""
 
 from __future__ import annotations
 

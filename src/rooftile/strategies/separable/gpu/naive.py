@@ -1,8 +1,5 @@
-"""`naive`: a pass down and a pass across, the sums between them in device memory.
-
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 7.2, for
-one axis at a time.
-"""
+"""`naive`: a pass down and a pass across, the sums between them in device memory. Source: PMPP,
+section 7.2, for one axis at a time."""
 
 from __future__ import annotations
 

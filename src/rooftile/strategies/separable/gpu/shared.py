@@ -1,8 +1,5 @@
-"""`shared`: both passes in shared memory.
-
-Source: Podlozhnyuk, "Image Convolution with CUDA" (NVIDIA, 2007); Kirk, Hwu, El Hajj, "Programming
-Massively Parallel Processors", 4th ed., section 7.4.
-"""
+"""`shared`: both passes in shared memory. Source: Podlozhnyuk, "Image Convolution with CUDA"
+(NVIDIA, 2007); PMPP, section 7.4."""
 
 from __future__ import annotations
 

@@ -1,9 +1,5 @@
-"""Rows by a thread each, and by teams of threads.
-
-Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 4.1 (the stable form); Kirk,
-Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 10.6 (the tree in shared
-memory).
-"""
+"""Rows by a thread each, and by teams of threads. Source: Goodfellow, Bengio, Courville, "Deep
+Learning" (2016), section 4.1 (the stable form); PMPP, section 10.6 (the tree in shared memory)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""`loops`: one row after the other, on one thread.
-
-Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), sections 4.1 (the stable form) and
-6.2.2.3.
-"""
+"""`loops`: one row after the other, on one thread. Source: Goodfellow, Bengio, Courville, "Deep
+Learning" (2016), sections 4.1 (the stable form) and 6.2.2.3."""
 
 from __future__ import annotations
 

@@ -1,9 +1,6 @@
-"""Rows by a thread each, and by teams of threads.
-
-Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), sections 4.1 (the stable form) and
-6.2.2.3; Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 10.6 (the
-tree in shared memory).
-"""
+"""Rows by a thread each, and by teams of threads. Source: Goodfellow, Bengio, Courville, "Deep
+Learning" (2016), sections 4.1 (the stable form) and 6.2.2.3; PMPP, section 10.6 (the tree in shared
+memory)."""
 
 from __future__ import annotations
 

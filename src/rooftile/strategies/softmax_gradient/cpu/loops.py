@@ -1,7 +1,5 @@
-"""`loops`: one row after the other, on one thread.
-
-Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 6.2.2.3.
-"""
+"""`loops`: one row after the other, on one thread. Source: Goodfellow, Bengio, Courville, "Deep
+Learning" (2016), section 6.2.2.3."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
 """`radix`: by digits of 8 bits, the least significant first; no elements are compared.
 
 It removes the comparisons, and log2(count) passes become one for each byte of a key: histogram,
-scan, scatter.  Each of them reads all words twice and writes them once.
+scan, scatter. Each of them reads all words twice and writes them once.
 
-Source: Knuth, "The Art of Computer Programming", volume 3, 5.2.5; Kirk, Hwu, El Hajj, "Programming
-Massively Parallel Processors", 4th ed., sections 13.3 and 13.5.
+Source: Knuth, "The Art of Computer Programming", volume 3, 5.2.5; PMPP, sections 13.3 and 13.5.
 """
 
 from __future__ import annotations

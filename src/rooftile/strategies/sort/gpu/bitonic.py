@@ -1,8 +1,6 @@
-"""`bitonic`: a network for lines of any length, each step of which is a launch.
-
-Source: Batcher, "Sorting Networks and their Applications" (AFIPS 1968); Knuth, "The Art of Computer
-Programming", volume 3, 5.3.4.
-"""
+"""`bitonic`: a network for lines of any length, each step of which is a launch. Source: Batcher,
+"Sorting Networks and their Applications" (AFIPS 1968); Knuth, "The Art of Computer Programming",
+volume 3, 5.3.4."""
 
 from __future__ import annotations
 

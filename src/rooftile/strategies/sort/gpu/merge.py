@@ -1,9 +1,6 @@
-"""`merge`: runs are merged to runs of twice the length; every element finds its own place.
-
-Source: Satish, Harris, Garland, "Designing Efficient Sorting Algorithms for Manycore GPUs" (IPDPS
-2009), section 4; Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter
-12 and section 13.7.
-"""
+"""`merge`: runs are merged to runs of twice the length; every element finds its own place. Source:
+Satish, Harris, Garland, "Designing Efficient Sorting Algorithms for Manycore GPUs" (IPDPS 2009),
+section 4; PMPP, chapter 12 and section 13.7."""
 
 from __future__ import annotations
 

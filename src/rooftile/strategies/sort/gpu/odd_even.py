@@ -1,8 +1,5 @@
-"""`odd_even`: a block a line in shared memory; neighbours are exchanged, count times.
-
-Source: Knuth, "The Art of Computer Programming", volume 3, 5.3.4, exercise 37 (odd-even
-transposition).
-"""
+"""`odd_even`: a block a line in shared memory; neighbours are exchanged, count times. Source:
+Knuth, "The Art of Computer Programming", volume 3, 5.3.4, exercise 37 (odd-even transposition)."""
 
 from __future__ import annotations
 

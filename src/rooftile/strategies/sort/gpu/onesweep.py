@@ -1,7 +1,5 @@
-"""`onesweep`: digits of 8 bits; each pass reads every key once and writes it once.
-
-Source: Adinets, Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs"
-(arXiv:2206.01784, 2022).
+"""`onesweep`: digits of 8 bits; each pass reads every key once and writes it once. Source: Adinets,
+Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs" (arXiv:2206.01784, 2022).
 """
 
 from __future__ import annotations

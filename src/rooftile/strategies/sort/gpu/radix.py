@@ -1,9 +1,6 @@
-"""`radix`: digits of 4 bits, the least significant first: histogram, scan, scatter.
-
-Source: Satish, Harris, Garland, "Designing Efficient Sorting Algorithms for Manycore GPUs" (IPDPS
-2009), section 3; Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., sections
-13.3 to 13.6.
-"""
+"""`radix`: digits of 4 bits, the least significant first: histogram, scan, scatter. Source: Satish,
+Harris, Garland, "Designing Efficient Sorting Algorithms for Manycore GPUs" (IPDPS 2009), section 3;
+PMPP, sections 13.3 to 13.6."""
 
 from __future__ import annotations
 

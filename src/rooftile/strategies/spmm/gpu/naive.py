@@ -1,8 +1,5 @@
-"""A thread a result, and the entries of a row in shared memory.
-
-Source: Yang, Buluç, Owens, "Design Principles for Sparse Matrix Multiplication on the GPU", Euro-
-Par 2018 (row splitting).
-"""
+"""A thread a result, and the entries of a row in shared memory. Source: Yang, Buluç, Owens, "Design
+Principles for Sparse Matrix Multiplication on the GPU", Euro- Par 2018 (row splitting)."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Columns are scattered: each of CSC's entries is added to the row that it names.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 14.
+Source: PMPP, chapter 14.
 """
 
 from __future__ import annotations

@@ -1,8 +1,5 @@
-"""`bsr`: a thread a row of dense blocks.
-
-Source: Bell and Garland, "Implementing Sparse Matrix-Vector Multiplication on Throughput-Oriented
-Processors", SC 2009.
-"""
+"""`bsr`: a thread a row of dense blocks. Source: Bell and Garland, "Implementing Sparse
+Matrix-Vector Multiplication on Throughput-Oriented Processors", SC 2009."""
 
 from __future__ import annotations
 

@@ -1,9 +1,6 @@
-"""Rungs that read COO.
-
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 14; Bell
-and Garland, "Implementing Sparse Matrix-Vector Multiplication on Throughput-Oriented Processors",
-SC 2009; Merrill and Garland, "Merge-Based Parallel Sparse Matrix-Vector Multiplication", SC 2016.
-"""
+"""Rungs that read COO. Source: PMPP, chapter 14; Bell and Garland, "Implementing Sparse
+Matrix-Vector Multiplication on Throughput-Oriented Processors", SC 2009; Merrill and Garland,
+"Merge-Based Parallel Sparse Matrix-Vector Multiplication", SC 2016."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""`csc`: a thread a column, its entries added by atomics.
-
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 14.
-"""
+"""`csc`: a thread a column, its entries added by atomics. Source: PMPP, chapter 14."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """Rungs that read CSR, by threads, teams of threads, and equal shares.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 14; Bell
-and Garland, "Implementing Sparse Matrix-Vector Multiplication on Throughput-Oriented Processors",
-SC 2009 (CSR vector); Merrill and Garland, "Merge-Based Parallel Sparse Matrix-Vector
-Multiplication", SC 2016.
+Source: PMPP, chapter 14; Bell and Garland, "Implementing Sparse Matrix-Vector Multiplication on
+Throughput-Oriented Processors", SC 2009 (CSR vector); Merrill and Garland, "Merge-Based Parallel
+Sparse Matrix-Vector Multiplication", SC 2016.
 """
 
 from __future__ import annotations

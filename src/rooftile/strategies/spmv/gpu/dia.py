@@ -1,8 +1,5 @@
-"""`dia`: some rows a thread, diagonals without indices.
-
-Source: Bell and Garland, "Implementing Sparse Matrix-Vector Multiplication on Throughput-Oriented
-Processors", SC 2009.
-"""
+"""`dia`: some rows a thread, diagonals without indices. Source: Bell and Garland, "Implementing
+Sparse Matrix-Vector Multiplication on Throughput-Oriented Processors", SC 2009."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Rungs that read JDS, by rows and transposed.
-
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 14.
-"""
+"""Rungs that read JDS, by rows and transposed. Source: PMPP, chapter 14."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""Rungs that read ELL, and ELL with the rest in COO.
-
-Source: Bell and Garland, "Implementing Sparse Matrix-Vector Multiplication on Throughput-Oriented
-Processors", SC 2009.
-"""
+"""Rungs that read ELL, and ELL with the rest in COO. Source: Bell and Garland, "Implementing Sparse
+Matrix-Vector Multiplication on Throughput-Oriented Processors", SC 2009."""
 
 from __future__ import annotations
 

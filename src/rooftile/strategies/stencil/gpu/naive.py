@@ -1,7 +1,4 @@
-"""`naive`: a thread a cell.
-
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 8.2.
-"""
+"""`naive`: a thread a cell. Source: PMPP, section 8.2."""
 
 from __future__ import annotations
 

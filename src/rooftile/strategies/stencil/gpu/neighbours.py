@@ -1,8 +1,6 @@
-"""`neighbours`: several time steps in one launch; a warp waits for its neighbours alone.
-
-Source: as `one_barrier`; for barriers of parts of a block, NVIDIA, "Parallel Thread Execution ISA",
-on ``mbarrier``.
-"""
+"""`neighbours`: several time steps in one launch; a warp waits for its neighbours alone. Source: as
+`one_barrier`; for barriers of parts of a block, NVIDIA, "Parallel Thread Execution ISA", on
+``mbarrier``."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""`several_steps`: several time steps in one launch.
-
-Source: Nguyen, Satish, Chhugani, Kim, Dubey, "3.5-D Blocking Optimization for Stencil Computations
-on Modern CPUs and GPUs", SC10.
-"""
+"""`several_steps`: several time steps in one launch. Source: Nguyen, Satish, Chhugani, Kim, Dubey,
+"3.5-D Blocking Optimization for Stencil Computations on Modern CPUs and GPUs", SC10."""
 
 from __future__ import annotations
 

@@ -1,9 +1,6 @@
-"""Rungs whose tiles are those of volumes, see `rooftile.strategies.common.volumes`.
-
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 8.3;
-section 8.4; Micikevicius, "3D Finite Difference Computation on GPUs using CUDA", GPGPU-2 (2009);
-section 8.5.
-"""
+"""Rungs whose tiles are those of volumes, see `rooftile.strategies.common.volumes`. Source: PMPP,
+section 8.3; section 8.4; Micikevicius, "3D Finite Difference Computation on GPUs using CUDA",
+GPGPU-2 (2009); section 8.5."""
 
 from __future__ import annotations
 

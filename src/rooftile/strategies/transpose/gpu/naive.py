@@ -1,7 +1,5 @@
-"""A thread an element, whose reads or writes are apart.
-
-Source: Ruetsch, Micikevicius, "Optimizing Matrix Transpose in CUDA" (NVIDIA, 2009).
-"""
+"""A thread an element, whose reads or writes are apart. Source: Ruetsch, Micikevicius, "Optimizing
+Matrix Transpose in CUDA" (NVIDIA, 2009)."""
 
 from __future__ import annotations
 

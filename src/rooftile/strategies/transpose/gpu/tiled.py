@@ -1,7 +1,5 @@
-"""Square tiles in shared memory, with and without a column of padding.
-
-Source: Ruetsch, Micikevicius, "Optimizing Matrix Transpose in CUDA" (NVIDIA, 2009).
-"""
+"""Square tiles in shared memory, with and without a column of padding. Source: Ruetsch,
+Micikevicius, "Optimizing Matrix Transpose in CUDA" (NVIDIA, 2009)."""
 
 from __future__ import annotations
 

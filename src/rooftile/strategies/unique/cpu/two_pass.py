@@ -1,7 +1,5 @@
-"""`two_pass`: the beginnings of runs are counted in parts, then moved, by all cores.
-
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 11.6.
-"""
+"""`two_pass`: the beginnings of runs are counted in parts, then moved, by all cores. Source: PMPP,
+section 11.6."""
 
 from __future__ import annotations
 

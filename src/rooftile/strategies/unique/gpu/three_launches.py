@@ -1,7 +1,5 @@
-"""`three_launches`: beginnings of runs are counted, counts are scanned, elements move.
-
-Source: Blelloch, "Prefix Sums and Their Applications" (CMU-CS-90-190, 1990), section 1.5.
-"""
+"""`three_launches`: beginnings of runs are counted, counts are scanned, elements move. Source:
+Blelloch, "Prefix Sums and Their Applications" (CMU-CS-90-190, 1990), section 1.5."""
 
 from __future__ import annotations
 

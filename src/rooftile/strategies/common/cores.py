@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-from rooftile.ops import FORMATS
+from rooftile.ops import FORMATS, Precision
+from rooftile.strategies.contract.gpu import GpuStrategy
 
 MOST_SUMMED = 8192
 """The longest sum in the cores, which cut off what does not fit instead of rounding."""
@@ -31,3 +33,29 @@ CORES = {
     "bf16": Cores("BFLOAT16", "bf16", FORMATS["bf16"].bytes),
 }
 """By the precision at which operands are rounded to it."""
+
+
+class CoresStrategy(GpuStrategy):
+    """A rung whose products tensor cores make.  Comes before the base class of an operation."""
+
+    devices = ("cuda",)
+    tensor_cores = True
+    multiplied: ClassVar[Precision | None] = None
+    """The type of the cores' operands, where it is not the rung's precision that says it."""
+
+    @property
+    def cores(self) -> Cores:
+        """What the cores multiply."""
+        return CORES[self.multiplied or self.precision]
+
+
+class MmaStrategy(CoresStrategy):
+    """By the instructions of a warp, ``mma.sync``."""
+
+    least_architecture = 80
+
+
+class WgmmaStrategy(CoresStrategy):
+    """By the instructions of Hopper's warpgroups, ``wgmma``."""
+
+    architectures = ("sm_90",)

@@ -12,6 +12,7 @@ from rooftile.devices.gpu import Launch
 from rooftile.ops.patterns.box_blur import BoxBlur
 from rooftile.strategies.box_blur.gpu._accesses import of_spans
 from rooftile.strategies.box_blur.gpu._base import GpuBoxBlur
+from rooftile.strategies.common.cores import MmaStrategy
 from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
 from rooftile.strategies.contract.gpu import Config, Step, Tunable
 
@@ -30,13 +31,10 @@ _PAYING_ROWS = 128
 """Rows below which all warps' bands together are low enough for `packed` to be preferred."""
 
 
-class Mma(GpuBoxBlur):
+class Mma(MmaStrategy, GpuBoxBlur):
     """Takes windows that reach up to eight bytes to either side, in rows of whole pieces."""
 
     name = "mma"
-    devices = ("cuda",)
-    least_architecture = 80
-    tensor_cores = True
     summary = "windows' sums as products of bytes with banded matrices, on tensor cores"
     transforms = True
     tunables = (

@@ -17,7 +17,7 @@ import numpy as np
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d, Float32
 from rooftile.ops.features import features
-from rooftile.strategies.common.cores import CORES, Cores
+from rooftile.strategies.common.cores import CORES, Cores, MmaStrategy
 from rooftile.strategies.common.rounded import rounding
 from rooftile.strategies.common.storage import is_last, item_bytes
 from rooftile.strategies.common.warpgroups import too_short
@@ -45,7 +45,7 @@ _RESIDENT = ((8, 2), (8, 3), (16, 1), (8, 1))
 """Warps of a block, and blocks of a multiprocessor."""
 
 
-class GatheredGemm(GpuConv2d):
+class GatheredGemm(MmaStrategy, GpuConv2d):
     """Takes every problem whose weights, and whose inputs of a row of results, shared memory
     holds."""
 
@@ -53,10 +53,6 @@ class GatheredGemm(GpuConv2d):
     summary = "a matrix product gathered from a tile, for few channels, in {numbers}"
     takes = features("activation:* padding pool:average,max stride")
 
-    devices = ("cuda",)
-    least_architecture = 80
-    tensor_cores = True
-    source = "gathered_gemm"
     stores: ClassVar[Mapping[str, str]] = {
         "X_NARROW": "x:narrow",
         "OUT_NARROW": "out:narrow",

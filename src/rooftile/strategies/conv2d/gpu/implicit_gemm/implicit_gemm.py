@@ -16,7 +16,7 @@ import numpy as np
 from rooftile.devices.gpu import Launch, TensorMap
 from rooftile.ops import Conv2d, Float32
 from rooftile.ops.features import features
-from rooftile.strategies.common.cores import CORES, Cores
+from rooftile.strategies.common.cores import CORES, Cores, WgmmaStrategy
 from rooftile.strategies.common.storage import is_last, is_narrow
 from rooftile.strategies.common.warpgroups import elements, wgmma
 from rooftile.strategies.contract.gpu import Config, Step, Tunable, family
@@ -36,17 +36,13 @@ _FEW_RESULTS = 2**22
 """Of fewer results tiles may be too few for a GPU, so that blocks share them."""
 
 
-class ImplicitGemm(GpuConv2d):
+class ImplicitGemm(WgmmaStrategy, GpuConv2d):
     """Takes no strides, and no pool or one of 2x2."""
 
     name = "implicit_gemm_{precision}"
     summary = "an implicit matrix product on warpgroups, patches by bulk copies, in {numbers}"
     takes = features("activation:* padding pool:average,max")
 
-    devices = ("cuda",)
-    architectures = ("sm_90",)
-    tensor_cores = True
-    source = "implicit_gemm"
     stores: ClassVar[Mapping[str, str]] = {
         "X_NARROW": "x:narrow",
         "OUT_NARROW": "out:narrow",

@@ -11,7 +11,7 @@ from typing import ClassVar
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d
 from rooftile.ops.features import features
-from rooftile.strategies.common.cores import CORES, Cores
+from rooftile.strategies.common.cores import MmaStrategy
 from rooftile.strategies.common.fused import ACTIVATION_CODES
 from rooftile.strategies.common.rounded import rounding
 from rooftile.strategies.common.storage import is_last, is_narrow, item_bytes
@@ -29,17 +29,13 @@ _MUCH_ARITHMETIC = 128
 """Where maps and channels are more, the product takes longer than the pass that packs."""
 
 
-class Pointwise(GpuConv2d):
+class Pointwise(MmaStrategy, GpuConv2d):
     """Takes masks of one tap without strides, ghost cells or pools."""
 
     name = "pointwise_{precision}"
     summary = "masks of one tap as a matrix product of images as they lie, in {numbers}"
     takes = features("activation:*")
 
-    devices = ("cuda",)
-    least_architecture = 80
-    tensor_cores = True
-    source = "pointwise"
     stores: ClassVar[Mapping[str, str]] = {
         "X_NARROW": "x:narrow",
         "OUT_NARROW": "out:narrow",
@@ -148,11 +144,6 @@ class Pointwise(GpuConv2d):
         weights = "rounded" if is_narrow(problem, "x") else "weights"
         return (Step(launch, ("x", weights, "bias", "out", problem.batch)),)
 
-    @property
-    def cores(self) -> Cores:
-        """What the cores multiply."""
-        return CORES[self.precision]
-
     def _shared(self, problem: Conv2d, config: Config) -> int:
         """Bytes of a block's stages, or of its results."""
         size, (rows, columns) = item_bytes(problem, "x"), _tile(config)
@@ -182,6 +173,7 @@ class PointwiseIeee(Pointwise):
     """A number is split in three of bfloat16, which have its range and together its bits."""
 
     name = "pointwise_ieee"
+    multiplied = "bf16"
     numbers = 3
     summary = "masks of one tap as a matrix product, float32 as three numbers of bfloat16"
 
@@ -189,11 +181,6 @@ class PointwiseIeee(Pointwise):
         """What the others refuse, and short sums: their budgets have no room for what the cores cut
         off."""
         return too_short(problem.reduction) or super().limits(problem)
-
-    @property
-    def cores(self) -> Cores:
-        """They multiply bfloat16."""
-        return CORES["bf16"]
 
 
 STRATEGIES = (

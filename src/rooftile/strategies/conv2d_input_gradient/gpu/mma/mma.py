@@ -12,7 +12,7 @@ from typing import ClassVar
 from rooftile.devices.gpu import Launch
 from rooftile.ops.features import features
 from rooftile.ops.gradients.conv2d_input_gradient import Conv2dInputGradient
-from rooftile.strategies.common.cores import CORES
+from rooftile.strategies.common.cores import CORES, MmaStrategy
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.contract.gpu import Config, Step, Tunable, family
 from rooftile.strategies.conv2d_input_gradient.gpu._base import GpuInputGradient, arguments_of
@@ -32,7 +32,7 @@ _MOST_ROWS = 16
 """Rows of a mask, by the registers of a column of its taps."""
 
 
-class SpreadWinners(GpuInputGradient):
+class SpreadWinners(MmaStrategy, GpuInputGradient):
     """Takes winners of windows that do not overlap; an image's gradients fit shared memory."""
 
     name = "mma_{precision}"
@@ -41,9 +41,6 @@ class SpreadWinners(GpuInputGradient):
     )
     takes = features("before:relu padding pool:max")
 
-    devices = ("cuda",)
-    least_architecture = 80
-    tensor_cores = True
     stores: ClassVar[Mapping[str, str]] = {
         **GpuInputGradient.stores,
         "X_NARROW": "x:narrow",

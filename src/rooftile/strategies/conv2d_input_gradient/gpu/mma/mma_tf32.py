@@ -11,6 +11,7 @@ import math
 from rooftile.devices.gpu import Launch
 from rooftile.ops.features import features
 from rooftile.ops.gradients.conv2d_input_gradient import Conv2dInputGradient
+from rooftile.strategies.common.cores import MmaStrategy
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.winner_places import ragged
 from rooftile.strategies.contract.gpu import Config, Step, Tunable
@@ -28,16 +29,13 @@ _CHANNELS = 4
 _MANY_IMAGES = 256
 
 
-class MmaTf32(GpuInputGradient):
+class MmaTf32(MmaStrategy, GpuInputGradient):
     """Takes winners of windows of 4 x 4, eight of them a row at most; sums in float32."""
 
     name = "mma_tf32"
     precision = "tf32"
     summary = "whole windows on tensor cores, gradients and weights in TF32"
     takes = features("before:relu padding pool:max")
-    devices = ("cuda",)
-    least_architecture = 80
-    tensor_cores = True
     tunables = (
         Tunable("WARPS", (2, 4, 5, 7, 8, 10), 8),
         Tunable("BLOCKS", (1, 2, 3, 4), 2),

@@ -15,7 +15,7 @@ from typing import ClassVar
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops.gradients.conv2d_input_gradient import Conv2dInputGradient
-from rooftile.strategies.common.cores import CORES, Cores
+from rooftile.strategies.common.cores import WgmmaStrategy
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.storage import item_bytes
 from rooftile.strategies.common.warpgroups import elements, wgmma_fence, wgmma_sparse, wgmma_wait
@@ -39,7 +39,7 @@ _LINE, _BANKS = 16, 128
 """Bytes of a line, and of all banks."""
 
 
-class Warpgroups(GpuInputGradient):
+class Warpgroups(WgmmaStrategy, GpuInputGradient):
     """Takes winners of windows that do not overlap, eight by eight of an image at most."""
 
     name = "warpgroups_{precision}"
@@ -50,21 +50,12 @@ class Warpgroups(GpuInputGradient):
         "OUT_NARROW": "dx:narrow",
         "DY_NARROW": "dy:narrow",
     }
-    devices = ("cuda",)
-    architectures = ("sm_90",)
-    tensor_cores = True
-    source = "warpgroups"
     numbers = 1
     """Of the cores, for a gradient and for a weight."""
     scaled = False
     """Whether powers of two scale them."""
     pays_from = 160
     """Images from which on it is the fastest."""
-
-    @property
-    def cores(self) -> Cores:
-        """What they multiply."""
-        return CORES[self.precision]
 
     def limits(self, problem: Conv2dInputGradient) -> str | None:
         """It refuses windows that overlap, are many, or have other than 2 or 4 columns; large
@@ -236,14 +227,10 @@ class WarpgroupsTf32(Warpgroups):
     float32."""
 
     name = "warpgroups_tf32"
+    multiplied = "fp16"
     precision = "tf32"
     scaled = True
     summary = "whole windows by warpgroups, TF32 as scaled float16, every other term skipped"
-
-    @property
-    def cores(self) -> Cores:
-        """They multiply float16."""
-        return CORES["fp16"]
 
 
 STRATEGIES = (

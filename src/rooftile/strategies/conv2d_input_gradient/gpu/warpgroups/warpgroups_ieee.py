@@ -7,7 +7,6 @@ Tensor Cores while surpassing the FP32 theoretical peak performance", IJHPCA 36 
 from __future__ import annotations
 
 from rooftile.ops.gradients.conv2d_input_gradient import Conv2dInputGradient
-from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.warpgroups import too_short
 from rooftile.strategies.conv2d_input_gradient.gpu.warpgroups.warpgroups import Warpgroups
 
@@ -16,16 +15,12 @@ class WarpgroupsIeee(Warpgroups):
     """A number is split in two of float16, and three sparse products stand for one."""
 
     name = "warpgroups_ieee"
+    multiplied = "fp16"
     numbers = 2
     scaled = True
     summary = (
         "whole windows by warpgroups, float32 as two numbers of float16, every other term skipped"
     )
-
-    @property
-    def cores(self) -> Cores:
-        """They multiply float16."""
-        return CORES["fp16"]
 
     def limits(self, problem: Conv2dInputGradient) -> str | None:
         """What the others refuse, and short sums: their budgets have no room for the split's

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
-from rooftile.strategies.common.cores import CORES
+from rooftile.strategies.common.cores import CORES, MmaStrategy
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.storage import is_narrow, item_bytes
 from rooftile.strategies.common.winner_places import ragged
@@ -38,7 +38,7 @@ _LINE = 16
 """Bytes on whose multiples what is copied begins."""
 
 
-class Mma(GpuWeightsGradient):
+class Mma(MmaStrategy, GpuWeightsGradient):
     """Takes winners of windows with an even number of columns that do not overlap."""
 
     name = "mma_{precision}"
@@ -48,10 +48,6 @@ class Mma(GpuWeightsGradient):
         "X_NARROW": "x:narrow",
         "DY_NARROW": "dy:narrow",
     }
-    devices = ("cuda",)
-    least_architecture = 80
-    tensor_cores = True
-    source = "mma"
     pays_from = 40_000_000
     """FLOPs from which on it is faster than rungs without tensor cores, whose launches overlap."""
     tunables = (

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
-from rooftile.strategies.common.cores import CORES, Cores
+from rooftile.strategies.common.cores import MmaStrategy
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.storage import item_bytes
 from rooftile.strategies.common.winner_places import ragged
@@ -41,15 +41,11 @@ _LINE = 16
 """Bytes on whose multiples what is copied begins."""
 
 
-class Turned(GpuWeightsGradient):
+class Turned(MmaStrategy, GpuWeightsGradient):
     """Takes winners of windows with even sides that do not overlap, and masks of a few columns."""
 
     name = "turned_{precision}"
     summary = "pixels as rows on tensor cores, which all windows above share, in {numbers}"
-    devices = ("cuda",)
-    least_architecture = 80
-    tensor_cores = True
-    source = "turned"
     stores: ClassVar[Mapping[str, str]] = {
         **GpuWeightsGradient.stores,
         "X_NARROW": "x:narrow",
@@ -70,11 +66,6 @@ class Turned(GpuWeightsGradient):
         Tunable("BLOCKS", (1, 2, 3, 4, 6), 1),
         Tunable("STAGES", (1, 2, 3, 4), 2),
     )
-
-    @property
-    def cores(self) -> Cores:
-        """What the cores multiply."""
-        return CORES[self.precision]
 
     def limits(self, problem: Conv2dWeightsGradient) -> str | None:
         """Windows that overlap, or have odd sides or many positions; strides; wide masks; rows of

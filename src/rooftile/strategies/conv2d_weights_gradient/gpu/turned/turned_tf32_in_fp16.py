@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from rooftile.ops.features import features
-from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.conv2d_weights_gradient.gpu._base import GpuWeightsGradient
 from rooftile.strategies.conv2d_weights_gradient.gpu.turned.turned import Turned
 
@@ -15,16 +14,12 @@ class TurnedTf32InFloat16(Turned):
     """TF32 by float16's instructions: x is stored as float16, gradients are scaled to its range."""
 
     name = "turned_tf32_in_fp16"
+    multiplied = "fp16"
     precision = "tf32"
     narrow = "fp16"
     scaled = 1
     stores: ClassVar[Mapping[str, str]] = {**GpuWeightsGradient.stores, "X_NARROW": "x:narrow"}
     requires = features("storage:x:float16")
-
-    @property
-    def cores(self) -> Cores:
-        """See `Turned.cores`."""
-        return CORES["fp16"]
 
 
 STRATEGY = TurnedTf32InFloat16()

@@ -14,7 +14,7 @@ from typing import ClassVar
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
-from rooftile.strategies.common.cores import CORES, Cores
+from rooftile.strategies.common.cores import CORES, Cores, WgmmaStrategy
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.warpgroups import elements, wgmma_fence, wgmma_sparse, wgmma_wait
 from rooftile.strategies.contract.gpu import Config, Step, Tunable, family
@@ -50,7 +50,7 @@ _MOST_PIECES = 20
 with."""
 
 
-class Warpgroups(GpuWeightsGradient):
+class Warpgroups(WgmmaStrategy, GpuWeightsGradient):
     """Takes winners of windows of two or four columns and an even number of rows that do not
     overlap."""
 
@@ -61,10 +61,6 @@ class Warpgroups(GpuWeightsGradient):
         "X_NARROW": "x:narrow",
         "DY_NARROW": "dy:narrow",
     }
-    devices = ("cuda",)
-    architectures = ("sm_90",)
-    tensor_cores = True
-    source = "warpgroups"
     pays_from = 64
     """Images from which on it is the fastest."""
     tunables = (Tunable("TOGETHER", (1, 2, 4, 8), 1),)

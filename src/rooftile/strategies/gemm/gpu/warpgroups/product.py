@@ -11,13 +11,13 @@ from typing import Any, ClassVar
 from rooftile.analysis.accesses import Accesses, row_stores
 from rooftile.devices.gpu import Launch, TensorMap
 from rooftile.ops import Linear
-from rooftile.strategies.common.cores import CORES, MOST_SUMMED, Cores
+from rooftile.strategies.common.cores import MOST_SUMMED, WgmmaStrategy
 from rooftile.strategies.common.fused import ACTIVATION_CODES
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.product_accesses import added_parts, brought, operands
 from rooftile.strategies.common.storage import item_bytes
 from rooftile.strategies.common.warpgroups import elements, wgmma
-from rooftile.strategies.contract.gpu import Config, GpuStrategy, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.gemm.gpu.warpgroups.tiles import Shares, Tile
 
 THREADS = 256
@@ -38,16 +38,13 @@ _WARPGROUPS, _TILES, _PAIRED = (1, 2, 4), (16, 32, 64, 128, 256), 128
 images: others were slower wherever they were timed."""
 
 
-class WarpgroupsProduct(GpuStrategy):
+class WarpgroupsProduct(WgmmaStrategy):
     """Rows of whole 16 bytes, and sums that the cores may make.
 
     Comes before the base class of an operation.  Texts call matrices as a layer does: x, weights,
     out.
     """
 
-    devices = ("cuda",)
-    architectures = ("sm_90",)
-    tensor_cores = True
     tunables: ClassVar[tuple[Tunable, ...]] = (*TUNABLES, Tunable("HELD", (1, 2), 1))
     tile: ClassVar[type[Tile]] = Tile
     most_summed: ClassVar[float] = MOST_SUMMED
@@ -189,11 +186,6 @@ class WarpgroupsProduct(GpuStrategy):
             return {self.kernel(): found}
         finish = added_parts(shares.apart * layer.outputs, shares.parts)
         return {self.kernel(): found, self.kernel("finish"): finish}
-
-    @property
-    def cores(self) -> Cores:
-        """What the cores multiply."""
-        return CORES[self.precision]
 
     @property
     def _takes_16_bits(self) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from typing import Any, ClassVar, cast
 
-from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.warpgroups import elements, too_short, wgmma, wgmma_wait
 from rooftile.strategies.contract.gpu import Config, Tunable
 from rooftile.strategies.gemm.gpu.warpgroups.product import TUNABLES, WarpgroupsProduct
@@ -22,6 +21,8 @@ _INSTRUCTIONS = 2
 class SplitProduct(WarpgroupsProduct):
     """A number is split in two of float16, three products stand for one, and the cores sum up
     little at a time.  Results in doubt are computed from x and the weights."""
+
+    multiplied = "fp16"
 
     tile = SplitTile
     most_summed = math.inf
@@ -37,11 +38,6 @@ class SplitProduct(WarpgroupsProduct):
     def products(self, tile: Tile) -> dict[str, int | str]:
         """See `split_products`."""
         return split_products(cast(SplitTile, tile))
-
-    @property
-    def cores(self) -> Cores:
-        """They multiply float16."""
-        return CORES["fp16"]
 
     def workspace(self, problem: Any, config: Config) -> dict[str, int]:
         """Both numbers of each weight, a scale for each output, every part's sums and what each

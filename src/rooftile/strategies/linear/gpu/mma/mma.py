@@ -11,7 +11,7 @@ from typing import ClassVar
 from rooftile.analysis.accesses import Accesses, row_stores
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Linear
-from rooftile.strategies.common.cores import CORES, MOST_SUMMED, Cores
+from rooftile.strategies.common.cores import MOST_SUMMED, MmaStrategy
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.product_accesses import added_parts, brought, operands
 from rooftile.strategies.common.storage import item_bytes
@@ -31,15 +31,11 @@ _MANY_IMAGES = 4096
 _MOST_REGISTERS = 255
 
 
-class Mma(GpuLinear):
+class Mma(MmaStrategy, GpuLinear):
     """Takes every sum that some number of parts makes short enough for the cores."""
 
     name = "mma_{precision}"
     summary = "tensor cores, rounded in registers to {numbers}"
-    devices = ("cuda",)
-    least_architecture = 80
-    tensor_cores = True
-    source = "mma"
     stores: ClassVar[Mapping[str, str]] = {"X_NARROW": "x:narrow", "OUT_NARROW": "out:narrow"}
     numbers = 1
     """How many numbers of the cores' type stand for one value."""
@@ -192,11 +188,6 @@ class Mma(GpuLinear):
         if parts == 1:
             return {self.kernel(): found}
         return {self.kernel(): found, self.kernel("finish"): added_parts(results, parts)}
-
-    @property
-    def cores(self) -> Cores:
-        """What the cores multiply."""
-        return CORES[self.precision]
 
     @property
     def _weight_bytes(self) -> int:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Linear
-from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.warpgroups import too_short
 from rooftile.strategies.contract.gpu import Config, Step
@@ -20,18 +19,13 @@ class MmaIeee(Mma):
     little at a time."""
 
     name = "mma_ieee"
-    source = "mma_ieee"
+    multiplied = "fp16"
     numbers = 2
     summary = "tensor cores, float32 as two numbers of scaled float16"
 
     def limits(self, problem: Linear) -> str | None:
         """Short sums, whose budgets have no room for the split's error; little shared memory."""
         return too_short(problem.reduction) or self.unfit(problem)
-
-    @property
-    def cores(self) -> Cores:
-        """They multiply float16."""
-        return CORES["fp16"]
 
     def _too_long(self, problem: Linear, parts: int) -> str | None:
         """No sum is too long: the cores sum up a slice at a time."""

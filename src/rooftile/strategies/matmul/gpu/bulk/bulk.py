@@ -16,7 +16,7 @@ from rooftile.analysis.traffic import matmul_tile
 from rooftile.devices.gpu import Launch
 from rooftile.ops import FORMATS
 from rooftile.ops.patterns.matmul import Matmul
-from rooftile.strategies.common.cores import CORES, MOST_SUMMED, Cores
+from rooftile.strategies.common.cores import MOST_SUMMED, WgmmaStrategy
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.product_accesses import brought, laid, operands
 from rooftile.strategies.common.storage import is_narrow
@@ -39,15 +39,11 @@ SHARED_WAYS = ((1, 1), (2, 1), (1, 2), (2, 2), (4, 1))
 """Rows and columns of blocks that share what they bring: others were slower wherever timed."""
 
 
-class Bulk(GpuMatmul):
+class Bulk(WgmmaStrategy, GpuMatmul):
     """Takes matrices whose lines are whole 16 bytes."""
 
     name = "bulk_{precision}"
     summary = "Hopper's warpgroups, both matrices in {numbers} as they lie, from shared memory"
-    devices = ("cuda",)
-    architectures = ("sm_90",)
-    tensor_cores = True
-    source = "bulk"
     stores: ClassVar[Mapping[str, str]] = {"X_NARROW": "a,b:narrow", "OUT_NARROW": "out:narrow"}
     tunables: ClassVar[tuple[Tunable, ...]] = (
         Tunable("WARPGROUPS", (1, 2), 2),
@@ -181,11 +177,6 @@ class Bulk(GpuMatmul):
         groups = down * across * tile.sharing * config["WARPGROUPS"]
         found += operands(tile.products * groups * problem.inner * (64 + tile.columns) * size)
         return found + row_stores(problem.columns, problem.rows)
-
-    @property
-    def cores(self) -> Cores:
-        """What the cores multiply."""
-        return CORES[self.precision]
 
     def _as_given(self, problem: Matmul) -> bool:
         """Whether the copy engine brings the caller's matrices."""

@@ -14,7 +14,6 @@ from typing import ClassVar
 from rooftile.analysis.accesses import Accesses
 from rooftile.devices.gpu import Launch
 from rooftile.ops.patterns.matmul import Matmul
-from rooftile.strategies.common.cores import CORES, Cores
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.product_accesses import laid
 from rooftile.strategies.common.warpgroups import too_short
@@ -72,7 +71,7 @@ class BulkIeee(Bulk):
     """Takes matrices whose lines are whole 16 bytes of float16."""
 
     name = "bulk_ieee"
-    source = "bulk_ieee"
+    multiplied = "fp16"
     tunables: ClassVar[tuple[Tunable, ...]] = (
         Tunable("WARPGROUPS", (2,), 2),
         Tunable("TILE_C", _COLUMNS, 128),
@@ -132,11 +131,6 @@ class BulkIeee(Bulk):
         count = sum(array.size for array in problem.arrays[:2])
         split = laid(2 * count, _NUMBERS * count, 2)
         return {self.kernel("split_both"): split, self.kernel(): self._of_product(problem, config)}
-
-    @property
-    def cores(self) -> Cores:
-        """They multiply float16."""
-        return CORES["fp16"]
 
     def _tile(self, problem: Matmul, config: Config) -> Tile:
         return _SplitTile(problem, {**config, "PARTS": 1}, self.cores.bytes, self.machine)

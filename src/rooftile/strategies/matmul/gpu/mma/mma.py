@@ -12,7 +12,7 @@ from rooftile.analysis.accesses import Accesses, row_stores
 from rooftile.analysis.traffic import matmul_tile
 from rooftile.devices.gpu import Launch
 from rooftile.ops.patterns.matmul import Matmul
-from rooftile.strategies.common.cores import CORES, MOST_SUMMED, Cores
+from rooftile.strategies.common.cores import MOST_SUMMED, MmaStrategy
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.product_accesses import added_parts, brought, operands
 from rooftile.strategies.common.warpgroups import too_short
@@ -30,15 +30,11 @@ _FEW_TERMS = 256
 """Least terms of a part."""
 
 
-class Mma(GpuMatmul):
+class Mma(MmaStrategy, GpuMatmul):
     """Takes every sum that some number of parts makes short enough for the cores."""
 
     name = "mma_{precision}"
     summary = "tensor cores, {numbers} in registers, both matrices as they lie"
-    devices = ("cuda",)
-    least_architecture = 80
-    tensor_cores = True
-    source = "mma"
     stores: ClassVar[Mapping[str, str]] = {"X_NARROW": "a,b:narrow", "OUT_NARROW": "out:narrow"}
     numbers = 1
     """How many numbers of the cores' type stand for one value."""
@@ -168,11 +164,6 @@ class Mma(GpuMatmul):
             return {self.kernel(): found}
         return {self.kernel(): found, self.kernel("finish"): added_parts(results, parts)}
 
-    @property
-    def cores(self) -> Cores:
-        """What the cores multiply."""
-        return CORES[self.precision]
-
     def _fits(self, problem: Matmul, config: Config) -> bool:
         """Whether multiprocessors have the shared memory of their blocks."""
         return self._shared(problem, config) <= self.machine.shared_room(config["BLOCKS"])
@@ -212,6 +203,7 @@ class MmaIeee(Mma):
     """A number is split in three of bfloat16, which have its range and together its bits."""
 
     name = "mma_ieee"
+    multiplied = "bf16"
     numbers = 3
     summary = "tensor cores, float32 as three numbers of bfloat16, both matrices as they lie"
 
@@ -222,11 +214,6 @@ class MmaIeee(Mma):
     def why_slow(self, problem: Matmul) -> str | None:
         """Few products of few terms: there are few of its tiles."""
         return few_terms(problem)
-
-    @property
-    def cores(self) -> Cores:
-        """They multiply bfloat16."""
-        return CORES["bf16"]
 
     def _too_long(self, problem: Matmul, parts: int, size: int = 4) -> str | None:
         """No sum is too long: the cores sum up a few terms at a time."""

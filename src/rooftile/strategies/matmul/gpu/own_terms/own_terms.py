@@ -8,7 +8,7 @@ from typing import ClassVar
 from rooftile.analysis.accesses import Accesses
 from rooftile.analysis.traffic import matmul_tile
 from rooftile.ops.patterns.matmul import Matmul
-from rooftile.strategies.common.cores import CORES, MOST_SUMMED, Cores
+from rooftile.strategies.common.cores import MOST_SUMMED, MmaStrategy
 from rooftile.strategies.common.product_accesses import brought
 from rooftile.strategies.common.warpgroups import too_short
 from rooftile.strategies.contract.gpu import Config, Tunable, family
@@ -25,17 +25,13 @@ _MOST_TERMS = 512
 _FEW_WARPS, _WARPS = 4, 8
 
 
-class OwnTerms(WarpTiles):
+class OwnTerms(MmaStrategy, WarpTiles):
     """Takes every problem whose sums are short enough for the cores."""
 
     name = "own_terms_{precision}"
     summary = (
         "small tiles on tensor cores, a warp its own terms, {numbers} from memory to registers"
     )
-    devices = ("cuda",)
-    least_architecture = 80
-    tensor_cores = True
-    source = "own_terms"
     stores: ClassVar[Mapping[str, str]] = {"X_NARROW": "a,b:narrow", "OUT_NARROW": "out:narrow"}
     numbers = 1
     """How many numbers of the cores' type stand for one value."""
@@ -85,16 +81,12 @@ class OwnTerms(WarpTiles):
         found = brought(counted.m_loads + counted.n_loads, problem.arrays[0].itemsize)
         return {self.kernel(): found + self.joined(problem, config)}
 
-    @property
-    def cores(self) -> Cores:
-        """What the cores multiply."""
-        return CORES[self.precision]
-
 
 class OwnTermsIeee(OwnTerms):
     """A number is split in two of TF32, which have its range and together 22 of its bits."""
 
     name = "own_terms_ieee"
+    multiplied = "tf32"
     numbers = 2
     most_tiles = 3
     summary = "small tiles on tensor cores, a warp its own terms, float32 as two numbers of TF32"
@@ -102,11 +94,6 @@ class OwnTermsIeee(OwnTerms):
     def limits(self, problem: Matmul) -> str | None:
         """Short sums: their budgets have no room for what the cores cut off."""
         return too_short(problem.reduction) or super().limits(problem)
-
-    @property
-    def cores(self) -> Cores:
-        """They multiply TF32."""
-        return CORES["tf32"]
 
 
 STRATEGIES = (

@@ -14,7 +14,7 @@ from rooftile.devices.gpu import Launch, TensorMap
 from rooftile.ops import Linear
 from rooftile.ops.features import features
 from rooftile.ops.patterns.matmul import Matmul
-from rooftile.strategies.common.cores import CORES
+from rooftile.strategies.common.cores import CORES, WgmmaStrategy
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.product_accesses import brought, laid, operands
 from rooftile.strategies.common.warpgroups import too_short
@@ -94,14 +94,11 @@ class _Shares:
         return self.tiles * self.config["PARTS"]
 
 
-class StreamedIeee(GpuMatmul):
+class StreamedIeee(WgmmaStrategy, GpuMatmul):
     """Takes a b whose lines are whole 16 bytes, and an a that lies as it is and whose lines are,
     too."""
 
     name = "streamed_ieee"
-    devices = ("cuda",)
-    architectures = ("sm_90",)
-    tensor_cores = True
     tunables: ClassVar[tuple[Tunable, ...]] = (
         Tunable("TILE_O", _ROWS, 64),
         Tunable("PARTS", _PARTS, 2),

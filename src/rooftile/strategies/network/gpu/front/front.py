@@ -9,7 +9,7 @@ from rooftile.devices.gpu import Launch
 from rooftile.ops import Chain, Conv2d, Float32
 from rooftile.ops.features import features
 from rooftile.strategies import strategy
-from rooftile.strategies.common.cores import CORES, Cores
+from rooftile.strategies.common.cores import CORES, Cores, WgmmaStrategy
 from rooftile.strategies.common.folded_pool import (
     does_not_fold,
     patch_slabs,
@@ -45,16 +45,12 @@ LEAST_IMAGES = 64
 """Number of images from which it is faster than the two blocks one after the other."""
 
 
-class Front(GpuStrategy):
+class Front(WgmmaStrategy, GpuStrategy):
     """Takes two convolutions whose pools fold, without strides or ghost cells."""
 
     name = "front_{precision}"
     summary = "two blocks in one kernel, {numbers}"
     operation = "network"
-    devices = ("cuda",)
-    architectures = ("sm_90",)
-    tensor_cores = True
-    source = "front"
     stores: ClassVar[Mapping[str, str]] = {"X_NARROW": "x:narrow", "OUT_NARROW": "out:narrow"}
     tunables = (
         Tunable("GROUPS_1", (1, 2, 3), 2),

@@ -16,7 +16,7 @@
 #define FAMILY pointwise
 #include "common/fused.h"
 #include "common/rounded.h"
-#include "matmul/gpu/mma/slices.h"
+#include "gemm/gpu/slices.h"
 
 #define MAP_TILES ((MAPS + TILE_R - 1) / TILE_R)
 #define SLICES ((CHANNELS + SLICE - 1) / SLICE)

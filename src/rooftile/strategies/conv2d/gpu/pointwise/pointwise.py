@@ -11,25 +11,26 @@ from typing import ClassVar
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d
 from rooftile.ops.features import features
-from rooftile.strategies.common.cores import MmaStrategy
+from rooftile.strategies.common.cores import MOST_SUMMED
 from rooftile.strategies.common.fused import ACTIVATION_CODES
 from rooftile.strategies.common.rounded import rounding
 from rooftile.strategies.common.storage import is_last, is_narrow, item_bytes
-from rooftile.strategies.common.warpgroups import too_short
 from rooftile.strategies.contract.gpu import Config, Step, Tunable, family
 from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, GpuConv2d, blocks
+from rooftile.strategies.gemm.gpu.slices import (
+    SlicedProduct,
+    ThreeNumbers,
+    piece_of,
+    threads_of,
+    tile_bytes,
+    tile_of,
+)
 
-_LINE = 128
-"""Bytes of a slice's terms."""
-_OTHER_REGISTERS = 48
-"""Registers of a thread beside its sums and columns."""
-_MOST_SUMMED = 8192
-"""The longest sum in the cores, which cut off what does not fit instead of rounding."""
 _MUCH_ARITHMETIC = 128
 """Where maps and channels are more, the product takes longer than the pass that packs."""
 
 
-class Pointwise(MmaStrategy, GpuConv2d):
+class Pointwise(SlicedProduct, GpuConv2d):
     """Takes masks of one tap without strides, ghost cells or pools."""
 
     name = "pointwise_{precision}"
@@ -42,8 +43,6 @@ class Pointwise(MmaStrategy, GpuConv2d):
         "X_LAST": "x:channels_last",
         "OUT_LAST": "out:channels_last",
     }
-    numbers = 1
-    """How many numbers of the cores' type stand for one value."""
     tunables: ClassVar[tuple[Tunable, ...]] = (
         Tunable("WARP_R", (16, 32, 64), 64),
         Tunable("WARP_C", (16, 32, 64), 32),
@@ -59,8 +58,8 @@ class Pointwise(MmaStrategy, GpuConv2d):
             return "it takes masks of one tap, without strides or ghost cells"
         if problem.pool is not None:
             return "it does not pool"
-        if problem.channels > _MOST_SUMMED:
-            return f"the cores sum up to {_MOST_SUMMED} products"
+        if problem.channels > MOST_SUMMED:
+            return f"the cores sum up to {MOST_SUMMED} products"
         return None
 
     def why_slow(self, problem: Conv2d) -> str | None:
@@ -87,20 +86,6 @@ class Pointwise(MmaStrategy, GpuConv2d):
                 break
         return tile
 
-    def invalid(self, problem: Conv2d, config: Config) -> str | None:
-        """Threads, shared memory, registers."""
-        threads, resident = _threads(config), config["BLOCKS"]
-        if threads > 512:
-            return f"{threads} threads a block, at most 512"
-        shared = self._shared(problem, config)
-        if shared > self.machine.shared_room(resident):
-            return f"{resident} blocks of {shared} bytes of shared memory"
-        held = config["WARP_R"] * config["WARP_C"] // 32 + self.numbers * config["WARP_C"] // 4
-        room = min(255, self.machine.register_room(threads * resident))
-        if held + _OTHER_REGISTERS > room:
-            return f"{held} registers of products and sums a thread, {room} registers in all"
-        return None
-
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
         """The product's sizes, the tunables, the cores' type, and how the matrices lie."""
         size = item_bytes(problem, "x")
@@ -116,8 +101,8 @@ class Pointwise(MmaStrategy, GpuConv2d):
             "ACTIVATION": ACTIVATION_CODES[problem.activation],
             "TRANSPOSE_A": 0,
             "TRANSPOSE_B": int(last),
-            "A_PIECE": _piece(problem.channels, size),
-            "B_PIECE": _piece(problem.channels if last else pixels, size),
+            "A_PIECE": piece_of(problem.channels, size),
+            "B_PIECE": piece_of(problem.channels if last else pixels, size),
         }
 
     def workspace(self, problem: Conv2d, config: Config) -> dict[str, int]:
@@ -133,57 +118,31 @@ class Pointwise(MmaStrategy, GpuConv2d):
 
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
         """One kernel over tiles of maps and pixels, and over images."""
-        rows, columns = _tile(config)
+        rows, columns = tile_of(config)
         pixels, images = problem.height * problem.width, problem.batch
         if is_last(problem, "x"):
             pixels, images = pixels * images, 1
         across = blocks(problem.maps, rows) * blocks(pixels, columns)
         grid = (across, min(images, MOST_BLOCKS), 1)
-        shared = self._shared(problem, config)
-        launch = Launch(self.kernel(), grid, (_threads(config), 1, 1), shared)
+        shared = self.shared(problem, config)
+        launch = Launch(self.kernel(), grid, (threads_of(config), 1, 1), shared)
         weights = "rounded" if is_narrow(problem, "x") else "weights"
         return (Step(launch, ("x", weights, "bias", "out", problem.batch)),)
 
-    def _shared(self, problem: Conv2d, config: Config) -> int:
+    def shared(self, problem: Conv2d, config: Config) -> int:
         """Bytes of a block's stages, or of its results."""
-        size, (rows, columns) = item_bytes(problem, "x"), _tile(config)
-        terms = _LINE // size
-        across, along = terms * (columns + 8) * size, columns * (_LINE + 16)
-        stage = rows * (_LINE + 16) + (along if is_last(problem, "x") else across)
+        size, (rows, columns) = item_bytes(problem, "x"), tile_of(config)
+        stage = tile_bytes(rows, True, size) + tile_bytes(columns, is_last(problem, "x"), size)
         last = is_last(problem, "out")
         kept = columns * (rows + 8) if last else rows * (columns + 4)
         return max(config["STAGES"] * stage, 4 * kept)
 
 
-def _tile(config: Config) -> tuple[int, int]:
-    """Maps and pixels of a block's results."""
-    return config["WARP_R"] * config["WARPS_R"], config["WARP_C"] * config["WARPS_C"]
-
-
-def _threads(config: Config) -> int:
-    return 32 * config["WARPS_R"] * config["WARPS_C"]
-
-
-def _piece(length: int, size: int) -> int:
-    """Elements of a copy, of 16 bytes or 4 where lines are whole ones: then they begin so."""
-    return next((n for n in (16 // size, 4 // size) if length % n == 0), 1)
-
-
-class PointwiseIeee(Pointwise):
-    """A number is split in three of bfloat16, which have its range and together its bits."""
+class PointwiseIeee(ThreeNumbers, Pointwise):
+    """See `ThreeNumbers`."""
 
     name = "pointwise_ieee"
-    multiplied = "bf16"
-    numbers = 3
     summary = "masks of one tap as a matrix product, float32 as three numbers of bfloat16"
 
-    def limits(self, problem: Conv2d) -> str | None:
-        """What the others refuse, and short sums: their budgets have no room for what the cores cut
-        off."""
-        return too_short(problem.reduction) or super().limits(problem)
 
-
-STRATEGIES = (
-    *family(Pointwise(), "fp16", "bf16", "tf32"),
-    PointwiseIeee(),
-)
+STRATEGIES = (*family(Pointwise(), "fp16", "bf16", "tf32"), PointwiseIeee())

@@ -21,7 +21,7 @@
 // warps.
 
 #include "common/pipelines/pdl.h"
-#include "matmul/gpu/mma/slices.h"
+#include "gemm/gpu/slices.h"
 
 // Stores two neighbouring results, or what a part has summed up for them, of `there` in the matrix.
 __device__ __forceinline__ void store(void* out, int64 at, int there, float y0, float y1)

@@ -1,8 +1,15 @@
 from __future__ import annotations
 
+import json
+import sys
+from typing import Any
+
+import msgspec
 import numpy as np
 import pytest
 
+from rooftile.cli.contract import OBJECTS
+from rooftile.cli.render.output import Output
 from rooftile.nn import ConvLayer, LinearLayer, Network
 from rooftile.nn.data.idx import idx_bytes
 
@@ -10,6 +17,23 @@ from rooftile.nn.data.idx import idx_bytes
 @pytest.fixture(autouse=True)
 def all_quick_and_here(quick, judged_here):
     """Times are not what these tests look at."""
+
+
+@pytest.fixture(autouse=True)
+def objects_are_as_their_schemas_say(monkeypatch):
+    """Each object that a command of these tests prints has the keys and types of its schema."""
+    printed = Output.result
+
+    def checked(self: Output, value: dict[str, Any]) -> None:
+        name = sys._getframe(1).f_globals["__name__"].rpartition(".")[2]
+        name = {"_run_stream": "run", "_train_mlp": "train"}.get(name, name)
+        if name in OBJECTS:
+            kept = json.loads(json.dumps(value))
+            known = msgspec.to_builtins(msgspec.convert(kept, OBJECTS[name]))
+            assert known == kept, f"keys without a type: {set(kept) - set(known)}"
+        printed(self, value)
+
+    monkeypatch.setattr(Output, "result", checked)
 
 
 @pytest.fixture

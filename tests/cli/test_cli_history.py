@@ -158,7 +158,7 @@ def test_a_record_file_that_lacks_a_key_is_wrong_usage(call, filled, tmp_path, l
     path.write_text(json.dumps({"records": [made]}), encoding="utf-8")
     code, _, err = call("compare", path, path)
     assert code == 2
-    assert f"no '{lacking}'" in err
+    assert f"no '{lacking}'" in err or f"required field `{lacking}`" in err
 
 
 def test_a_problem_is_called_by_its_sizes_and_what_is_true_of_it(call, history_path):

@@ -20,7 +20,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
     "operations": ("list", "climb", "sweep", "explain", "tune"),
     "your own kernels": ("audit", "submit", "ranking"),
     "what was measured": ("history", "compare", "report", "reproduce"),
-    "this machine": ("devices", "completion"),
+    "this machine": ("devices", "completion", "schema"),
 }
 OF_PAPERS = ("submit", "ranking", "reproduce")
 """Commands of the distribution ``rooftile-papers``."""

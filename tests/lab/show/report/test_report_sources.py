@@ -161,8 +161,8 @@ def test_an_object_that_lacks_something_is_refused_or_shown(data, found):
 @pytest.mark.parametrize(
     ("place", "said"),
     [
-        (("options", "batch"), "TrainingRun.options has no 'batch'"),
-        (("epochs", 1, "loss"), r"TrainingRun.epochs\[1\] has no 'loss'"),
+        (("options", "batch"), r"required field `batch` - at `\$.options`"),
+        (("epochs", 1, "loss"), r"required field `loss` - at `\$.epochs\[1\]`"),
         (("environment",), "no 'environment'"),
     ],
 )

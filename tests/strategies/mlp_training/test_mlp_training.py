@@ -10,8 +10,10 @@ import pytest
 
 from rooftile.devices import cpu
 from rooftile.errors import InputError
+from rooftile.lab.judge.exam import Exam
 from rooftile.lab.judge.verify import verify
 from rooftile.ops import named, parse
+from rooftile.ops.gradients import mlp_reference
 from rooftile.ops.gradients.mlp_training import MlpTraining, Neurons
 from rooftile.strategies import ladder, strategy
 from tests.support.compiling import check_compiles
@@ -50,14 +52,52 @@ def test_sixteen_lanes_where_a_layer_wants_them():
 
 def test_the_reference_trains_once_and_neighbours_have_few_rows(monkeypatch):
     """A climb of eleven rungs spent most of its time in loops of Python."""
-    trained, train = [], MlpTraining.train
+    trained, train = [], mlp_reference.train
     monkeypatch.setattr(
-        MlpTraining, "train", lambda self, *given: trained.append(self.rows) or train(self, *given)
+        mlp_reference, "train", lambda p, *given: trained.append(p.rows) or train(p, *given)
     )
     banknote = named("mlp_training", "banknote-1")
     verify(banknote, strategy("mlp_training", "loops"), seed=11).raise_if_wrong()
     assert trained.count(banknote.rows) == 2  # on known inputs, and on secret ones
     assert sum(trained) < 3 * banknote.rows
+
+
+@pytest.mark.parametrize("seed", [7146, 10558, 13824])
+def test_roundings_that_are_not_random_are_within_the_budget(seed):
+    """Every rung was judged wrong on these three draws of 15,000, as `threads_8` in a climb was."""
+    problem = named("mlp_training", "banknote-small")
+    for name in ("loops", "threads_2", "registers"):
+        exam = Exam(problem, seed)
+        bound = strategy("mlp_training", name).bind(problem, (), cpu.open_device())
+        outs = [np.empty(array.shape, array.numpy) for array in problem.output_arrays]
+        bound(*exam.inputs, *outs)
+        found = exam.expected.judge(tuple(outs), bound.errors)
+        assert found.passed, (name, found)
+        # One wrong row of 137 is beyond what rounding explains.
+        x, targets, order, *others = exam.inputs
+        missed = order.copy()
+        missed[0, -1] = order[0, -2]
+        bound(x, targets, missed, *others, *outs)
+        assert not exam.expected.judge(tuple(outs), bound.errors).passed
+
+
+def test_a_relu_at_zero_may_be_on_either_side():
+    """The float32 sum of 1 + 2^-25 - 1 is 0, and the reference's is positive: both are right."""
+    problem = MlpTraining(1, 1, 1, Neurons((1, 1), ("relu", "none")))
+    x, target, order = np.ones((1, 1)), np.ones((1, 1)), np.zeros((1, 1), np.int32)
+    rate = np.array([0.5])
+
+    def trained(bias: float) -> mlp_reference.Trained:
+        weights = np.array([1.0, bias, 1.0, 0.0])
+        return mlp_reference.train(problem, x, target, order, rate, weights)
+
+    above, below = trained(-1 + 2.0**-25), trained(-1 - 2.0**-25)
+    difference = np.abs(above.weights - below.weights)
+    assert difference.max() > 0.4
+    unit = 2.0**-24 * np.sqrt(problem.reduction)
+    assert (difference <= 2 * unit * above.magnitude).all()
+    # A sum that is 1 is on its side.
+    assert (trained(0.0).magnitude < 10).all()
 
 
 @pytest.mark.parametrize("problem", [SMALL, WIDE], ids=["float32", "float64"])

@@ -16,7 +16,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Literal, get_args
@@ -26,15 +26,14 @@ from numpy.typing import NDArray
 
 from rooftile.errors import InputError, unknown
 from rooftile.ops import nearby
-from rooftile.ops.activation import Differentiable, activation
+from rooftile.ops.activation import Differentiable
 from rooftile.ops.climbed import Climbed
+from rooftile.ops.gradients import mlp_reference
 from rooftile.ops.problem import AnyArray, Array, Float64, Problem, check_positive
 
 ACTIVATIONS = (*get_args(Differentiable), "softmax")
 """The activations with a derivative; ``softmax`` is over a layer's neurons."""
-_FEW_ROWS = 96
-_Part = tuple[NDArray[Any], NDArray[Any]]
-"""Weights[neurons, inputs] and bias[neurons] of a layer, views of a flat array."""
+_FEW_ROWS = 48
 
 
 @dataclass(frozen=True)
@@ -161,56 +160,35 @@ class MlpTraining(Problem):
         return dataclasses.replace(self, epochs=min(2, self.epochs))
 
     def neighbours(self) -> tuple[MlpTraining, ...]:
-        few = dataclasses.replace(self, rows=min(_FEW_ROWS, self.rows))
-        return nearby.off_grid(few.shrunk())
+        """Few rows, since the reference takes one after the other: a problem of other features, and
+        one of as many, whose kernels are compiled already."""
+        few = dataclasses.replace(self, rows=min(_FEW_ROWS, self.rows)).shrunk()
+        same = dataclasses.replace(few, rows=few.rows + 1, epochs=few.epochs + 1)
+        return (*nearby.off_grid(few)[:1], same)
 
     def reference(self, *arrays: Any) -> tuple[Float64, Float64]:
         """The weights and the losses in float64."""
-        return self._trained(*arrays)[:2]
+        found = self._trained(*arrays)
+        return found.weights, found.losses
 
     def magnitude(self, *arrays: Any) -> tuple[Float64, Float64]:
-        """Of a weight: its first value and all that is ever added, by magnitude.
+        """Of a weight: its first value and the terms of all that is ever added, by magnitude, and
+        what `mlp_reference` adds for roundings that are not random.
 
         Behind a step an error is carried by the factor of one minus the rate times a curvature:
         rates are small, and it neither grows nor shrinks much.  A loss is off by what the weights
         are off times its mean slope.
         """
-        return self._trained(*arrays)[2:]
+        found = self._trained(*arrays)
+        return found.magnitude, found.slopes
 
-    def _trained(self, *arrays: AnyArray) -> tuple[Float64, Float64, Float64, Float64]:
+    def _trained(self, *arrays: AnyArray) -> mlp_reference.Trained:
         """Of the same arrays, as `reference` and `magnitude` are given them, it is found once."""
         return _of_bytes(self, *((a.dtype, a.shape, a.tobytes()) for a in arrays))
 
-    def train(
-        self, x: Float64, targets: Float64, order: AnyArray, rates: AnyArray, w: Float64
-    ) -> tuple[Float64, Float64, Float64, Float64]:
-        """Weights, losses, what ever moved each weight, and the losses' mean slopes; w is trained
-        in place."""
-        moved, gradient = np.abs(w), np.empty_like(w)
-        losses, slopes = np.zeros(self.epochs), np.zeros(self.epochs)
-        layers = self._layers(w, gradient)
-        with np.errstate(all="ignore"):
-            for epoch in range(self.epochs):
-                slope, rate = np.zeros_like(w), float(rates[epoch])
-                for row in order[epoch]:
-                    losses[epoch] += _step(layers, x[row], targets[row])
-                    w -= rate * gradient
-                    size = np.abs(gradient)
-                    slope += size
-                    moved += rate * size
-                losses[epoch] /= self.rows
-                slopes[epoch] = losses[epoch] + (slope * moved).sum() / self.rows
-        return w, losses, moved, slopes
-
     def step(self, w: Float64, x: Float64, target: Float64) -> tuple[float, Float64]:
         """The loss of one row, and its gradient for all weights."""
-        gradient = np.empty_like(w)
-        return _step(self._layers(w, gradient), x, target), gradient
-
-    def _layers(self, w: Float64, gradient: Float64) -> list[tuple[_Part, _Part, str]]:
-        """Of each layer the views of weights and bias, of their gradients, and the activation."""
-        names = self.layers.activations
-        return list(zip(self.parts(w), self.parts(gradient), names, strict=True))
+        return mlp_reference.step(self, w, x, target)
 
     def parts(self, flat: NDArray[Any]) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
         """Views of each layer's weights[neurons, inputs] and bias[neurons] in a flat array."""
@@ -219,48 +197,14 @@ class MlpTraining(Problem):
             yield own[:, :-1], own[:, -1]
 
 
-def _step(layers: Sequence[tuple[_Part, _Part, str]], x: Float64, target: Float64) -> float:
-    """The loss of one row; its gradient is written into the second part of each layer."""
-    inputs, before = [x], []
-    for (matrix, bias), _, name in layers:
-        before.append(matrix @ inputs[-1] + bias)
-        inputs.append(_value(name, before[-1]))
-    back = off = inputs[-1] - target
-    for k in reversed(range(len(layers))):
-        (matrix, _), (of_matrix, of_bias), name = layers[k]
-        delta = _through(name, before[k], inputs[k + 1], back)
-        np.multiply(delta[:, None], inputs[k], out=of_matrix)
-        of_bias[:] = delta
-        back = delta @ matrix
-    return 0.5 * float(off @ off)
-
-
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=8)
 def _of_bytes(
     problem: MlpTraining, *given: tuple[np.dtype[Any], tuple[int, ...], bytes]
-) -> tuple[Float64, Float64, Float64, Float64]:
+) -> mlp_reference.Trained:
     arrays = (np.frombuffer(data, dtype).reshape(shape) for dtype, shape, data in given)
     x, targets, order, rates, weights = arrays
     x, targets, weights = (array.astype(np.float64) for array in (x, targets, weights))
-    return problem.train(x, targets, order, rates, weights)
-
-
-def _value(name: str, z: Float64) -> Float64:
-    if name == "softmax":
-        e = np.exp(z - z.max())
-        y: Float64 = e / e.sum()
-        return y
-    found: Float64 = activation(name).value(z).astype(np.float64)
-    return found
-
-
-def _through(name: str, z: Float64, y: Float64, dy: Float64) -> Float64:
-    """The gradient before an activation from the one behind it."""
-    if name == "softmax":
-        made: Float64 = y * (dy - dy @ y)
-        return made
-    found: Float64 = (dy * activation(name).derivative(z, y)).astype(np.float64)
-    return found
+    return mlp_reference.train(problem, x, targets, order, rates, weights)
 
 
 _DECK = Neurons((4, 5, 5, 1), ("softmax", "relu", "tanh", "sigmoid"))

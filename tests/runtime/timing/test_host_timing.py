@@ -58,6 +58,17 @@ def test_what_is_left_of_a_slow_call_is_its_least_rounds(quick):
     assert all(seconds >= 0.009 for seconds in told)
 
 
+def test_many_short_calls_share_the_time(monkeypatch):
+    """A call of eight rounds stops after its share; one of fewer has its own time."""
+    monkeypatch.setattr(lab, "is_steady", lambda times: False)
+    calls = {"short": lambda: None, "long": lambda: time.sleep(0.03)}
+    shared = lab.interleaved(calls, seconds=0.4, in_all=0.1)
+    assert len(shared["short"].samples) == 8
+    assert 3 <= len(shared["long"].samples) <= 8
+    alone = lab.interleaved({"short": calls["short"]}, seconds=0.4)
+    assert len(alone["short"].samples) > 8
+
+
 @pytest.mark.parametrize(("spread", "steady"), [(0.0, True), (0.5, False)])
 def test_noise_decides_whether_it_is_steady(spread, steady):
     times = list(1 + spread * np.linspace(-1, 1, 20))

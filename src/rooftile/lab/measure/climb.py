@@ -169,7 +169,7 @@ def _examined(
             timed = (
                 sum(isinstance(one, VerifiedCandidate) for one in found) + len(candidates) - done
             )
-            steps.begin(done, contest.clock.budget_s * timed)
+            steps.begin(done, contest.clock.budget_s(timed))
             found.append(contest.strategy(rung, config))
     except KeyboardInterrupt:
         contest.interrupted = True

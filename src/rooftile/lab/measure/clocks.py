@@ -18,6 +18,8 @@ _PROBE_S = 0.05
 """Approximate seconds of repeated calls that estimate a call's time."""
 _WARM_S, _COLD_S, _DEVICE_S = 2.0, 0.5, 1.0
 """Seconds in which a candidate is timed: by the host's clock warm and cold, by a device's both."""
+_WARM_IN_ALL_S, _COLD_IN_ALL_S, _LEAST_COLD_S = 8.0, 2.0, 0.1
+"""Seconds that all candidates of the host share where their calls are short, and the least cold."""
 
 
 class ContestClock(Protocol):
@@ -33,9 +35,8 @@ class ContestClock(Protocol):
     def repeat(self, work: Any) -> None:
         """Do once what is timed."""
 
-    @property
-    def budget_s(self) -> float:
-        """Seconds in which a candidate is timed, at most, where its calls are short."""
+    def budget_s(self, candidates: int) -> float:
+        """Seconds in which candidates are timed, at most, where their calls are short."""
 
     def in_turns(
         self, works: Mapping[str, Any], left: Left = lambda seconds: None
@@ -63,21 +64,30 @@ class HostClock:
     def repeat(self, work: Call) -> None:
         work()
 
-    @property
-    def budget_s(self) -> float:
-        return self._warm_s + self._cold_s
+    def budget_s(self, candidates: int) -> float:
+        return min(self._warm_s * candidates, _WARM_IN_ALL_S) + self._cold(candidates) * candidates
+
+    def _cold(self, candidates: int) -> float:
+        """Seconds of a candidate's cold calls."""
+        return min(self._cold_s, max(_LEAST_COLD_S, _COLD_IN_ALL_S / max(1, candidates)))
 
     def in_turns(
         self, works: Mapping[str, Call], left: Left = lambda seconds: None
     ) -> dict[str, Times]:
-        then = self._cold_s * len(works)
+        each = self._cold(len(works))
+        then = each * len(works)
         found: dict[str, Times] = {}
         try:
-            warm = interleaved(works, seconds=self._warm_s, left=lambda s: left(s + then))
+            warm = interleaved(
+                works,
+                seconds=self._warm_s,
+                in_all=_WARM_IN_ALL_S,
+                left=lambda s: left(s + then),
+            )
             found = _without_cold(warm)
-            for done, (name, call) in enumerate(works.items() if self._cold_s else ()):
-                left(then - self._cold_s * done)
-                found[name] = replace(found[name], cold=cold(call, seconds=self._cold_s))
+            for done, (name, call) in enumerate(works.items() if each else ()):
+                left(then - each * done)
+                found[name] = replace(found[name], cold=cold(call, seconds=each))
         except Interrupted as stopped:
             raise Interrupted(_without_cold(stopped.times)) from None
         except KeyboardInterrupt:
@@ -111,9 +121,8 @@ class DeviceClock:
     def repeat(self, work: Any) -> None:
         work.once()
 
-    @property
-    def budget_s(self) -> float:
-        return self._seconds
+    def budget_s(self, candidates: int) -> float:
+        return self._seconds * candidates
 
     def in_turns(
         self, works: Mapping[str, Any], left: Left = lambda seconds: None

@@ -90,18 +90,22 @@ def interleaved(
     calls: Mapping[str, Call],
     *,
     seconds: float = 2.0,
+    in_all: float = math.inf,
     left: Left = lambda seconds: None,
 ) -> dict[str, Timing]:
     """Time callables in turns; each stops when it is steady, or after about ``seconds`` of its own.
 
-    Every callable gets at least three rounds, so a very slow one takes longer than the cap.
+    ``in_all`` seconds are shared by those whose calls are short: a callable with eight rounds stops
+    after its share. Every callable gets at least three rounds, so a very slow one takes longer than
+    the cap.
     ``left`` is told before each turn how many seconds are left at most, as far as is known.  An
     interrupt raises `Interrupted` with the times of those that had a round.
     """
     rounds: dict[str, list[list[float]]] = {name: [] for name in calls}
     watches = {name: Watch() for name in calls}
     try:
-        _take_turns(calls, rounds, watches, seconds, left)
+        share = min(seconds, in_all / max(1, len(calls)))
+        _take_turns(calls, rounds, watches, seconds, share, left)
     except KeyboardInterrupt:
         raise Interrupted(_timings(rounds, watches)) from None
     return _timings(rounds, watches)
@@ -112,6 +116,7 @@ def _take_turns(
     rounds: dict[str, list[list[float]]],
     watches: dict[str, Watch],
     seconds: float,
+    share: float,
     left: Left,
 ) -> None:
     """Fill the rounds."""
@@ -119,13 +124,15 @@ def _take_turns(
     open_ = dict(calls)
     for done in range(1, _MOST + 1):
         least = max(0, _LEAST + 1 - done) / done  # In times of what the rounds before took.
-        left(sum(max(0.0, seconds - spent[name], least * spent[name]) for name in open_))
+        cap = share if done > _ENOUGH else seconds
+        left(sum(max(0.0, cap - spent[name], least * spent[name]) for name in open_))
         for name, call in list(open_.items()):
             start = time.perf_counter()
             rounds[name].append(_round(call, watches[name]))
             spent[name] += time.perf_counter() - start
             late = done >= _LEAST and spent[name] > seconds
-            if late or (done >= _ENOUGH and is_steady(_calls(rounds[name]))):
+            enough = done >= _ENOUGH and (spent[name] > share or is_steady(_calls(rounds[name])))
+            if late or enough:
                 del open_[name]
         if not open_:
             break

@@ -43,7 +43,7 @@ def verify(
 
     Raises `UnsupportedProblem` when it does not take the problem, and `DeviceMissing`.
     """
-    strategy.check(problem)
+    strategy.check(problem, config=config)
     place = _device(strategy, device, threads)
     exam = Exam(problem, seed)
     with place.on():

@@ -107,7 +107,7 @@ class Contest:
     def strategy(self, rung: Strategy, config: Config | None = None) -> Row | VerifiedCandidate:
         """A strategy: skipped with a reason, or bound and examined."""
         row = functools.partial(Row, "strategy", rung.name, self.device.name, rung.precision)
-        reason, cause = self._against(rung)
+        reason, cause = self._against(rung, config)
         if reason:
             return row("skipped", reason, cause=cause, config=dict(config or {}))
         self.report(f"{self.problem.operation}: {rung.name}")
@@ -116,8 +116,8 @@ class Contest:
         except Exception as error:
             return failed(row, error)
 
-    def _against(self, rung: Strategy) -> tuple[str, Cause]:
-        reason = rung.why_not(self.problem)
+    def _against(self, rung: Strategy, config: Config | None) -> tuple[str, Cause]:
+        reason = rung.why_refused(self.problem, rung.precision, config)
         if reason is not None:
             return reason, "unsupported"
         if not rung.anywhere:

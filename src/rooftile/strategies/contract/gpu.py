@@ -196,7 +196,7 @@ class GpuStrategy(Strategy):
     def runs(self, problem: Any, config: Config | None = None) -> bool:
         """True if it takes a problem and can run it with a config, its default where none is
         given."""
-        if self.why_not(problem) is not None:
+        if self.why_refused(problem, self.precision, config) is not None:
             return False
         return self.invalid(problem, self.config(problem, config)) is None
 
@@ -261,7 +261,7 @@ class GpuStrategy(Strategy):
                 self.name, reason, "strategy=None (the best that any GPU runs)"
             )
         placed = self.on(Multiprocessors.of(device.description))
-        placed.check(problem)
+        placed.check(problem, config=config)
         largest = max(array.item_size for array in problem.arrays)
         if largest > _MOST_IN_ITEM and not self.wide_indices:
             raise UnsupportedProblem(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, Self, final
 
 from rooftile.errors import InputError, UnsupportedProblem, did_you_mean
 from rooftile.ops import ERROR_MODELS, AnyArray, ErrorModel, Precision, admits
@@ -147,11 +148,22 @@ class Strategy(ABC):
             return f"it uses instructions of sm_{least} and later, not {architecture}"
         return None
 
-    def why_refused(self, problem: Any, precision: str) -> str | None:
-        """Why it does not compute the problem at a precision; None when it does."""
+    def why_refused(self, problem: Any, precision: str, config: Config | None = None) -> str | None:
+        """Why it does not compute the problem at a precision; None when it does.
+
+        Where the problem's default config is beyond the device, another ``config`` may be within.
+        """
         if not admits(precision, self.precision):
             return f"its precision is {self.precision!r}, asked was {precision!r}"
-        return self.why_not(problem)
+        reason = self.why_not(problem)
+        return self._given(config).why_not(problem) if reason and config else reason
+
+    def _given(self, config: Config) -> Self:
+        """The strategy with values of tunables as every problem's default, which `limits` asks
+        for."""
+        own, placed = self.defaults, copy(self)
+        vars(placed)["defaults"] = lambda problem: {**own(problem), **config}
+        return placed
 
     def why_passed_over(
         self, problem: Any, precision: str, architecture: Callable[[], str | None]
@@ -211,10 +223,12 @@ class Strategy(ABC):
         it its own way."""
         return None
 
-    def check(self, problem: Any, precision: str | None = None) -> None:
+    def check(
+        self, problem: Any, precision: str | None = None, config: Config | None = None
+    ) -> None:
         """Raise `UnsupportedProblem` when the strategy does not take the problem, or not at the
         precision."""
-        reason = self.why_refused(problem, precision or self.precision)
+        reason = self.why_refused(problem, precision or self.precision, config)
         if reason is not None:
             fits = admits(precision or self.precision, self.precision)
             own = f"precision={self.precision!r}"

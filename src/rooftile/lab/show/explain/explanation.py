@@ -157,7 +157,7 @@ def explain(
     strategy = of_launches(rung)
     if strategy.why_not_on(target.architecture) is None:
         strategy = strategy.on(target.machine)
-    strategy.check(problem)
+    strategy.check(problem, config=config)
     if parse_device(device)[0] not in strategy.devices:
         raise unknown("device", device, strategy.devices)
     chosen = config if config is not None else (dict(measured.config) if measured else None)

@@ -240,7 +240,9 @@ class DirectTileNarrow(DirectTile):
         be."""
         config = {**self.large(problem), "BLOCK_BANDS": 1}
         rows = problem.output_size[0]
-        bands = [{**config, "BAND_ROWS": count} for count in range(1, rows + 1)]
+        # A row of a band is a row of threads.
+        most = min(rows, _MOST_THREADS)
+        bands = [{**config, "BAND_ROWS": count} for count in range(1, most + 1)]
         worth = [
             band
             for band in bands

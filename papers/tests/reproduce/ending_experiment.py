@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+from collections import Counter
+from unittest import mock
 
 from rooftile.ops.patterns.conv1d import Conv1d
 from rooftile.strategies.conv1d.cpu.loops import Loops
+from rooftile_papers.reproduce import timed
 from rooftile_papers.reproduce.experiment import Experiment, Log, ruled
 from rooftile_papers.reproduce.timed import Entry, time_rungs
 
@@ -47,4 +50,29 @@ class LosesOne(Ends):
             "behind": Entry(problem, "loops"),
         }
         time_rungs(log, entries, None, seconds=0.01)
+        return log.found()
+
+
+class LosesOneInTurns(Ends):
+    """Of three rungs that are right the second one ends the process while all are timed."""
+
+    def measure(self, setting):
+        log, problem, made = Log(), Conv1d(1000, 5), Counter()
+        entries = {name: Entry(problem, "naive", group=name) for name in ("one", "two", "three")}
+        prepare = timed.prepared
+
+        def prepared(entry, place, seed):
+            call = prepare(entry, place, seed)
+
+            def run():
+                made[entry.group] += 1
+                # Every rung has been called before the first turn.
+                if entry.group == "two" and made["three"] >= 2:
+                    ctypes.string_at(0)
+                call()
+
+            return run
+
+        with mock.patch.object(timed, "prepared", prepared):
+            timed.time_rungs(log, entries, setting.gpu, seconds=0.01)
         return log.found()

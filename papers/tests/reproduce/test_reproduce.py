@@ -17,7 +17,7 @@ from rooftile_papers.reproduce.exam_tables import rounds_to
 from rooftile_papers.reproduce.experiment import Found, Measured, Setting
 from rooftile_papers.reproduce.figures import Figure, Table
 
-from .ending_experiment import Ends, LosesOne
+from .ending_experiment import Ends, LosesOne, LosesOneInTurns
 
 RECORDS = sorted((Path(__file__).parents[3] / "benchmarks" / "results").glob("reproduced-*.json"))
 EXPERIMENTS = catalogue.EXPERIMENTS.values()
@@ -184,3 +184,13 @@ def test_a_rung_that_ends_the_process_costs_its_own_row_alone(opencl_device):
     assert "SIGSEGV" in checks["deadly is right"]["said"]
     assert [one["name"] for one in kept["measured"]] == ["before", "behind"]
     assert len(came) == len(set(came)) == 5
+
+
+def test_a_rung_that_ends_the_process_in_its_turn_costs_its_own_row_alone(opencl_device):
+    """It is right, and crashes while all are timed: the others are timed without it."""
+    gpu = SimpleNamespace(kind="opencl", description=SimpleNamespace(gpu=False, name="a processor"))
+    kept = catalogue.record(LosesOneInTurns(), Setting("opencl", gpu), lambda kind, item: None)
+    failed = {check["name"]: check["said"] for check in kept["checks"] if not check["passed"]}
+    assert list(failed) == ["two is right"]
+    assert "SIGSEGV" in failed["two is right"]
+    assert [one["name"] for one in kept["measured"]] == ["one", "three"]

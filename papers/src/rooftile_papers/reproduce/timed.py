@@ -125,18 +125,19 @@ def device_samples(
     for name, call in calls.items():
         begin(name)
         replays[name] = _replay(call, gpu)
-    begin("")
     samples: dict[str, list[float]] = {name: [] for name in calls}
     ends = dict.fromkeys(calls, seconds)
     for number in range(_MOST):
         for name, (replay, count) in replays.items():
             if number >= _LEAST and ends[name] < 0:
                 continue
+            begin(name)
             began = time.perf_counter()
             with gpu.timer() as elapsed:
                 replay()
             samples[name].append(elapsed.milliseconds / count)
             ends[name] -= time.perf_counter() - began
+    begin("")
     return samples
 
 

@@ -126,7 +126,7 @@ def text() -> str:
         f"NumPy {environment['numpy']}. Measured ceilings of all cores: "
         f"{rates['fma_gflops']:.0f} GFLOP/s, {rates['read_gbps']:.0f} GB/s read, "
         f"{rates['copy_gbps']:.0f} GB/s copied. The machine was shared with other work, so that "
-        "the spread stands beside each median; rungs and peers were timed in turns."
+        "the spread follows each median; rungs and peers were timed in turns."
     )
     lines = ["# The ladder of conv2d on a CPU, with times", ""]
     lines += [wrapped(made), "", wrapped(where), "", *walk(found)]

@@ -64,7 +64,7 @@ def of_device(record: Record) -> list[str]:
         record["device"],
         f"{record['time'][:10]}, {record['system']}.",
         markdown_table(("latency of", "footprint", "ns", "cycles"), latencies),
-        f"Every thread reads one of so many neighbours of {size(measured['strided_bytes'])}:",
+        f"Every thread reads one of several neighbours of {size(measured['strided_bytes'])}:",
         markdown_table(("stride", "GB/s that are used", "of stride 1"), strides),
     )
 

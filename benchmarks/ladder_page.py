@@ -336,7 +336,7 @@ def page(found: dict[str, Record], times: Times) -> str:
         "memory, all rungs and peers in turns in one process. Each was verified first, on the",
         "whole batch. The roof is the larger of FLOPs over the measured rate of the precision and",
         "compulsory bytes over the measured bandwidth. `fast` loses about one decimal digit; its",
-        "FLOPs are those of the direct method, of which its transforms save some. Cold times,",
+        "FLOPs are the direct method's, of which its transforms save some. Cold times,",
         f"errors and remarks: `benchmarks/results/{WHOLE.name}`. The peers are PyTorch at",
         *peers_text(found),
         "",

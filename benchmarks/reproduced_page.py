@@ -37,7 +37,7 @@ place.
 
 `rooftile reproduce` lists the experiments, what each needs and how long it takes;
 `rooftile reproduce ID --device ...` runs one on your machine, verified before it is timed. Each
-published number has a verdict that follows from the record beside it, or from a calculation:
+published number has a verdict that follows from its record, or from a calculation:
 
 | verdict | meaning |
 | --- | --- |

@@ -1,4 +1,4 @@
-"""Convolutions beside PyTorch's: the cases, and what the page makes of a record.
+"""Convolutions compared with PyTorch's: the cases, and what the page makes of a record.
 
 No GPU is needed: the times of the record here are made up.
 """

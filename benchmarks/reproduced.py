@@ -6,7 +6,7 @@ writes every experiment that the device runs into ``benchmarks/results/RECORD.js
 path where one is given.  Each runs in a process of its own and within its limit, so that one that
 fails takes none of the others with it, and its record is written as soon as it is done; records of
 experiments that are not run again stay.  `benchmarks/reproduced_page.py` makes
-docs/understand/reproduced.md of all records.
+papers/docs/reproduced.md of all records.
 """
 
 from __future__ import annotations

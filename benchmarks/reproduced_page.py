@@ -2,7 +2,7 @@
 
     python benchmarks/reproduced_page.py
 
-docs/understand/reproduced.md has a summary of each experiment; benchmarks/results/reproduced.md has
+papers/docs/reproduced.md has a summary of each experiment; benchmarks/results/reproduced.md has
 every published number and every measurement.  Each number is from
 ``benchmarks/results/reproduced-*.json``, which `benchmarks/reproduced.py` writes, or published,
 with its document and place.
@@ -24,7 +24,7 @@ from rooftile_papers.reproduce.figures import documents, tables
 from rooftile_papers.reproduce.fused_products import LAYERS, OPTIONS
 
 RESULTS = Path(__file__).parent / "results"
-PAGE = Path(__file__).parent.parent / "docs" / "understand" / "reproduced.md"
+PAGE = Path(__file__).parent.parent / "papers" / "docs" / "reproduced.md"
 WHOLE = RESULTS / "reproduced.md"
 Record = dict[str, Any]
 

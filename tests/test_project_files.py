@@ -23,7 +23,8 @@ def test_the_citation_has_the_packages_version_and_licence():
 
 
 def test_links_between_pages_lead_somewhere():
-    for page in (ROOT / "CONTRIBUTING.md", ROOT / "README.md", *ROOT.glob("docs/**/*.md")):
+    papers = (ROOT / "papers" / "README.md", *ROOT.glob("papers/docs/*.md"))
+    for page in (ROOT / "CONTRIBUTING.md", ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *papers):
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
@@ -50,7 +51,8 @@ def test_every_table_beside_the_records_is_listed():
     listed = re.findall(r"^\| `(\S+\.md)` \|", (folder / "README.md").read_text("utf-8"), re.M)
     there = {path.name for path in folder.glob("*.md")} - {"README.md"}
     assert {path.name for name in listed for path in folder.glob(name)} == there
-    pages = "".join(path.read_text("utf-8") for path in ROOT.glob("docs/**/*.md"))
+    found = (*ROOT.glob("docs/**/*.md"), *ROOT.glob("papers/docs/*.md"))
+    pages = "".join(path.read_text("utf-8") for path in found)
     assert [name for name in sorted(there) if f"benchmarks/results/{name}" not in pages] == []
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from rooftile.errors import InputError
-from rooftile.ops.problem import check_positive
+from rooftile.ops.checks import check_positive
 
 
 def check_sizes(name: str, sizes: Sequence[int], dims: int | None = None) -> tuple[int, ...]:

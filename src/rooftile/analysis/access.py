@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from rooftile.analysis._checks import check_above_zero, check_not_negative, check_sizes
 from rooftile.analysis.launch import ceil_div
 from rooftile.errors import InputError
-from rooftile.ops.problem import check_positive
+from rooftile.ops.checks import check_positive
 
 SECTOR_BYTES = 32
 """The unit in which NVIDIA's caches fetch."""

@@ -14,7 +14,7 @@ from typing import Literal
 
 from rooftile.analysis._checks import check_above_zero, check_not_negative
 from rooftile.analysis.traffic import conv_reuse
-from rooftile.ops.problem import check_positive
+from rooftile.ops.checks import check_positive
 
 MATMUL_BYTES_PER_FLOP = 4.0
 """An untiled float32 product loads two elements for a multiplication and an addition."""

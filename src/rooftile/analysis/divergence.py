@@ -18,7 +18,7 @@ from typing import Literal
 
 from rooftile.analysis.launch import Grid, Index, ceil_div, linear_index
 from rooftile.errors import InputError, unknown
-from rooftile.ops.problem import check_positive
+from rooftile.ops.checks import check_positive
 
 Guard = Callable[[Index, Index], bool]
 """``guard(block index, thread index)``: whether the thread takes the branch."""

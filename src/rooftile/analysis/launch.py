@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from rooftile.analysis._checks import check_sizes
 from rooftile.errors import InputError, unknown
-from rooftile.ops.problem import check_positive
+from rooftile.ops.checks import check_positive
 
 Index = tuple[int, ...]
 

@@ -11,7 +11,7 @@ from rooftile.analysis._checks import check_not_negative
 from rooftile.analysis.architectures import Multiprocessor
 from rooftile.analysis.launch import ceil_div
 from rooftile.errors import InputError
-from rooftile.ops.problem import check_positive
+from rooftile.ops.checks import check_positive
 
 
 @dataclass(frozen=True)

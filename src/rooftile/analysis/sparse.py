@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from rooftile.errors import InputError, unknown
-from rooftile.ops.problem import check_positive
+from rooftile.ops.checks import check_positive
 
 Format = Literal["coo", "csr", "csc", "ell", "jds", "jds_t"]
 Matrix = Sequence[Sequence[float]]

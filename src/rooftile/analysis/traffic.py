@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from rooftile.analysis._checks import check_sizes
 from rooftile.analysis.launch import ceil_div
 from rooftile.errors import InputError
-from rooftile.ops.problem import check_positive
+from rooftile.ops.checks import check_positive
 
 
 def input_tile(out_tile: Sequence[int], mask: Sequence[int]) -> tuple[int, ...]:

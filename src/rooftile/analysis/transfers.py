@@ -14,7 +14,7 @@ from typing import Literal
 
 from rooftile.analysis._checks import check_above_zero, check_not_negative
 from rooftile.errors import InputError
-from rooftile.ops.problem import check_positive
+from rooftile.ops.checks import check_positive
 
 PCIE = {
     1: (2.5, (8, 10)),

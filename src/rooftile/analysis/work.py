@@ -13,7 +13,7 @@ from rooftile.analysis._checks import check_above_zero, check_not_negative, chec
 from rooftile.analysis.divergence import ScanAlgorithm
 from rooftile.analysis.launch import ceil_div
 from rooftile.errors import InputError
-from rooftile.ops.problem import check_positive
+from rooftile.ops.checks import check_positive
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,9 @@ from rooftile.devices.cuda import CudaArray
 from rooftile.devices.gpu import Launch
 from rooftile.devices.launches import Call
 from rooftile.errors import InputError
+from rooftile.ops.checks import is_whole
 from rooftile.ops.layers.conv2d import Conv2d
-from rooftile.ops.problem import AnyArray, is_whole
+from rooftile.ops.problem import AnyArray
 from rooftile.runtime.arguments import Arguments, Taken
 
 LABELS = ("int32", "int64")

@@ -13,10 +13,11 @@ from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
 from rooftile.functional.patterns import reduce
+from rooftile.ops.checks import is_whole
 from rooftile.ops.patterns.histogram import EDGES, Histogram, rounded
 from rooftile.ops.patterns.scatter import DTYPES as SCATTERED
 from rooftile.ops.patterns.scatter import Function, Scatter
-from rooftile.ops.problem import DTYPES, AnyArray, Dtype, is_whole, numpy_dtype
+from rooftile.ops.problem import DTYPES, AnyArray, Dtype, numpy_dtype
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
 from rooftile.runtime.arrays.base import NumPy
 from rooftile.runtime.calls.empty import is_empty, of_nothing

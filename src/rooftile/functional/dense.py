@@ -10,12 +10,12 @@ from rooftile.functional._call import remembered, run
 from rooftile.functional.padding import Around, around_images, is_padded
 from rooftile.ops import Conv2d, FusedActivation, Linear, Pool, Pool2d, PoolSpec, Precision
 from rooftile.ops.boundary import Boundary
+from rooftile.ops.checks import pair
 from rooftile.ops.layers.conv2d import BOUNDARIES
 from rooftile.ops.layers.pooling import PoolKind
 from rooftile.ops.patterns.matmul import Matmul
 from rooftile.ops.patterns.matvec import Matvec
 from rooftile.ops.precision import check_precision
-from rooftile.ops.problem import pair
 from rooftile.runtime.arguments import Arguments, Array, computed_in
 from rooftile.runtime.calls.empty import is_empty, of_no_batch, of_nothing
 from rooftile.runtime.calls.fast_path import repeated

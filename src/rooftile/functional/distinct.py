@@ -13,9 +13,10 @@ from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.functional._call import check_flag, remembered, run, run_several
 from rooftile.functional.layout import transpose
+from rooftile.ops.checks import is_whole
 from rooftile.ops.patterns.sort import Sort
 from rooftile.ops.patterns.unique import Unique
-from rooftile.ops.problem import DTYPES, is_whole
+from rooftile.ops.problem import DTYPES
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
 from rooftile.runtime.calls.empty import is_empty, of_nothing
 from rooftile.runtime.calls.plain import plain

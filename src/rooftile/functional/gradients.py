@@ -14,13 +14,13 @@ from rooftile.functional._call import run, run_several
 from rooftile.functional._integers import taken_places
 from rooftile.ops import FusedActivation, Pool, PoolSpec
 from rooftile.ops.activation import Differentiable, check_fused
+from rooftile.ops.checks import pair
 from rooftile.ops.gradients.activation_gradient import ActivationGradient
 from rooftile.ops.gradients.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.ops.gradients.linear_gradient import LinearGradient
 from rooftile.ops.gradients.pool2d_gradient import Pool2dGradient
 from rooftile.ops.gradients.pool2d_winners import Pool2dWinners
-from rooftile.ops.problem import pair
 from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
 from rooftile.runtime.calls.plain import plain
 

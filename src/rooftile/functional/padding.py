@@ -19,8 +19,9 @@ from rooftile.devices.cuda import CudaArray
 from rooftile.errors import InputError, check_word
 from rooftile.functional._call import remembered, run
 from rooftile.ops.boundary import Boundary
+from rooftile.ops.checks import pair
 from rooftile.ops.patterns.permute_columns import PermuteColumns
-from rooftile.ops.problem import AnyArray, pair
+from rooftile.ops.problem import AnyArray
 from rooftile.runtime.arguments import ANY, FLOATS, Arguments, Array, flattened
 from rooftile.runtime.calls.empty import of_nothing
 

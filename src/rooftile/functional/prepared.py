@@ -12,8 +12,8 @@ from rooftile.ops import FusedActivation, Pool, PoolSpec, Precision, Problem
 from rooftile.ops import Linear as LinearProblem
 from rooftile.ops.activation import check_fused
 from rooftile.ops.boundary import Boundary
+from rooftile.ops.checks import pair
 from rooftile.ops.layers.conv2d import BOUNDARIES
-from rooftile.ops.problem import pair
 from rooftile.runtime.arguments import Arguments, Taken
 from rooftile.runtime.calls.plain import plain
 from rooftile.runtime.prepared import AnyKind, Prepared

@@ -15,7 +15,7 @@ from rooftile.nn.cpu_sequence import BoundSequence, Stage
 from rooftile.nn.definition import NetworkDefinition
 from rooftile.nn.plan import Plan, PlannedLayer
 from rooftile.ops import AnyArray, Float32, Layer, Precision
-from rooftile.ops.problem import check_positive
+from rooftile.ops.checks import check_positive
 from rooftile.strategies import Bound
 from rooftile.strategies.contract.cpu_kernel import packed
 

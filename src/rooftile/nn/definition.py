@@ -22,7 +22,7 @@ from rooftile.nn.tensors import read_tensors, write_tensors
 from rooftile.nn.written import ARCHITECTURE_KEY, STANDARDISATION_KEY, said_of, written
 from rooftile.ops import Float32, Softmax
 from rooftile.ops import Layer as LayerProblem
-from rooftile.ops.problem import check_positive, check_seed
+from rooftile.ops.checks import check_positive, check_seed
 from rooftile.runtime.arrays.libraries import library_of
 
 MODEL_KEY = "model"

@@ -17,7 +17,7 @@ from rooftile.nn.plan import checked_out
 from rooftile.nn.segments import best_segments, fastest_segments, for_images, measured_model
 from rooftile.nn.streaming import Images, Starter, Streamer
 from rooftile.ops import AnyArray, Float32
-from rooftile.ops.problem import check_positive
+from rooftile.ops.checks import check_positive
 
 
 class ImageStream:

@@ -17,7 +17,7 @@ from rooftile.ops import (
     Pool,
     PoolSpec,
 )
-from rooftile.ops.problem import check_positive
+from rooftile.ops.checks import check_positive
 
 Shape = tuple[int, ...]
 """Shape of one image or of one feature vector, without the batch."""

@@ -13,7 +13,8 @@ from rooftile._locks import lock
 from rooftile.errors import InputError, did_you_mean
 from rooftile.nn.definition import NetworkDefinition, aligned
 from rooftile.ops import AnyArray, Float32, Layer, Precision, check_precision
-from rooftile.ops.problem import check_positive, numpy_dtype
+from rooftile.ops.checks import check_positive
+from rooftile.ops.problem import numpy_dtype
 from rooftile.runtime.arguments import FLOATS, Arguments
 from rooftile.runtime.arrays.libraries import Library, library_of
 from rooftile.runtime.calls.fast_path import Calls

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
-
-if TYPE_CHECKING:
-    from rooftile.ops.problem import Problem
+from typing import Any, Final
 
 LATER: Final = {"later": True}
 """Metadata of a field that came when records without it were about: they have its default."""
@@ -28,9 +24,8 @@ def fields_of(value: Any) -> Any:
     }
 
 
-@lru_cache(maxsize=1024)
-def problem_text(problem: Problem) -> str:
-    """A problem in one line of JSON, always the same one, whatever the batch."""
+def text_of(problem: Any) -> str:
+    """See `rooftile.ops.Problem.text`."""
     # A call needs it where something was tuned, and not before.
     import json
 
@@ -40,6 +35,6 @@ def problem_text(problem: Problem) -> str:
     return json.dumps({"operation": problem.operation, **fields})
 
 
-def batch_of(problem: Problem) -> int:
+def batch_of(problem: Any) -> int:
     """The batch that a record is of: 1 where the problem has no batch axis."""
     return problem.batch_size or 1

@@ -9,14 +9,14 @@ from typing import Any
 
 from rooftile.errors import InputError, did_you_mean, unknown
 from rooftile.ops import registry
-from rooftile.ops.climbed import Climbed
-from rooftile.ops.problem import (
-    Problem,
+from rooftile.ops.checks import (
     boolean_from_text,
     integer_from_text,
     number_from_text,
     pair_from_text,
 )
+from rooftile.ops.climbed import Climbed
+from rooftile.ops.problem import Problem
 
 STORED = " stored "
 """Between the text of a problem and how its arrays are stored."""

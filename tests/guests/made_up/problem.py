@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rooftile.ops.problem import Array, Problem, check_positive
+from rooftile.ops.checks import check_positive
+from rooftile.ops.problem import Array, Problem
 
 
 @dataclass(frozen=True)

@@ -158,7 +158,7 @@ def test_who_did_not_beat_the_pick_is_not_chosen(crown, gpu):
 
 
 def test_a_winner_of_an_older_program_does_not_count(crown, gpu):
-    changed = type("Changed", (RowLocal,), {"text": ROWS.text + "\n// before"})()
+    changed = type("Changed", (RowLocal,), {"text": ROWS.text + "\n#define BEFORE"})()
     crown(rung=changed)
     assert tuned_config(ROWS, PROBLEM, gpu) is None
     assert tuned_choice(PROBLEM, "ieee", "opencl") is None

@@ -69,14 +69,13 @@ def problem_name(record: Record) -> str:
     import json
 
     from rooftile.ops import named, names
-    from rooftile.ops.fields import problem_text
     from rooftile.ops.registry import operations
 
     known = operations().get(record.operation)
     batch = "" if known and not known.has_batch else f" x{record.batch}"
     text = json.dumps(dict(record.problem))
     for name in names(record.operation):
-        if problem_text(named(record.operation, name)) == text:
+        if named(record.operation, name).text == text:
             return f"{name}{batch}"
     values = record.problem.values()
     sizes = [value for value in values if isinstance(value, int) and not isinstance(value, bool)]

@@ -13,7 +13,8 @@ import numpy as np
 
 from rooftile.errors import InputError, check_word
 from rooftile.functional.sparse_matrices.given import check_offsets, check_range
-from rooftile.ops.problem import AnyArray, is_whole
+from rooftile.ops.checks import is_whole
+from rooftile.ops.problem import AnyArray
 from rooftile.ops.sparse.rows import ARRAYS, FORMS, Arrays, Form, Rows, shapes_of
 from rooftile.ops.sparse.spmv import DTYPES
 from rooftile.strategies.common.sparse_conversion import rows_of

@@ -9,7 +9,7 @@ import numpy as np
 from rooftile.errors import InputError
 from rooftile.functional.sparse_matrices.given import check_offsets, on_host, rows_from
 from rooftile.functional.sparse_matrices.matrix import Sparse
-from rooftile.ops.problem import is_whole
+from rooftile.ops.checks import is_whole
 from rooftile.ops.sparse.packets import Packets, packets_of, triplets_of_packets
 from rooftile.ops.sparse.rows import FORMS
 from rooftile.runtime.calls.plain import plain

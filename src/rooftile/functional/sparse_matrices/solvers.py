@@ -16,7 +16,8 @@ from rooftile.errors import InputError, check_word
 from rooftile.functional.sparse_matrices.conjugate import MOST_DIAGONALS, Conjugate, Diagonals
 from rooftile.functional.sparse_matrices.matrix import Sparse
 from rooftile.functional.sparse_matrices.products import spmv
-from rooftile.ops.problem import AnyArray, is_whole
+from rooftile.ops.checks import is_whole
+from rooftile.ops.problem import AnyArray
 from rooftile.runtime.arguments import Arguments
 from rooftile.runtime.calls.gpu import executable
 from rooftile.runtime.calls.plain import plain

@@ -10,7 +10,7 @@ from rooftile.analysis.spmv import BLOCK, Structure
 from rooftile.analysis.spmv_machines import H200, PROCESSOR, Machine
 from rooftile.devices.select import parse_device
 from rooftile.errors import InputError
-from rooftile.ops.problem import is_whole
+from rooftile.ops.checks import is_whole
 from rooftile.ops.sparse.layouts import hybrid_width
 from rooftile.ops.sparse.rows import Form, Rows
 from rooftile.strategies.common.sparse_sorting import placed

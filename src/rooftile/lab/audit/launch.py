@@ -21,7 +21,7 @@ from typing import Any
 from rooftile.devices.gpu import Launch, Size3
 from rooftile.errors import InputError
 from rooftile.ops import Problem
-from rooftile.ops.problem import is_whole
+from rooftile.ops.checks import is_whole
 
 _OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,

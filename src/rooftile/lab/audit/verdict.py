@@ -33,8 +33,8 @@ from rooftile.lab.measure.floor import Traffic, below_floor
 from rooftile.lab.measure.progress import PartLines, Progress
 from rooftile.lab.measure.records import Error, KernelResources
 from rooftile.ops import Problem
+from rooftile.ops.checks import check_limit, check_seed
 from rooftile.ops.nearby import drawn
-from rooftile.ops.problem import check_limit, check_seed
 from rooftile.runtime.timing.host import Timing, timing_of
 
 _STEPS, _TEXT_STEPS = 8, 6

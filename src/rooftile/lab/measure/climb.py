@@ -21,7 +21,7 @@ from rooftile.lab.measure.peers.gpu import gpu_peers
 from rooftile.lab.measure.progress import PartLines, Progress
 from rooftile.lab.measure.records import Ladder, Row, peer_precision
 from rooftile.ops import Problem, check_precision, parse
-from rooftile.ops.problem import check_limit, check_seed
+from rooftile.ops.checks import check_limit, check_seed
 from rooftile.strategies import Strategy, ladder, strategy
 
 

@@ -26,8 +26,8 @@ import numpy as np
 from rooftile.devices.cuda import CudaDevice
 from rooftile.devices.cuda.streams import pinned
 from rooftile.errors import InputError, VerificationFailure, unknown
+from rooftile.ops.checks import check_positive
 from rooftile.ops.patterns.elementwise import Elementwise
-from rooftile.ops.problem import check_positive
 from rooftile.runtime.timing.host import Timing, timing_of
 from rooftile.strategies import strategy
 from rooftile.strategies.contract.gpu import of_launches

@@ -69,7 +69,7 @@ def load_images(
         raise unknown("split", split, get_args(Split))
     if limit is not None:
         # Imported here: the operations take longer than to begin to read.
-        from rooftile.ops.problem import check_positive
+        from rooftile.ops.checks import check_positive
 
         check_positive(limit=limit)
     if data is not None:

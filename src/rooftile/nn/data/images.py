@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rooftile.errors import InputError
 from rooftile.nn.data.pixels import Pixels
 from rooftile.ops import Float32
-from rooftile.ops.problem import check_positive
+from rooftile.ops.checks import check_positive
 
 MEAN = 0.2860
 """Mean of the pixels of Fashion-MNIST's 60,000 training images, scaled to [0, 1]."""

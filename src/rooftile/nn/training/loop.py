@@ -27,7 +27,7 @@ from rooftile.nn.training.passes import Array
 from rooftile.nn.training.phases import Phases
 from rooftile.nn.training.state import State
 from rooftile.nn.training.watch import LearningWatch
-from rooftile.ops.problem import check_positive
+from rooftile.ops.checks import check_positive
 from rooftile.runtime.calls.plain import plain
 
 Report = Callable[[Progress], None]

@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar, get_args
 from rooftile.errors import InputError, unknown
 from rooftile.nn.initialisation import Init, check_init, check_scale
 from rooftile.nn.training.losses import LossName, check_loss
-from rooftile.ops.problem import check_positive
+from rooftile.ops.checks import check_positive
 
 OptimizerName = Literal["adam", "sgd"]
 OptimiserName = OptimizerName

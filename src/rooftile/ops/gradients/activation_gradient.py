@@ -18,10 +18,11 @@ from typing import ClassVar
 import numpy as np
 
 from rooftile.ops.activation import Differentiable, derivative, derivative_terms, kept
+from rooftile.ops.checks import check_positive
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.judgement import Budget, Judgement
 from rooftile.ops.precision import ErrorModel
-from rooftile.ops.problem import AnyArray, Array, Float32, Float64, Problem, check_positive
+from rooftile.ops.problem import AnyArray, Array, Float32, Float64, Problem
 
 _SHRUNK = 2**20
 

@@ -29,6 +29,7 @@ from rooftile.ops.activation import (
     derivative_terms,
     kept,
 )
+from rooftile.ops.checks import check_positive
 from rooftile.ops.gradients.places import (
     as_positions,
     check_pool,
@@ -41,7 +42,7 @@ from rooftile.ops.judgement import Budget, Judgement
 from rooftile.ops.layers.conv2d import Conv2d
 from rooftile.ops.layers.pooling import Pool
 from rooftile.ops.precision import ErrorModel
-from rooftile.ops.problem import AnyArray, Array, Float32, Float64, Problem, check_positive
+from rooftile.ops.problem import AnyArray, Array, Float32, Float64, Problem
 
 
 @dataclass(frozen=True)

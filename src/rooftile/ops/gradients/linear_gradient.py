@@ -27,9 +27,10 @@ from rooftile.ops.activation import (
     derivative_terms,
     kept,
 )
+from rooftile.ops.checks import check_positive
 from rooftile.ops.judgement import Budget, Judgement
 from rooftile.ops.precision import ErrorModel
-from rooftile.ops.problem import AnyArray, Array, Float32, Float64, Problem, check_positive
+from rooftile.ops.problem import AnyArray, Array, Float32, Float64, Problem
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,11 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from rooftile.errors import InputError, check_word
+from rooftile.ops.checks import check_positive
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.judgement import Budget, Judgement
 from rooftile.ops.precision import ErrorModel
-from rooftile.ops.problem import AnyArray, Array, Float32, Float64, Problem, check_positive
+from rooftile.ops.problem import AnyArray, Array, Float32, Float64, Problem
 
 RowLoss = Literal[
     "squared_error", "half_squared_error", "missed", "squared_distance", "sigmoid_cross_entropy"

@@ -27,9 +27,10 @@ from numpy.typing import NDArray
 from rooftile.errors import InputError, unknown
 from rooftile.ops import nearby
 from rooftile.ops.activation import Differentiable
+from rooftile.ops.checks import check_positive
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.gradients import mlp_reference
-from rooftile.ops.problem import AnyArray, Array, Float64, Problem, check_positive
+from rooftile.ops.problem import AnyArray, Array, Float64, Problem
 
 ACTIVATIONS = (*get_args(Differentiable), "softmax")
 """The activations with a derivative; ``softmax`` is over a layer's neurons."""

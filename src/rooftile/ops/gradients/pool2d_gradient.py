@@ -20,9 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rooftile.errors import InputError
+from rooftile.ops.checks import check_positive
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.layers.pooling import Pool
-from rooftile.ops.problem import Array, Float32, Float64, Problem, check_positive
+from rooftile.ops.problem import Array, Float32, Float64, Problem
 
 
 @dataclass(frozen=True)

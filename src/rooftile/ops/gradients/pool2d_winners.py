@@ -18,12 +18,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rooftile.ops.checks import check_positive
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.gradients.places import check_pool
 from rooftile.ops.judgement import Exact, Judgement
 from rooftile.ops.layers.pooling import Pool
 from rooftile.ops.precision import ErrorModel
-from rooftile.ops.problem import Array, Float32, Problem, check_positive
+from rooftile.ops.problem import Array, Float32, Problem
 
 
 @dataclass(frozen=True)

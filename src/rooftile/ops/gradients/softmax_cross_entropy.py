@@ -19,20 +19,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rooftile.ops.checks import check_positive, check_reach
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.features import SIZE
 from rooftile.ops.fields import LATER
 from rooftile.ops.judgement import Budget, Judgement
 from rooftile.ops.precision import ErrorModel
-from rooftile.ops.problem import (
-    AnyArray,
-    Array,
-    Float32,
-    Float64,
-    Problem,
-    check_positive,
-    check_reach,
-)
+from rooftile.ops.problem import AnyArray, Array, Float32, Float64, Problem
 
 IGNORED = -100
 """The label that is ignored unless another one is chosen, as in PyTorch."""

@@ -16,8 +16,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from rooftile.ops.checks import check_positive
 from rooftile.ops.climbed import Climbed
-from rooftile.ops.problem import AnyArray, Array, Float32, Float64, Problem, check_positive
+from rooftile.ops.problem import AnyArray, Array, Float32, Float64, Problem
 
 
 @dataclass(frozen=True)

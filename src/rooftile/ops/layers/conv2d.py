@@ -24,6 +24,7 @@ from rooftile import _blas
 from rooftile.errors import InputError
 from rooftile.ops.activation import FusedActivation, activation, check_fused, roundings
 from rooftile.ops.boundary import Boundary, check_boundary
+from rooftile.ops.checks import check_computed, check_positive
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.fields import LATER
 from rooftile.ops.judgement import Budget, Judgement, Properties
@@ -31,15 +32,7 @@ from rooftile.ops.layers.layer import Layer
 from rooftile.ops.layers.pooling import Pool
 from rooftile.ops.layers.positions import CUT, first_places, places_of
 from rooftile.ops.precision import ErrorModel
-from rooftile.ops.problem import (
-    AnyArray,
-    Array,
-    Computed,
-    Float32,
-    Float64,
-    check_computed,
-    check_positive,
-)
+from rooftile.ops.problem import AnyArray, Array, Computed, Float32, Float64
 
 BOUNDARIES: tuple[Boundary, ...] = ("zero", "replicate", "interior")
 """Without padding all positions are ``valid`` ones."""

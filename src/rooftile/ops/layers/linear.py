@@ -14,12 +14,13 @@ from typing import ClassVar
 import numpy as np
 
 from rooftile.ops.activation import FusedActivation, activation, check_fused, roundings
+from rooftile.ops.checks import check_computed, check_positive
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.fields import LATER
 from rooftile.ops.judgement import Budget
 from rooftile.ops.layers.layer import Layer
 from rooftile.ops.precision import ErrorModel
-from rooftile.ops.problem import Array, Computed, Float32, Float64, check_computed, check_positive
+from rooftile.ops.problem import Array, Computed, Float32, Float64
 
 
 @dataclass(frozen=True)

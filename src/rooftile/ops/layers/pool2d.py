@@ -17,13 +17,14 @@ from typing import ClassVar
 import numpy as np
 
 from rooftile.ops.activation import roundings
+from rooftile.ops.checks import check_positive
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.fields import LATER
 from rooftile.ops.judgement import Budget
 from rooftile.ops.layers.layer import Layer
 from rooftile.ops.layers.pooling import Pool
 from rooftile.ops.precision import ErrorModel
-from rooftile.ops.problem import Array, Float32, Float64, check_positive
+from rooftile.ops.problem import Array, Float32, Float64
 
 
 @dataclass(frozen=True)

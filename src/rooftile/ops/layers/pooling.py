@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from rooftile.errors import InputError, check_word
 from rooftile.ops.activation import FusedActivation, activation, check_fused
+from rooftile.ops.checks import pair, pair_from_text
 from rooftile.ops.fields import LATER
-from rooftile.ops.problem import AnyArray, Float64, pair, pair_from_text
+from rooftile.ops.problem import AnyArray, Float64
 
 PoolKind = Literal["max", "average", "l2", "weighted"]
 Sizes = int | tuple[int, int]

@@ -10,9 +10,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from rooftile.ops.checks import check_positive
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.layers.layer import Layer
-from rooftile.ops.problem import Float32, Float64, check_positive
+from rooftile.ops.problem import Float32, Float64
 
 
 @dataclass(frozen=True)

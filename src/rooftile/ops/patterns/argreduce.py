@@ -17,11 +17,12 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from rooftile.errors import InputError, unknown
+from rooftile.ops.checks import check_positive
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.operator import OPERATORS, Operator
 from rooftile.ops.patterns import combining
 from rooftile.ops.patterns.over_axes import OverAxes, axes_of
-from rooftile.ops.problem import DTYPES, AnyArray, Array, Dtype, check_positive
+from rooftile.ops.problem import DTYPES, AnyArray, Array, Dtype
 
 _FOUND = {"max": np.argmax, "min": np.argmin}
 

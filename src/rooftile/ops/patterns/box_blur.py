@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rooftile.errors import InputError
+from rooftile.ops.checks import check_positive
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.features import SIZE
-from rooftile.ops.problem import AnyArray, Array, Problem, check_positive
+from rooftile.ops.problem import AnyArray, Array, Problem
 
 MOST_RADIUS = 1000
 """With it, the sum of a window fits into 31 bits."""

@@ -19,19 +19,11 @@ import numpy as np
 from rooftile import _blas
 from rooftile.errors import InputError
 from rooftile.ops.boundary import Boundary, before, check_boundary, extended, outputs
+from rooftile.ops.checks import check_computed, check_positive
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.features import SIZE
 from rooftile.ops.fields import LATER
-from rooftile.ops.problem import (
-    AnyArray,
-    Array,
-    Computed,
-    Float32,
-    Float64,
-    Problem,
-    check_computed,
-    check_positive,
-)
+from rooftile.ops.problem import AnyArray, Array, Computed, Float32, Float64, Problem
 
 _CHUNK = 2**15
 """Outputs of a row that a thread of the reference makes at a time, in its caches."""

@@ -18,6 +18,7 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from rooftile.errors import InputError, unknown
+from rooftile.ops.checks import check_computed, check_positive
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.features import SIZE
 from rooftile.ops.fields import LATER
@@ -29,16 +30,7 @@ from rooftile.ops.patterns.volumes import (
     padded,
     weighted_sums,
 )
-from rooftile.ops.problem import (
-    AnyArray,
-    Array,
-    Computed,
-    Float32,
-    Float64,
-    Problem,
-    check_computed,
-    check_positive,
-)
+from rooftile.ops.problem import AnyArray, Array, Computed, Float32, Float64, Problem
 
 Form = Literal["batch", "volume"]
 """``volume``: one volume and one mask, whose arrays have three axes."""

@@ -18,10 +18,11 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from rooftile.errors import unknown
+from rooftile.ops.checks import check_positive
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.judgement import Budget, Exact, Judgement
 from rooftile.ops.precision import ErrorModel
-from rooftile.ops.problem import DTYPES, AnyArray, Array, Dtype, Problem, check_positive
+from rooftile.ops.problem import DTYPES, AnyArray, Array, Dtype, Problem
 
 FUNCTIONS: dict[str, tuple[str, ...]] = {
     "add": ("x", "y"),

@@ -24,9 +24,10 @@ from typing import ClassVar
 import numpy as np
 
 from rooftile.errors import InputError
+from rooftile.ops.checks import check_positive
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.features import SIZE
-from rooftile.ops.problem import AnyArray, Array, Problem, check_positive
+from rooftile.ops.problem import AnyArray, Array, Problem
 
 LEVELS = 256
 WEIGHTS = (0.21, 0.71, 0.07)

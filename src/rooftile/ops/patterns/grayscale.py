@@ -17,9 +17,10 @@ from typing import ClassVar
 import numpy as np
 
 from rooftile.errors import InputError
+from rooftile.ops.checks import check_positive
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.features import SIZE
-from rooftile.ops.problem import AnyArray, Array, Problem, check_positive
+from rooftile.ops.problem import AnyArray, Array, Problem
 
 BITS = 16
 """Weights are multiples of 2^-16."""

@@ -21,20 +21,12 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from rooftile.errors import InputError
+from rooftile.ops.checks import check_positive
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.features import SIZE
 from rooftile.ops.fields import LATER
 from rooftile.ops.operator import limits
-from rooftile.ops.problem import (
-    DTYPES,
-    AnyArray,
-    Array,
-    Dtype,
-    Float64,
-    Problem,
-    check_positive,
-    numpy_dtype,
-)
+from rooftile.ops.problem import DTYPES, AnyArray, Array, Dtype, Float64, Problem, numpy_dtype
 
 EDGES: dict[Dtype, tuple[Dtype, ...]] = {
     **dict.fromkeys(("float32", "float16", "bfloat16"), ("float32", "float64")),

@@ -15,18 +15,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from rooftile.ops.checks import check_computed, check_positive
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.fields import LATER
-from rooftile.ops.problem import (
-    AnyArray,
-    Array,
-    Computed,
-    Float32,
-    Float64,
-    Problem,
-    check_computed,
-    check_positive,
-)
+from rooftile.ops.problem import AnyArray, Array, Computed, Float32, Float64, Problem
 
 _SHRUNK = 64
 """Rows of the problem that a slow strategy's rate is estimated from."""

@@ -16,10 +16,11 @@ from typing import ClassVar
 import numpy as np
 
 from rooftile.errors import unknown
+from rooftile.ops.checks import check_positive
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.judgement import Exact, Judgement
 from rooftile.ops.precision import ErrorModel
-from rooftile.ops.problem import DTYPES, AnyArray, Array, Dtype, Problem, check_positive, ordinary
+from rooftile.ops.problem import DTYPES, AnyArray, Array, Dtype, Problem, ordinary
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,14 @@ from typing import ClassVar
 import numpy as np
 
 from rooftile.errors import InputError
+from rooftile.ops.checks import check_positive
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.judgement import Judgement
 from rooftile.ops.operator import MAX, MIN, PRODUCT, SUM, Operator
 from rooftile.ops.patterns import combining
 from rooftile.ops.patterns.over_axes import OverAxes, axes_of
 from rooftile.ops.precision import ErrorModel
-from rooftile.ops.problem import DTYPES, AnyArray, Array, Dtype, check_positive
+from rooftile.ops.problem import DTYPES, AnyArray, Array, Dtype
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from rooftile.errors import check_word
+from rooftile.ops.checks import check_positive
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.judgement import Budget, Exact, Judgement, Properties
 from rooftile.ops.precision import ErrorModel
-from rooftile.ops.problem import AnyArray, Array, Problem, check_positive, ordinary
+from rooftile.ops.problem import AnyArray, Array, Problem, ordinary
 
 Function = Literal[
     "add", "subtract", "increment", "decrement", "min", "max", "exchange", "multiply"

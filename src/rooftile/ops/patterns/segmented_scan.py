@@ -19,12 +19,13 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from rooftile.errors import InputError
+from rooftile.ops.checks import check_positive
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.judgement import Judgement
 from rooftile.ops.operator import SUM, Operator
 from rooftile.ops.patterns import combining
 from rooftile.ops.precision import ErrorModel
-from rooftile.ops.problem import AnyArray, Array, Dtype, Problem, check_positive
+from rooftile.ops.problem import AnyArray, Array, Dtype, Problem
 
 _SHRUNK = 2**20
 

@@ -20,18 +20,11 @@ import numpy as np
 from rooftile import _blas
 from rooftile.errors import InputError
 from rooftile.ops.boundary import before, check_boundary, extended, outputs
+from rooftile.ops.checks import check_computed, check_positive
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.features import SIZE
 from rooftile.ops.fields import LATER
-from rooftile.ops.problem import (
-    Array,
-    Computed,
-    Float32,
-    Float64,
-    Problem,
-    check_computed,
-    check_positive,
-)
+from rooftile.ops.problem import Array, Computed, Float32, Float64, Problem
 
 Around = Literal["zero", "replicate", "valid"]
 """The boundaries of images; see `rooftile.ops.boundary`."""

@@ -22,11 +22,12 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from rooftile.errors import InputError, unknown
+from rooftile.ops.checks import check_positive
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.fields import LATER
 from rooftile.ops.judgement import Exact, Judgement
 from rooftile.ops.precision import ErrorModel
-from rooftile.ops.problem import DTYPES, AnyArray, Array, Dtype, Problem, check_positive
+from rooftile.ops.problem import DTYPES, AnyArray, Array, Dtype, Problem
 
 MOVED: tuple[Dtype, ...] = ("float32", "int32")
 """Dtypes of what moves along."""

@@ -21,6 +21,7 @@ from typing import ClassVar
 import numpy as np
 
 from rooftile.errors import InputError
+from rooftile.ops.checks import check_positive, check_reach
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.draws import Draw
 from rooftile.ops.features import SIZE
@@ -31,15 +32,7 @@ from rooftile.ops.patterns.volumes import (
     padded,
     weighted_sums,
 )
-from rooftile.ops.problem import (
-    AnyArray,
-    Array,
-    Float32,
-    Float64,
-    Problem,
-    check_positive,
-    check_reach,
-)
+from rooftile.ops.problem import AnyArray, Array, Float32, Float64, Problem
 
 _RADII = {(2, 5): 1, (2, 9): 1, (3, 7): 1, (3, 13): 2, (3, 25): 4, (3, 27): 1}
 """Each stencil's radius, by rank and points."""

@@ -17,10 +17,11 @@ from typing import ClassVar
 import numpy as np
 
 from rooftile.errors import InputError, unknown
+from rooftile.ops.checks import check_positive
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.judgement import Exact, Judgement
 from rooftile.ops.precision import ErrorModel
-from rooftile.ops.problem import DTYPES, AnyArray, Array, Dtype, Problem, check_positive
+from rooftile.ops.problem import DTYPES, AnyArray, Array, Dtype, Problem
 
 _SHRUNK = 2**10
 """Rows and columns of the problem that a slow strategy's rate is estimated from."""

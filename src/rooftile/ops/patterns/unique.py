@@ -21,13 +21,14 @@ from typing import ClassVar
 import numpy as np
 
 from rooftile.errors import InputError
+from rooftile.ops.checks import check_positive
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.fields import LATER
 from rooftile.ops.judgement import Exact, Judgement, Properties
 from rooftile.ops.patterns.counted import Counted
 from rooftile.ops.patterns.sort import ordered
 from rooftile.ops.precision import ErrorModel
-from rooftile.ops.problem import DTYPES, AnyArray, Array, Dtype, check_positive
+from rooftile.ops.problem import DTYPES, AnyArray, Array, Dtype
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,13 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from rooftile.errors import InputError
+from rooftile.ops.checks import check_positive
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.draws import Draw
 from rooftile.ops.features import SIZE
 from rooftile.ops.judgement import Budget, Judgement
 from rooftile.ops.precision import ErrorModel
-from rooftile.ops.problem import AnyArray, Array, Problem, check_positive
+from rooftile.ops.problem import AnyArray, Array, Problem
 from rooftile.ops.sparse.generated import Pattern, band_entries, values_of
 from rooftile.ops.sparse.spmv import Spmv
 

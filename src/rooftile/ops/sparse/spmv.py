@@ -18,12 +18,13 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from rooftile.errors import InputError, unknown
+from rooftile.ops.checks import check_positive
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.draws import Draw
 from rooftile.ops.features import SIZE
 from rooftile.ops.judgement import Budget, Judgement
 from rooftile.ops.precision import ErrorModel
-from rooftile.ops.problem import CASES, AnyArray, Array, Dtype, Problem, check_positive
+from rooftile.ops.problem import CASES, AnyArray, Array, Dtype, Problem
 from rooftile.ops.sparse import generated as patterns
 from rooftile.ops.sparse.generated import PATTERNS, Pattern
 from rooftile.ops.sparse.layouts import laid_out

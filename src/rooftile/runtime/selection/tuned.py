@@ -19,7 +19,6 @@ from rooftile.devices.cache import history_file
 from rooftile.devices.select import describe_gpu
 from rooftile.errors import DeviceMissing, InputError, RooftileWarning, warn
 from rooftile.ops import Problem
-from rooftile.ops.fields import problem_text
 from rooftile.strategies import Config, Strategy, ladder
 from rooftile.strategies.contract.renamed import current
 
@@ -135,7 +134,7 @@ def _near(problem: Problem, kind: str, path: Path, stamp: Stamp) -> Tunings:
 
     near = {
         hardware: tuple(sorted((w for w in found if distance(w) <= math.log(_NEAR)), key=distance))
-        for hardware, found in _table(path, stamp).get((problem_text(problem), kind), {}).items()
+        for hardware, found in _table(path, stamp).get((problem.text, kind), {}).items()
     }
     return Tunings(problem, kind, near)
 

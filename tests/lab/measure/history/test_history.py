@@ -16,7 +16,6 @@ from rooftile.lab.measure.history import store as lab
 from rooftile.lab.measure.history.store import History, Record
 from rooftile.lab.measure.records import Error, KernelResources, Row
 from rooftile.ops import Conv2d, Linear, Pool, named
-from rooftile.ops.fields import problem_text
 from rooftile.runtime.selection import database as _database
 from rooftile.runtime.timing.host import Timing
 from rooftile.runtime.timing.telemetry import Clocks
@@ -133,9 +132,9 @@ def test_the_file_is_where_the_environment_says(monkeypatch, tmp_path):
 
 @given(batch=st.integers(1, 1000))
 def test_a_problems_text_does_not_tell_its_batch(batch):
-    assert problem_text(PROBLEM.with_batch(batch)) == problem_text(PROBLEM)
-    assert problem_text(PROBLEM) != problem_text(dataclasses.replace(PROBLEM, maps=3))
-    assert problem_text(named("conv2d", "lenet-conv1")) != problem_text(PROBLEM)
+    assert PROBLEM.with_batch(batch).text == PROBLEM.text
+    assert PROBLEM.text != dataclasses.replace(PROBLEM, maps=3).text
+    assert named("conv2d", "lenet-conv1").text != PROBLEM.text
 
 
 @pytest.mark.parametrize(

@@ -26,8 +26,8 @@ from rooftile.errors import InputError
 from rooftile.lab.measure.formed import formed
 from rooftile.lab.measure.records import Ladder, Row, plain, row_from
 from rooftile.ops import Problem
-from rooftile.ops.fields import batch_of, problem_text
-from rooftile.ops.problem import check_positive
+from rooftile.ops.checks import check_positive
+from rooftile.ops.fields import batch_of
 from rooftile.runtime.selection.choice import look_again
 from rooftile.runtime.selection.database import clear, connect, transaction, utc
 from rooftile.runtime.selection.tuned import Winner
@@ -169,7 +169,7 @@ class History:
             run.id,
             utc(),
             problem.operation,
-            problem_text(problem),
+            problem.text,
             batch_of(problem),
             row.kind,
             row.strategy,
@@ -222,7 +222,7 @@ class History:
         """
         if last is not None:
             check_positive(last=last)
-        text = problem_text(problem) if problem else None
+        text = problem.text if problem else None
         batch = batch_of(problem) if problem and not any_batch else None
         tests: list[tuple[str, Any]] = [
             ("results.operation = ?", operation),
@@ -306,7 +306,7 @@ def record_winner(
         (
             utc(),
             problem.operation,
-            problem_text(problem),
+            problem.text,
             winner.batch,
             kind,
             run.hardware,

@@ -34,8 +34,8 @@ from rooftile.lab.measure.records import Ladder, Row
 from rooftile.lab.measure.tune.sampler import SAMPLERS, Sampler
 from rooftile.lab.measure.tune.winner import Crowned, crowned
 from rooftile.ops import Problem, admits
+from rooftile.ops.checks import check_limit, check_seed
 from rooftile.ops.fields import batch_of
-from rooftile.ops.problem import check_limit, check_seed
 from rooftile.runtime.selection.tuned import Winner, fingerprint, items
 from rooftile.strategies import Config, Strategy
 

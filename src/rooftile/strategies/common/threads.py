@@ -59,7 +59,10 @@ class RowTeams(OverRows):
 
     name = "block_rows"
     summary = "a team of threads a row, maximum and sum joined by trees"
-    tunables = (Tunable("TEAM", (2, 8, 32, 128, 512), 32), Tunable("TEAMS", (1, 2, 8, 32), 1))
+    tunables: ClassVar[tuple[Tunable, ...]] = (
+        Tunable("TEAM", (2, 8, 32, 128, 512), 32),
+        Tunable("TEAMS", (1, 2, 8, 32), 1),
+    )
     team: ClassVar[tuple[str, str]] = ("TEAM", "TEAMS")
     """The tunables that say how many threads a team has, and how many teams a block."""
 

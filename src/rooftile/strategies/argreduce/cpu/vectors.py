@@ -21,7 +21,7 @@ from rooftile.ops.features import features
 from rooftile.ops.patterns.argreduce import Argreduce
 from rooftile.ops.problem import numpy_dtype
 from rooftile.strategies import HostStrategy
-from rooftile.strategies.argreduce.cpu._base import searching
+from rooftile.strategies.argreduce.cpu.loops import searching
 
 _SEGMENT = 2**18
 """Elements of a segment."""

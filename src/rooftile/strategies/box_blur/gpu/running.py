@@ -9,7 +9,7 @@ from rooftile.analysis.accesses import Accesses
 from rooftile.devices.gpu import Launch
 from rooftile.ops.patterns.box_blur import BoxBlur
 from rooftile.strategies.box_blur.gpu._accesses import of_spans
-from rooftile.strategies.box_blur.gpu._base import GpuBoxBlur
+from rooftile.strategies.box_blur.gpu.tiles import GpuBoxBlur
 from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
 from rooftile.strategies.contract.gpu import Config, Step, Tunable
 

@@ -12,7 +12,7 @@ from rooftile.ops.features import features
 from rooftile.ops.gradients.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.contract.gpu import Config, Step, Tunable
-from rooftile.strategies.conv2d_input_gradient.gpu._base import GpuInputGradient, arguments_of
+from rooftile.strategies.conv2d_input_gradient.gpu.naive import GpuInputGradient, arguments_of
 
 _STEP = 2
 """Columns whose winners are walked before two columns are whole."""

@@ -3,6 +3,8 @@ Learning" (2016), sections 6.2.1 and 6.2.2; PMPP, section 10.6 (the tree in shar
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from rooftile.ops.features import features
 from rooftile.ops.gradients.loss_gradient import LossGradient
 from rooftile.strategies.common.threads import OverRows, RowTeams
@@ -26,7 +28,7 @@ class Naive(OverRows):
     """Neighbouring threads read a whole row apart."""
 
     operation = "loss_gradient"
-    tunables = (Tunable("BLOCK", (32, 64, 128, 256), 256),)
+    tunables: ClassVar[tuple[Tunable, ...]] = (Tunable("BLOCK", (32, 64, 128, 256), 256),)
     takes = features(
         "loss:half_squared_error,missed,sigmoid_cross_entropy,squared_distance numbers"
     )

@@ -42,7 +42,7 @@ class Interleaved(Tree):
     name = "interleaved"
     summary = "two elements a thread, joined by a tree of neighbours in shared memory"
     takes = features("axis dtype:* operator.commutative operator:*")
-    order = "interleaved"
+    order: ClassVar[Mapping] = "interleaved"
 
 
 class Compacted(Interleaved):

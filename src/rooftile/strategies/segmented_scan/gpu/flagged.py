@@ -13,7 +13,7 @@ from rooftile.ops.patterns.segmented_scan import SegmentedScan
 from rooftile.strategies.common.grid import beyond_block, blocks
 from rooftile.strategies.common.operators import CARRIED_BYTES
 from rooftile.strategies.contract.gpu import Config, Step, Tunable
-from rooftile.strategies.segmented_scan.gpu._base import GpuSegmentedScan
+from rooftile.strategies.segmented_scan.gpu.segments import GpuSegmentedScan
 
 
 class Flagged(GpuSegmentedScan):

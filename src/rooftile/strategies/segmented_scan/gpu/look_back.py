@@ -21,8 +21,7 @@ from rooftile.strategies.common.grid import beyond_block, blocks, wide
 from rooftile.strategies.common.operators import CARRIED_BYTES
 from rooftile.strategies.common.states import States
 from rooftile.strategies.contract.gpu import Config, Step, Tunable
-from rooftile.strategies.segmented_scan.gpu._base import GpuSegmentedScan
-from rooftile.strategies.segmented_scan.gpu._finding import finding, found
+from rooftile.strategies.segmented_scan.gpu.segments import GpuSegmentedScan, finding, found
 
 _VECTOR_BYTES = 16
 

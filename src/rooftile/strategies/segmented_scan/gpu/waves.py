@@ -11,8 +11,7 @@ from rooftile.strategies.common.grid import blocks, wide
 from rooftile.strategies.common.operators import CARRIED_BYTES
 from rooftile.strategies.common.waves import LEAST_ARCHITECTURE, Waves
 from rooftile.strategies.contract.gpu import Config, Step, Tunable
-from rooftile.strategies.segmented_scan.gpu._base import GpuSegmentedScan
-from rooftile.strategies.segmented_scan.gpu._finding import finding, found
+from rooftile.strategies.segmented_scan.gpu.segments import GpuSegmentedScan, finding, found
 
 _WIDTH = 4
 _KEPT = 32

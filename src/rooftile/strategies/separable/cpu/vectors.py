@@ -16,7 +16,7 @@ from rooftile.devices.cpu.native import Native, last_kernels, source
 from rooftile.devices.cpu.native.vector import lanes
 from rooftile.ops.patterns.separable import Separable
 from rooftile.strategies.common.correlate import PART_TERMS, correlation, streams
-from rooftile.strategies.separable.cpu._textbook import FilterStrategy, sum_down
+from rooftile.strategies.separable.cpu.loops import FilterStrategy, sum_down
 
 _STRIP = 512
 """Columns of a strip."""

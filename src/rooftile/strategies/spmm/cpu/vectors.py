@@ -8,7 +8,7 @@ from __future__ import annotations
 from rooftile.devices.cpu.native.vector import lanes
 from rooftile.ops.features import features
 from rooftile.ops.sparse.spmm import Spmm
-from rooftile.strategies.spmm.cpu._base import CpuSpmm
+from rooftile.strategies.spmm.cpu.loops import CpuSpmm
 
 _VECTORS = 4
 """Vectors of sums at a time."""

@@ -1,6 +1,4 @@
-"""`loops`: one entry after the other, on one thread.
-
-Columns are scattered: each of CSC's entries is added to the row that it names.
+"""Rows, one after the other and over the cores.
 
 Source: PMPP, chapter 14.
 """
@@ -10,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rooftile.ops import AnyArray
+from rooftile.ops.features import features
 from rooftile.ops.sparse.rows import FORMS
 from rooftile.ops.sparse.spmv import Spmv
 from rooftile.strategies.spmv.cpu._base import RowSpmv
@@ -29,7 +28,10 @@ _COLUMNS = """
 
 
 class Loops(RowSpmv):
-    """Takes every problem."""
+    """Takes every problem.
+
+    Columns are scattered: each of CSC's entries is added to the row that it names.
+    """
 
     name = "loops"
     summary = "one entry after the other, on one thread"
@@ -49,4 +51,18 @@ class Loops(RowSpmv):
         return call
 
 
-STRATEGY = Loops()
+class Threads(RowSpmv):
+    """Takes every format that says which entries a row has.
+
+    What it removes: idle cores, and additions that wait for each other. A long row still keeps one
+    core at work.
+    """
+
+    name = "threads"
+    summary = "rows shared out over the cores"
+    takes = features("dtype:* form:bsr,coo,dia,ell,hybrid,jds,jds_t index:int64 updated")
+    forms = ("csr", "coo", "ell", "hybrid", "jds", "jds_t", "dia", "bsr")
+    flags = "reassoc contract"
+
+
+STRATEGIES = (Loops(), Threads())

@@ -15,7 +15,7 @@ from rooftile.ops.gradients.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.strategies.common.cores import CORES, MmaStrategy
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.contract.gpu import Config, Step, Tunable, family
-from rooftile.strategies.conv2d_input_gradient.gpu._base import GpuInputGradient, arguments_of
+from rooftile.strategies.conv2d_input_gradient.gpu.naive import GpuInputGradient, arguments_of
 
 _PAIRS, _BANDS = 4, 4
 """A warp's pairs of pixels: so many beside each other, in so many bands of rows."""

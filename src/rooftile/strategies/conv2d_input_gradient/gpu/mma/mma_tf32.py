@@ -15,7 +15,7 @@ from rooftile.strategies.common.cores import MmaStrategy
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.winner_places import ragged
 from rooftile.strategies.contract.gpu import Config, Step, Tunable
-from rooftile.strategies.conv2d_input_gradient.gpu._base import GpuInputGradient, arguments_of
+from rooftile.strategies.conv2d_input_gradient.gpu.naive import GpuInputGradient, arguments_of
 
 _SIDE = 4
 """Rows and columns of a window."""

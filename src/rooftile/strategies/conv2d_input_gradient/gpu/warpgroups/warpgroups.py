@@ -20,7 +20,7 @@ from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.storage import item_bytes
 from rooftile.strategies.common.warpgroups import elements, wgmma_fence, wgmma_sparse, wgmma_wait
 from rooftile.strategies.contract.gpu import Config, Step, family
-from rooftile.strategies.conv2d_input_gradient.gpu._base import GpuInputGradient, arguments_of
+from rooftile.strategies.conv2d_input_gradient.gpu.naive import GpuInputGradient, arguments_of
 
 _TILE = 8
 """Windows beside each other, and below each other, of a product."""

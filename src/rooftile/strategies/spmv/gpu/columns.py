@@ -1,5 +1,8 @@
-"""`bsr`: a thread a row of dense blocks. Source: Bell and Garland, "Implementing Sparse
-Matrix-Vector Multiplication on Throughput-Oriented Processors", SC 2009."""
+"""Rungs that read CSC, and blocks of BSR.
+
+Source: PMPP, chapter 14; Bell and Garland, "Implementing Sparse Matrix-Vector Multiplication on
+Throughput-Oriented Processors", SC 2009.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,19 @@ import numpy as np
 from rooftile.ops.features import features
 from rooftile.ops.sparse.spmv import Spmv
 from rooftile.strategies.contract.gpu import Config
-from rooftile.strategies.spmv.gpu._base import RowSpmv
+from rooftile.strategies.spmv.gpu._base import RowSpmv, ScatterSpmv
+
+
+class Csc(ScatterSpmv):
+    """The last bits differ from run to run."""
+
+    name = "csc"
+    summary = "a thread a column, its entries added by atomics"
+    takes = features("dtype:* form:csc index:int64 updated")
+    form = "csc"
+
+    def threads(self, problem: Spmv) -> int:
+        return problem.columns
 
 
 class Bsr(RowSpmv):
@@ -28,4 +43,4 @@ class Bsr(RowSpmv):
         return np.int64(problem.rows), np.int64(problem.columns)
 
 
-STRATEGY = Bsr()
+STRATEGIES = (Csc(), Bsr())

@@ -1,16 +1,64 @@
-"""`in_place`: a block holds a row in its registers while it is written."""
+"""A thread for an element, and for the elements that change places."""
 
 from __future__ import annotations
 
+import math
+from functools import partial
+
 import numpy as np
 
-from rooftile.analysis.accesses import Accesses
+from rooftile.analysis.access import SECTOR_BYTES
+from rooftile.analysis.accesses import Accesses, row_loads
 from rooftile.analysis.pictures import Cell, Panels, panel
 from rooftile.devices.gpu import Launch
+from rooftile.ops.features import features
 from rooftile.ops.patterns.rotate import Rotate
-from rooftile.strategies.common.grid import blocks, tile_of
-from rooftile.strategies.contract.gpu import Config, Step, Tunable
-from rooftile.strategies.rotate.gpu._base import GpuRotate
+from rooftile.strategies.common.grid import MOST_BLOCKS, blocks, tile_of
+from rooftile.strategies.contract.gpu import Config, GpuStrategy, Step, Tunable
+
+
+class GpuRotate(GpuStrategy):
+    """A GPU strategy of `rotate`."""
+
+    operation = "rotate"
+    takes = features("dtype:*")
+    wide_indices = True
+
+    def macros(self, problem: Rotate, config: Config) -> dict[str, int | str]:
+        return {"BYTES": problem.itemsize, **config}
+
+    def rows(self, problem: Rotate) -> tuple[Accesses, Accesses]:
+        """Rows that are read where they begin, and rows that are read where a shift begins."""
+        size, apart = problem.itemsize, SECTOR_BYTES // problem.itemsize
+        whole = math.gcd(problem.columns, apart)
+        shifted = math.gcd(whole, problem.places)
+        run = partial(row_loads, problem.columns, problem.rows, elem_bytes=size)
+        return run(alignment=whole), run(alignment=shifted)
+
+
+class Naive(GpuRotate):
+    """Takes every problem."""
+
+    name = "naive"
+    summary = "a thread an element of the result, which reads some places before its own"
+    tunables = (Tunable("BLOCK", (64, 128, 256, 512), 256),)
+
+    def limits(self, problem: Rotate) -> str | None:
+        wanted = blocks(problem.columns, self.defaults(problem)["BLOCK"])
+        return f"{wanted} blocks, at most {2**31 - 1}" if wanted >= 2**31 else None
+
+    def steps(self, problem: Rotate, config: Config) -> tuple[Step, ...]:
+        grid = (blocks(problem.columns, config["BLOCK"]), min(problem.rows, MOST_BLOCKS), 1)
+        numbers = map(np.int64, (problem.rows, problem.columns, problem.places))
+        return (Step(Launch(self.kernel(), grid, (config["BLOCK"], 1, 1)), ("x", "y", *numbers)),)
+
+    def accesses(self, problem: Rotate, config: Config) -> dict[str, Accesses]:
+        """Loads begin some places before a sector, stores where rows do."""
+        stored, loaded = self.rows(problem)
+        return {
+            self.kernel(): loaded + Accesses(stores=stored.loads, store_sectors=stored.load_sectors)
+        }
+
 
 _BLOCK, _HELD = 512, 16
 """Most threads of a block, and most elements of a thread."""
@@ -70,4 +118,4 @@ class InPlace(GpuRotate):
         )
 
 
-STRATEGY = InPlace()
+STRATEGIES = (Naive(), InPlace())

@@ -1,5 +1,8 @@
-"""`waves`: a single pass of resident blocks, whose warps have a job each. Sources: as of
-`look_back`, and of `scan`'s rung of this name."""
+"""Single passes: tiles look back, by a block for each and by resident blocks.
+
+Source: Merrill, Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back" (NVIDIA
+NVR-2016-002, 2016).
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,35 @@ from rooftile.analysis.cooperation import chain
 from rooftile.ops.features import features
 from rooftile.ops.patterns.compact import Compact
 from rooftile.strategies.common.grid import blocks
+from rooftile.strategies.common.tiles_in_order import LOOKING, TilesInOrder
 from rooftile.strategies.common.waves import LEAST_ARCHITECTURE, Waves
 from rooftile.strategies.compact.gpu._base import GpuCompact
 from rooftile.strategies.contract.gpu import Config, Step, Tunable
+
+
+class LookBack(TilesInOrder):
+    """Takes every problem.
+
+    It is for CUDA: a tile waits for tiles that were begun before it, and OpenCL promises of no
+    work-group that it goes on running.
+    """
+
+    operation = "compact"
+    name = "look_back"
+    summary = "a single pass, tiles look back at how many those before them keep"
+    takes = features("dtype:* ordered")
+    tunables = LOOKING
+
+    def itemsize(self, problem: Compact) -> int:
+        return problem.itemsize
+
+    def steps(self, problem: Compact, config: Config) -> tuple[Step, ...]:
+        return self.passes(problem, config, ("x", "mask", "y", "kept"))
+
+    def accesses(self, problem: Compact, config: Config) -> Counted:
+        """Elements and flags once."""
+        return self.gathered(problem, config, masked=True)
+
 
 _PIECE = 1024
 """Elements of a warp."""
@@ -23,7 +52,10 @@ _ROW = 9
 
 
 class CompactWaves(GpuCompact):
-    """Takes elements of 32 bits; launched as a whole, as `scan`'s."""
+    """Takes elements of 32 bits; launched as a whole, as `scan`'s.
+
+    Sources: as of `look_back`, and of `scan`'s rung of this name.
+    """
 
     name = "waves"
     devices = ("cuda",)
@@ -80,4 +112,4 @@ class CompactWaves(GpuCompact):
         return {self.kernel("clear"): waves.zeros, self.kernel(): made + waves.looked_up}
 
 
-STRATEGY = CompactWaves()
+STRATEGIES = (LookBack(), CompactWaves())

@@ -1,15 +1,52 @@
-"""`tiled`: the bytes of a block's windows lie in shared memory. Source: PMPP, chapter 7."""
+"""A thread for a pixel, from global memory and from tiles in shared memory.
+
+Source: PMPP, section 3.3; PMPP, chapter 7.
+"""
 
 from __future__ import annotations
+
+import numpy as np
 
 from rooftile.analysis.accesses import Accesses
 from rooftile.analysis.pictures import Panels, filter_tile, result_tile, window
 from rooftile.devices.gpu import Launch
 from rooftile.ops.patterns.box_blur import BoxBlur
-from rooftile.strategies.box_blur.gpu._accesses import of_tiles
-from rooftile.strategies.box_blur.gpu._base import GpuBoxBlur
+from rooftile.strategies.box_blur.gpu._accesses import of_tiles, of_windows
 from rooftile.strategies.common.grid import MOST_BLOCKS, beyond_block, blocks
-from rooftile.strategies.contract.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, GpuStrategy, Step, Tunable
+
+
+class GpuBoxBlur(GpuStrategy):
+    """A GPU strategy of `box_blur`: one kernel of its name."""
+
+    operation = "box_blur"
+    wide_indices = True
+
+    def macros(self, problem: BoxBlur, config: Config) -> dict[str, int | str]:
+        return {"RADIUS": problem.radius, "CHANNELS": problem.channels, **config}
+
+    def one(self, problem: BoxBlur, launch: Launch) -> tuple[Step, ...]:
+        """The launch of the kernel."""
+        sizes = np.int64(problem.height), np.int64(problem.width)
+        return (Step(launch, ("image", "blurred", *sizes)),)
+
+
+class Naive(GpuBoxBlur):
+    """Takes every problem."""
+
+    name = "naive"
+    summary = "a thread a byte, its window by the definition"
+    tunables = (Tunable("ACROSS", (8, 16, 32, 64), 32), Tunable("DOWN", (4, 8, 16), 8))
+
+    def steps(self, problem: BoxBlur, config: Config) -> tuple[Step, ...]:
+        across, down = config["ACROSS"], config["DOWN"]
+        rows = min(blocks(problem.height, down), MOST_BLOCKS)
+        grid = (blocks(problem.columns, across), rows, 1)
+        return self.one(problem, Launch(self.kernel(), grid, (across, down, 1)))
+
+    def accesses(self, problem: BoxBlur, config: Config) -> dict[str, Accesses]:
+        """A load for each byte of each window."""
+        return {self.kernel(): of_windows(problem, config["ACROSS"], config["DOWN"])}
 
 
 class Tiled(GpuBoxBlur):
@@ -63,4 +100,4 @@ class Tiled(GpuBoxBlur):
         )
 
 
-STRATEGY = Tiled()
+STRATEGIES = (Naive(), Tiled())

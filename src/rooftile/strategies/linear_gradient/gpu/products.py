@@ -1,16 +1,55 @@
-"""`tiles`: tiles of both products side by side in one launch, operands in shared memory.
+"""A thread for an element, and tiles in shared memory.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
+Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 3.4;
 section 5.4 (tiling) and 10.8 (sums by block).
 """
 
 from __future__ import annotations
 
 from rooftile.devices.gpu import Launch
+from rooftile.ops.features import features
 from rooftile.ops.gradients.linear_gradient import LinearGradient
+from rooftile.strategies.common.fused import ACTIVATION_CODES
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.contract.gpu import Config, Step, Tunable
-from rooftile.strategies.linear_gradient.gpu._base import ARGUMENTS, GpuLinearGradient
+from rooftile.strategies.contract.gpu import Config, GpuStrategy, Step, Tunable
+
+
+class GpuLinearGradient(GpuStrategy):
+    """A GPU strategy of `linear_gradient`; takes every problem."""
+
+    operation = "linear_gradient"
+    takes = features("activation:* before:*")
+
+    def macros(self, problem: LinearGradient, config: Config) -> dict[str, int | str]:
+        """The layer's sizes, the activations and the tunables."""
+        return {
+            "INPUTS": problem.inputs,
+            "OUTPUTS": problem.outputs,
+            "ACTIVATION": ACTIVATION_CODES[problem.activation],
+            "BEFORE": ACTIVATION_CODES[problem.before],
+            **config,
+        }
+
+
+ARGUMENTS = ("x", "y", "dy", "weights", "dx", "dweights", "dbias")
+"""The arrays, in the order of the kernels' arguments."""
+
+
+class Naive(GpuLinearGradient):
+    """Every thread computes the gradients before the activation that it wants again."""
+
+    name = "naive"
+    summary = "one thread an element, everything from global memory"
+    tunables = (Tunable("BLOCK", (64, 128, 256, 512), 128),)
+
+    def steps(self, problem: LinearGradient, config: Config) -> tuple[Step, ...]:
+        """One kernel, a thread an element of the three outputs."""
+        elements = sum(array.size for array in problem.output_arrays)
+        launch = Launch(
+            self.kernel(), (blocks(elements, config["BLOCK"]), 1, 1), (config["BLOCK"], 1, 1)
+        )
+        return (Step(launch, (*ARGUMENTS, problem.images)),)
+
 
 _TILE = 32
 """Rows, columns and depth of a tile."""
@@ -63,4 +102,4 @@ def _columns(problem: LinearGradient) -> int:
     return problem.outputs * (problem.inputs + 1)
 
 
-STRATEGY = Tiles()
+STRATEGIES = (Naive(), Tiles())

@@ -1,17 +1,62 @@
-"""`vectors`: sixteen pixels a thread, whole vectors in and out."""
+"""A thread for one pixel, and for a vector of them.
+
+Source: PMPP, section 3.2.
+"""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
 from rooftile.analysis.access import SECTOR_BYTES
-from rooftile.analysis.accesses import Accesses, vector_loads
+from rooftile.analysis.accesses import WARP, Accesses, row_loads, row_stores, vector_loads
+from rooftile.analysis.divergence import guard_2d
 from rooftile.analysis.pictures import Cell, Panels, panel
 from rooftile.devices.gpu import Launch
 from rooftile.ops.patterns.grayscale import Grayscale
-from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.contract.gpu import Config, Step, Tunable
-from rooftile.strategies.grayscale.gpu._base import MOST_BLOCKS_ACROSS, GpuGrayscale
+from rooftile.strategies.common.grid import MOST_BLOCKS, blocks
+from rooftile.strategies.contract.gpu import Config, GpuStrategy, Step, Tunable
+
+MOST_BLOCKS_ACROSS = 2**31 - 1
+
+
+class GpuGrayscale(GpuStrategy):
+    """A GPU strategy of `grayscale`."""
+
+    operation = "grayscale"
+    wide_indices = True
+
+
+class Naive(GpuGrayscale):
+    """Takes every problem."""
+
+    name = "naive"
+    summary = "a thread a pixel, in two-dimensional blocks"
+    tunables = (Tunable("ACROSS", (8, 16, 32, 64), 32), Tunable("DOWN", (4, 8, 16), 8))
+
+    def limits(self, problem: Grayscale) -> str | None:
+        wide = blocks(problem.width, self.defaults(problem)["ACROSS"]) > MOST_BLOCKS_ACROSS
+        return f"{problem.width} columns are more than a grid covers" if wide else None
+
+    def steps(self, problem: Grayscale, config: Config) -> tuple[Step, ...]:
+        across, down = config["ACROSS"], config["DOWN"]
+        rows = min(blocks(problem.height, down), MOST_BLOCKS)
+        launch = Launch(self.kernel(), (blocks(problem.width, across), rows, 1), (across, down, 1))
+        sizes = np.int64(problem.height), np.int64(problem.width)
+        return (Step(launch, ("image", "gray", *sizes, *problem.weights)),)
+
+    def accesses(self, problem: Grayscale, config: Config) -> dict[str, Accesses]:
+        """Three loads of bytes that lie three apart, a store of a byte."""
+        height, width, lanes = problem.height, problem.width, min(config["ACROSS"], WARP)
+        alignment = math.gcd(3 * width, SECTOR_BYTES)
+        found = row_loads(
+            width, 3 * height, stride=3, lanes=lanes, alignment=alignment, elem_bytes=1
+        )
+        found += row_stores(width, height, lanes=lanes, elem_bytes=1)
+        guard = guard_2d(width, height, config["ACROSS"], config["DOWN"])
+        return {self.kernel(): found + Accesses(divergent_warps=guard)}
+
 
 _RUN = 16
 """Pixels of a thread."""
@@ -64,4 +109,4 @@ class Vectors(GpuGrayscale):
         )
 
 
-STRATEGY = Vectors()
+STRATEGIES = (Naive(), Vectors())

@@ -1,6 +1,6 @@
 """One output after the other, on one thread, on every core, and in float64.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 7.1.
+Source: PMPP, section 7.1.
 """
 
 from __future__ import annotations

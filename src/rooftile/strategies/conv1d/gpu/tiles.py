@@ -2,8 +2,8 @@
 
 Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 3rd ed., section 7.4, and
 4th ed., section 7.4, for one axis; Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors",
-3rd ed., section 7.4, for one axis; PMPP, section 7.4 and figure 7.12, for one axis; section 7.5,
-for one axis.
+3rd ed., section 7.4, for one axis; PMPP, section 7.4 and figure 7.12, for one axis; PMPP, section
+7.5, for one axis.
 """
 
 from __future__ import annotations

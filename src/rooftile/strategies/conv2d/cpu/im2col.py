@@ -5,8 +5,7 @@ output a column; weights[maps, taps] times that matrix are the outputs.  Each th
 writes the matrix to memory for a block of images (or, of a large image, result rows),
 multiplies it, and takes bias, activation and pool from the product.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
-section 16.4; Chellapilla, Puri, Simard, "High Performance Convolutional Neural
+Source: PMPP, section 16.4; Chellapilla, Puri, Simard, "High Performance Convolutional Neural
 Networks for Document Processing" (2006).
 """
 

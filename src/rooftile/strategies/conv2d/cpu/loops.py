@@ -1,7 +1,6 @@
 """`loops`: the seven textbook loops.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
-figure 16.5, with the fused block around it.
+Source: PMPP, figure 16.5, with the fused block around it.
 
 A unit is one output map of one image.
 """

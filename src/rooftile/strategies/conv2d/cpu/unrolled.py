@@ -5,8 +5,7 @@ of one channel, written out one by one, so that the compiler keeps the row's
 elements in vectors for the whole group.  Activation and pooling then read the rows
 from scratch, and the result is written once.  A unit is one result row of one image.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
-section 7.2 (the mask as constants) and 6.3 (coarsening), on a processor's vectors.
+Source: PMPP, section 7.2 (the mask as constants) and 6.3 (coarsening), on a processor's vectors.
 """
 
 from __future__ import annotations

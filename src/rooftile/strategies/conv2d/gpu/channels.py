@@ -1,8 +1,7 @@
 """Input channels summed in parallel, joined by atomics and by a tree.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 10.7
-(partial sums joined by atomics), carried over to the sum over channels; section 10.6 (the tree in
-shared memory), carried over to the sum over channels.
+Source: PMPP, section 10.7 (partial sums joined by atomics), carried over to the sum over channels;
+PMPP, section 10.6 (the tree in shared memory), carried over to the sum over channels.
 """
 
 from __future__ import annotations

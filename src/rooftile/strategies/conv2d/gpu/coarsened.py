@@ -1,7 +1,6 @@
 """`coarsened`: several outputs a thread.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
-section 6.3 (thread coarsening) on the tiles of section 7.4.
+Source: PMPP, section 6.3 (thread coarsening) on the tiles of section 7.4.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Products of the weights and the unrolled matrix, in memory, in tiles and in registers.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 16.4 (the
-unroll kernel) and figure 5.9 (the product); Chellapilla, Puri, Simard, "High Performance
-Convolutional Neural Networks for Document Processing" (2006); Chetlur et al., "cuDNN: Efficient
-Primitives for Deep Learning" (2014), section 3.2; section 16.5; section 16.4, with the tiling of
-Volkov and Demmel, "Benchmarking GPUs to Tune Dense Linear Algebra", SC08.
+Source: PMPP, section 16.4 (the unroll kernel) and figure 5.9 (the product); Chellapilla, Puri,
+Simard, "High Performance Convolutional Neural Networks for Document Processing" (2006); Chetlur et
+al., "cuDNN: Efficient Primitives for Deep Learning" (2014), section 3.2; PMPP, section 16.5; PMPP,
+section 16.4, with the tiling of Volkov and Demmel, "Benchmarking GPUs to Tune Dense Linear
+Algebra", SC08.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A thread an output: the textbook's kernel, and what the compiler and the cache make of it.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., figure 16.14, with
-the fused block around it; section 6.1 (memory coalescing), on the kernel of figure 16.14; chapter 6
-(unrolling among the optimisations of its checklist); section 7.3.
+Source: PMPP, figure 16.14, with the fused block around it; PMPP, section 6.1 (memory coalescing),
+on the kernel of figure 16.14; PMPP, chapter 6 (unrolling among the optimisations of its checklist);
+PMPP, section 7.3.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Tiles of inputs in shared memory, a rung for each way to share them out over threads.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 7.4: the
-block covers the output tile and loads the larger input tile in several steps; sections 6.1 (memory
-coalescing) and 6.3 (thread coarsening), on the tiles of section 7.4; section 7.4 and figure 7.12:
-the block covers the input tile, and the threads of the halo idle in the sum; section 7.5 and figure
-7.15; section 7.4 and figure 7.12, whose mask is in constant memory.
+Source: PMPP, section 7.4: the block covers the output tile and loads the larger input tile in
+several steps; PMPP, sections 6.1 (memory coalescing) and 6.3 (thread coarsening), on the tiles of
+section 7.4; PMPP, section 7.4 and figure 7.12: the block covers the input tile, and the threads of
+the halo idle in the sum; PMPP, section 7.5 and figure 7.15; PMPP, section 7.4 and figure 7.12,
+whose mask is in constant memory.
 """
 
 from __future__ import annotations

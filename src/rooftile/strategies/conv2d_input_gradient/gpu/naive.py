@@ -2,8 +2,7 @@
 
 Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 9.5; Scherer, Müller, Behnke,
 "Evaluation of Pooling Operations in Convolutional Architectures", ICANN 2010 (only winners have
-gradients); Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., sections 16.3
-(gradients of a convolution) and 18.3 (gather, not scatter).
+gradients); PMPP, sections 16.3 (gradients of a convolution) and 18.3 (gather, not scatter).
 """
 
 from __future__ import annotations

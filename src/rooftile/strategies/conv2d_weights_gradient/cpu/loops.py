@@ -1,6 +1,6 @@
 """`loops`: one weight after the other, on one thread.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 16.2.
+Source: PMPP, section 16.2.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """`lane_columns`: the lanes of a warp are columns of outputs, a lane keeps masks' sums.
 
 Source: Volkov, Demmel, "Benchmarking GPUs to Tune Dense Linear Algebra", SC08 (sums in registers);
-Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., sections 8.4 (a window
-kept in registers) and 10.8 (sums by block).
+PMPP, sections 8.4 (a window kept in registers) and 10.8 (sums by block).
 """
 
 from __future__ import annotations

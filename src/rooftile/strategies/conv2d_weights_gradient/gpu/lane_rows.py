@@ -1,8 +1,7 @@
 """`lane_rows`: the lanes of a warp are rows of the masks, in banks of their own.
 
 Source: Scherer, Müller, Behnke, "Evaluation of Pooling Operations in Convolutional Architectures",
-ICANN 2010 (only winners have gradients); Kirk, Hwu, El Hajj, "Programming Massively Parallel
-Processors", 4th ed., sections 6.1 (banks) and 10.8 (sums by block).
+ICANN 2010 (only winners have gradients); PMPP, sections 6.1 (banks) and 10.8 (sums by block).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """`lane_taps`: the lanes of a warp are the taps of the masks, an image in shared memory.
 
 Source: Scherer, Müller, Behnke, "Evaluation of Pooling Operations in Convolutional Architectures",
-ICANN 2010 (only winners have gradients); Kirk, Hwu, El Hajj, "Programming Massively Parallel
-Processors", 4th ed., sections 10.8 (sums by block) and 16.3 (gradients of a convolution).
+ICANN 2010 (only winners have gradients); PMPP, sections 10.8 (sums by block) and 16.3 (gradients of
+a convolution).
 """
 
 from __future__ import annotations

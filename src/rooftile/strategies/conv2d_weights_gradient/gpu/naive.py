@@ -1,7 +1,7 @@
 """A thread and a block for each weight.
 
-Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 9.5; Kirk, Hwu, El Hajj,
-"Programming Massively Parallel Processors", 4th ed., section 10.6 (the tree in shared memory).
+Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 9.5; PMPP, section 10.6 (the
+tree in shared memory).
 """
 
 from __future__ import annotations

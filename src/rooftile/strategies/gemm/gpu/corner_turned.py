@@ -1,7 +1,7 @@
 """Square tiles of both matrices in shared memory, loaded along memory.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 5.4, with
-the boundary checks of section 5.5, and section 6.1 (corner turning).
+Source: PMPP, section 5.4, with the boundary checks of section 5.5, and section 6.1 (corner
+turning).
 """
 
 from __future__ import annotations

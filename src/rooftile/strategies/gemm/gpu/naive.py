@@ -1,7 +1,7 @@
 """`naive`: a thread an element, everything from global memory.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 3.4
-(matrix multiplication, a thread an element of the result), and section 6.1 (coalescing).
+Source: PMPP, section 3.4 (matrix multiplication, a thread an element of the result), and section
+6.1 (coalescing).
 """
 
 from __future__ import annotations

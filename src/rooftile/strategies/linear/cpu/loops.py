@@ -1,7 +1,6 @@
 """One dot product for each output, on one thread, on every core, and in float64.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 3.4, with
-a bias and an activation.
+Source: PMPP, section 3.4, with a bias and an activation.
 """
 
 from __future__ import annotations

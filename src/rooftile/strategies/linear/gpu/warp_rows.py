@@ -1,9 +1,7 @@
 """`warp_rows`: a team of threads an output, for few images.
 
-Source: Bell, Garland, "Implementing Sparse Matrix-Vector Multiplication on
-Throughput-Oriented Processors", SC09 (a warp a row), on a dense matrix; the tree is
-that of Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
-section 10.6.
+Source: Bell, Garland, "Implementing Sparse Matrix-Vector Multiplication on Throughput-Oriented
+Processors", SC09 (a warp a row), on a dense matrix; the tree is that of PMPP, section 10.6.
 """
 
 from __future__ import annotations

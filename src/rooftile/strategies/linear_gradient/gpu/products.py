@@ -1,7 +1,6 @@
 """A thread for an element, and tiles in shared memory.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 3.4;
-section 5.4 (tiling) and 10.8 (sums by block).
+Source: PMPP, section 3.4; PMPP, section 5.4 (tiling) and 10.8 (sums by block).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """One dot product for each element, on one thread, and in float64 over the cores.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 3.4.
+Source: PMPP, section 3.4.
 """
 
 from __future__ import annotations

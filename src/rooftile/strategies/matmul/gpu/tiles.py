@@ -1,8 +1,7 @@
 """Tiles of both matrices in shared memory, a rung for each way to make and load them.
 
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 5.5;
-section 5.4; section 5.4, with tiles of another shape; section 6.3 (thread coarsening); section 6.3
-(thread coarsening), in both directions.
+Source: PMPP, section 5.5; PMPP, section 5.4; PMPP, section 5.4, with tiles of another shape; PMPP,
+section 6.3 (thread coarsening); PMPP, section 6.3 (thread coarsening), in both directions.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from rooftile.devices.cuda.compile import compile_cubin
 from rooftile.devices.cuda.cubin import resources
 from rooftile.errors import DeviceMissing, InputError
 from rooftile.functional.sparse_matrices import conjugate
-from rooftile.ops.sparse.rows import FORMS
+from rooftile.ops.sparse.rows import ARRAYS, FORMS
 from rooftile.ops.sparse.spmv import Spmv
 
 GENERATOR = np.random.default_rng(0)
@@ -202,28 +202,53 @@ def test_arrays_that_others_have_laid_out_are_looked_at(form):
         assert np.array_equal(again.to_dense(), nothing.to_dense())
 
 
-def test_rows_of_csr_that_others_have_laid_out_rise():
-    offsets = np.array([0, 2], np.int32)
-    for columns in ([2, 1], [1, 1]):
-        arrays = {
-            "values": np.ones(2, np.float32),
-            "column_index": np.array(columns, np.int32),
-            "row_offsets": offsets,
-        }
-        with pytest.raises(InputError, match=r"rooftile\.sparse sorts"):
-            rooftile.Sparse((1, 3), "csr", arrays, 2)
+@pytest.mark.parametrize("form", ["csr", "csc", "jds", "jds_t"])
+def test_entries_of_a_row_may_come_in_any_order(form):
+    """As SciPy's matrices may: they are sorted, and entries of one place are added."""
+    held = rooftile.sparse(DENSE, form)
+    rng = np.random.default_rng(3)
+    arrays = {name: array.copy() for name, array in held.arrays.items()}
+    starts = next(array for name, array in arrays.items() if name.endswith("_offsets"))
+    if form == "jds_t":
+        # The first two entries of the longest row, one in each section.
+        order = np.arange(held.nnz)
+        order[[0, starts[1]]] = order[[starts[1], 0]]
+    else:
+        spans = itertools.pairwise(starts)
+        order = np.concatenate([rng.permutation(np.arange(*span)) for span in spans])
+    names = [name for name in arrays if name in ("values", "column_index", "row_index")]
+    for name in names:
+        arrays[name] = arrays[name][order]
+    made = rooftile.Sparse(DENSE.shape, form, arrays, held.nnz)
+    assert made.nnz == held.nnz
+    assert all(np.array_equal(made.arrays[name], held.arrays[name]) for name in ARRAYS[form])
+    x = rng.standard_normal(DENSE.shape[1]).astype(np.float32)
+    assert np.array_equal(made @ x, held @ x)
+
+
+def test_entries_of_one_place_are_added():
+    arrays = {
+        "values": np.array([1, 2, 4], np.float32),
+        "column_index": np.array([2, 0, 2], np.int32),
+        "row_offsets": np.array([0, 3], np.int32),
+    }
+    made = rooftile.Sparse((1, 3), "csr", arrays, 3)
+    assert made.nnz == 2
+    assert made.to_dense().tolist() == [[2, 0, 5]]
+    assert made.to("csc").arrays["row_index"].tolist() == [0, 0]
+    # The caller's arrays are as they were.
+    assert arrays["column_index"].tolist() == [2, 0, 2]
 
 
 @pytest.mark.parametrize("form", ["coo", "hybrid"])
-def test_lists_of_entries_go_by_rows(form):
-    """Products add up what follows each other in one row."""
+def test_lists_of_entries_may_come_in_any_order(form):
     held = rooftile.sparse(DENSE, form)
     turned = {
         name: array[::-1].copy() if array.ndim == 1 else array
         for name, array in held.arrays.items()
     }
-    with pytest.raises(InputError, match=r"rooftile\.sparse sorts"):
-        rooftile.Sparse(DENSE.shape, form, turned, held.nnz)
+    made = rooftile.Sparse(DENSE.shape, form, turned, held.nnz)
+    assert all(np.array_equal(made.arrays[name], held.arrays[name]) for name in ARRAYS[form])
 
 
 def test_values_beside_the_matrix_are_refused():

@@ -15,22 +15,25 @@ from rooftile.errors import InputError, check_word
 from rooftile.functional.sparse_matrices.given import check_offsets, check_range
 from rooftile.ops.checks import is_whole
 from rooftile.ops.problem import AnyArray
-from rooftile.ops.sparse.rows import ARRAYS, FORMS, Arrays, Form, Rows, shapes_of
+from rooftile.ops.sparse.layouts import laid_out
+from rooftile.ops.sparse.rows import ARRAYS, FORMS, Arrays, Form, Rows, shapes_of, summed
 from rooftile.ops.sparse.spmv import DTYPES
 from rooftile.strategies.common.sparse_conversion import rows_of
-from rooftile.strategies.common.sparse_sorting import looked_in_rows
+from rooftile.strategies.common.sparse_sorting import SORTING, looked_in_rows
 
 _VALUES = ("values", "tail_values")
 _AXES = {"ell": 2, "hybrid": 2, "dia": 2, "bsr": 3}
 """Axes of the values, where they are not 1."""
-_SORTS = "rooftile.sparse sorts entries, and adds entries of one place"
+_LISTED = {"coo": "row_index", "hybrid": "tail_rows"}
+"""The rows of entries that stand in a list."""
 _INDICES = ("int32", "int64")
 _NONE = np.zeros(0, np.int32)
 
 
-def checked(shape: Any, form: Any, arrays: Any, entries: Any) -> Arrays:
-    """The format's arrays in its order, contiguous.
+def checked(shape: Any, form: Any, arrays: Any, entries: Any) -> tuple[Arrays, int]:
+    """The format's arrays in its order, contiguous, and the number of entries.
 
+    Entries out of their order, or twice in one place, come as copies that are sorted and added up.
     Raises `InputError`, which names the array, the element and the rule that it breaks.
     """
     check_word("format", form, FORMS)
@@ -47,11 +50,33 @@ def checked(shape: Any, form: Any, arrays: Any, entries: Any) -> Arrays:
     _check_places(shape, form, made, entries)
     if form in ("dia", "bsr"):
         _check_padding(shape, form, made)
-    elif form in ("csr", "jds", "jds_t"):
-        _check_order(rows_of(form, shape, made))
-    elif form == "csc":
-        _check_order(Rows(shape[::-1], *made.values()))
-    return made
+    ordered = _ordered(shape, form, made)
+    return (made, entries) if ordered is None else ordered
+
+
+def _ordered(shape: tuple[int, int], form: Form, arrays: Arrays) -> tuple[Arrays, int] | None:
+    """The arrays whose rows go in order and whose columns rise in each row, which products and
+    conversions rely on, and the number of entries; None where those given are so."""
+    if form in _LISTED:
+        rows = arrays[_LISTED[form]]
+        if (rows[1:] >= rows[:-1]).all():
+            return None
+        sorted_rows = rows_of(form, shape, arrays)
+        width = len(arrays["values"]) if form == "hybrid" else None
+        return laid_out(sorted_rows, form, width=width), sorted_rows.entries
+    if form not in ("csr", "csc", "jds", "jds_t"):
+        return None
+    # CSC has the arrays of the transpose's rows.
+    given = Rows(shape[::-1], *arrays.values()) if form == "csc" else rows_of(form, shape, arrays)
+    _, falls, repeats, _ = looked_in_rows(given)
+    if not (falls or repeats):
+        return None
+    # To turn a matrix twice sorts the columns of its rows.
+    made = summed(SORTING.turned(SORTING.turned(given)) if falls else given)
+    if form == "csc":
+        parts = made.values, made.columns, made.offsets
+        return dict(zip(ARRAYS[form], parts, strict=True)), made.entries
+    return laid_out(made, form), made.entries
 
 
 def _is_count(number: Any) -> bool:
@@ -126,9 +151,6 @@ def _check_places(shape: tuple[int, int], form: Form, arrays: Arrays, entries: i
     for name, array in arrays.items():
         if name in ends:
             check_offsets(array, *ends[name], _of(name))
-    listed = {"coo": "row_index", "hybrid": "tail_rows"}.get(form)
-    if listed is not None and (arrays[listed][1:] < arrays[listed][:-1]).any():
-        raise InputError(_of(listed), "rows that fall", f"rows in their order: {_SORTS}")
     if form in ("jds", "jds_t"):
         _check_jagged(shape[0], form, arrays)
 
@@ -174,11 +196,3 @@ def _check_padding(shape: tuple[int, int], form: Form, arrays: Arrays) -> None:
     )
     if below.any() or behind.any():
         raise InputError(_of("values"), "a value of a block outside the matrix", "zeros there")
-
-
-def _check_order(rows: Rows) -> None:
-    """Raise `InputError` unless the columns of each row rise, which conversions rely on."""
-    _, falls, repeats, _ = looked_in_rows(rows)
-    if falls or repeats:
-        found = "a row whose columns do not rise"
-        raise InputError("arrays", found, f"rising ones: {_SORTS}")

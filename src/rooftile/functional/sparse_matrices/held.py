@@ -40,8 +40,9 @@ class Held:
 
     Arrays that a caller has laid out are looked at once, when the matrix is made: dtypes, shapes,
     indices and offsets, so that no product reads or writes outside of an array.  Contiguous ones
-    are not copied.  Who changes one afterwards answers for it: nothing looks again, and what was
-    made of it before, such as a copy on a GPU, stays as it was.
+    are not copied, unless entries are out of order or twice in one place: these are sorted and
+    added, as SciPy's ``sum_duplicates`` does.  Who changes an array afterwards answers for it:
+    nothing looks again, and what was made of it before, such as a copy on a GPU, stays as it was.
     """
 
     shape: tuple[int, int]
@@ -54,8 +55,9 @@ class Held:
         """``arrays`` are the format's, by name, see `rooftile.ops.sparse.rows.ARRAYS`. Raises
         `InputError`, which names the array, the element and the rule that it breaks."""
         # A conversion made these arrays on the device.
-        made = arrays if isinstance(arrays, DeviceArrays) else checked(shape, form, arrays, entries)
-        self._hold(shape, form, made, entries)
+        if not isinstance(arrays, DeviceArrays):
+            arrays, entries = checked(shape, form, arrays, entries)
+        self._hold(shape, form, arrays, entries)
 
     @classmethod
     def _made(

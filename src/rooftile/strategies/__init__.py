@@ -3,6 +3,7 @@
 "PMPP" stands for Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.
 """
 
+from rooftile._moved import moved
 from rooftile.strategies.binding.bound import Bound, Config
 from rooftile.strategies.contract.cpu import (
     ArrayKernel,
@@ -28,3 +29,5 @@ __all__ = [
     "preference",
     "strategy",
 ]
+
+moved(__name__, gpu="rooftile.strategies.contract.gpu")

@@ -75,7 +75,7 @@ def _check_device(name: str | None) -> None:
         parse_device(name)
 
 
-class _Parser(argparse.ArgumentParser):
+class _CommandParser(argparse.ArgumentParser):
     """A parser whose refusals of a command, an option or a choice name the nearest one."""
 
     def error(self, message: str) -> NoReturn:
@@ -99,7 +99,7 @@ class _Parser(argparse.ArgumentParser):
 def _parser(word: str = "") -> argparse.ArgumentParser:
     """The parser of all commands; of one alone where the first ``word`` names it, unless that is to
     tell of all of them."""
-    parser = _Parser(prog="rooftile", description=_PURPOSE)
+    parser = _CommandParser(prog="rooftile", description=_PURPOSE)
     parser.add_argument("--version", action="version", version=f"rooftile {rooftile.__version__}")
     # A command without ``help`` is not listed: `grouped` lists all of them.
     commands = parser.add_subparsers(

@@ -74,7 +74,6 @@ def cpu_lines(found: CpuExplanation) -> list[str]:
 
 
 def _counter_lines(found: CpuExplanation) -> list[str]:
-    """The processor's counts, next to the paper model's."""
     from rooftile.lab.show.explain.perf import LINE_BYTES
 
     counts = found.counts
@@ -109,7 +108,6 @@ def _counter_lines(found: CpuExplanation) -> list[str]:
 
 
 def _loop_lines(found: CpuExplanation) -> list[str]:
-    """The busiest loop: vectors, chains, registers, branches."""
     loop = found.loop
     if loop is None:
         return []
@@ -137,7 +135,6 @@ def _loop_lines(found: CpuExplanation) -> list[str]:
 
 
 def _vector_line(found: CpuExplanation, loop: Loop) -> str:
-    """The width of the arithmetic, and the number of operations for each access to memory."""
     done = loop.vector_operations + loop.scalar_operations
     if not done:
         width = f"vectors of {loop.vector_bytes} bytes" if loop.vector_bytes else "single numbers"
@@ -203,7 +200,6 @@ def kernel_lines(kernel: KernelView, multiprocessors: int | None) -> list[str]:
 
 
 def _access_lines(made: Accesses, diverging: float) -> list[str]:
-    """A kernel's accesses: guards, loads and stores, work and steps, banks, atomics."""
     shared = f", {quantity(made.shared_reads, 'passes')} of shared memory"
     atomics = f", {quantity(made.atomics, 'atomics')}"
     lines = [
@@ -260,7 +256,6 @@ def bound_lines(found: Explanation) -> list[str]:
 
 
 def _uses(found: Explanation, adds: float) -> str:
-    """The uses of a loaded element: the operations that were counted, else multiply-adds."""
     made = [kernel.accesses for kernel in found.kernels if kernel.accesses is not None]
     operations, loads = sum(one.operations for one in made), sum(one.loads for one in made)
     return f"{operations / loads:.3g} operations" if operations else f"{adds:.3g} multiply-adds"
@@ -279,7 +274,6 @@ def _uncached_line(found: Explanation, bound_ms: float) -> str:
 
 
 def _latency_lines(found: Explanation) -> list[str]:
-    """The bytes in flight that keep device memory busy, and each thread's share."""
     needed = found.target.bytes_under_way()
     if needed is None:
         return []

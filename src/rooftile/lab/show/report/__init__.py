@@ -18,15 +18,9 @@ except ImportError as error:
         'pip install "jinja2>=3.1"',
     ) from error
 
+from rooftile.lab.show.report.content import Content, NetworkRun, Section
 from rooftile.lab.show.report.page import page
-from rooftile.lab.show.report.sources import (
-    Content,
-    NetworkRun,
-    Section,
-    from_ladder,
-    from_records,
-    read_files,
-)
+from rooftile.lab.show.report.sources import from_ladder, from_records, read_files
 from rooftile.lab.show.report.training import TrainingRun
 
 __all__ = [

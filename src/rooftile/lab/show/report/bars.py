@@ -25,7 +25,7 @@ from rooftile.lab.show.report.chart import (
     upright,
     without_time,
 )
-from rooftile.lab.show.report.sources import Section
+from rooftile.lab.show.report.content import Section
 
 _BEYOND = {
     True: "A bar beyond the roof is effective: counted in the direct method's FLOPs, of which it "

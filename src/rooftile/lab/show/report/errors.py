@@ -24,7 +24,7 @@ from rooftile.lab.show.report.chart import (
     upright,
     without_time,
 )
-from rooftile.lab.show.report.sources import Section
+from rooftile.lab.show.report.content import Section
 
 _BUDGET = 1.0
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from rooftile.lab.show.report import bars
 from rooftile.lab.show.report.chart import Figure, FigureTable
-from rooftile.lab.show.report.sources import Section
+from rooftile.lab.show.report.content import Section
 
 
 def figure(section: Section) -> Figure | None:

@@ -10,7 +10,7 @@ from typing import Any
 from rooftile.lab.measure.records import Row, median
 from rooftile.lab.show.report import words
 from rooftile.lab.show.report.chart import FigureTable, data, tip
-from rooftile.lab.show.report.sources import Section
+from rooftile.lab.show.report.content import Section
 
 STEPS = 8
 """Colours from the fastest to the slowest."""

@@ -22,7 +22,7 @@ from rooftile.lab.show.report.chart import (
     track,
     without_time,
 )
-from rooftile.lab.show.report.sources import NetworkRun
+from rooftile.lab.show.report.content import NetworkRun
 
 _COLUMNS = ("library", "precision", "ms", "images/s", "our speed", "error / budget", "note")
 

@@ -30,8 +30,8 @@ from rooftile.lab.show.report import (
     words,
 )
 from rooftile.lab.show.report.chart import Figure
+from rooftile.lab.show.report.content import Content, NetworkRun, Reproduced, Section, floor_ms
 from rooftile.lab.show.report.heatmap import Heatmap, heatmaps
-from rooftile.lab.show.report.sources import Content, NetworkRun, Reproduced, Section, floor_ms
 from rooftile.lab.show.report.training import TrainingRun
 from rooftile.strategies import strategy
 
@@ -120,7 +120,6 @@ def _title(content: Content) -> str:
 
 
 def _titles(sections: Sequence[Section]) -> list[str]:
-    """A title for each ladder: the problem's name, and its sizes where others are called so too."""
     named = [words.name(section.problem) for section in sections]
     met = collections.Counter(
         (name, one.device, one.hardware) for name, one in zip(named, sections, strict=True)
@@ -257,7 +256,6 @@ def _training(id: str, run: TrainingRun) -> Part:
 
 
 def _overview(content: Content) -> list[dict[str, str]]:
-    """A line for each part."""
     lines = []
     for number, section in enumerate(content.sections, 1):
         lines.append({"id": f"ladder-{number}", **_ladder_line(section)})
@@ -295,7 +293,6 @@ def _ladder_line(section: Section) -> dict[str, str]:
 def _line(
     title: str, shape: str, of: Any, fastest: str, time: str, count: str, *, share: str = ""
 ) -> dict[str, str]:
-    """The overview's line of a part; ``of`` knows its hardware and device."""
     return {
         "title": title,
         "shape": shape,
@@ -308,7 +305,6 @@ def _line(
 
 
 def _facets(content: Content) -> list[tuple[str, list[str]]]:
-    """The filters' keys with their values, where there are at least two."""
     sections = content.sections
     rows = [row for one in sections for row in one.rows + one.trials + one.foreign]
     found: dict[str, dict[str, None]] = {name: {} for name in _FACETS}

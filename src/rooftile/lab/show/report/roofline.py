@@ -17,7 +17,7 @@ from rooftile.lab.show.drawing import svg
 from rooftile.lab.show.drawing.scale import Log
 from rooftile.lab.show.report import words
 from rooftile.lab.show.report.chart import Figure, FigureTable, colour, data, legend, tip
-from rooftile.lab.show.report.sources import Section
+from rooftile.lab.show.report.content import Section
 
 _HEIGHT, _BOTTOM = 460, 40
 """Pixels of the picture's height, and of the axis in it."""

@@ -4,18 +4,22 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 from rooftile.errors import InputError
-from rooftile.lab.measure.ceilings.cpu import Rates, Roof
-from rooftile.lab.measure.ceilings.gpu import ceilings_from
 from rooftile.lab.measure.formed import formed
 from rooftile.lab.measure.history.store import Record
-from rooftile.lab.measure.records import Ladder, Row, busy, median, row_from
+from rooftile.lab.measure.records import Ladder, Row, median, row_from
+from rooftile.lab.show.report.content import (
+    Content,
+    NetworkRun,
+    Reproduced,
+    Section,
+    hardware_of,
+)
 from rooftile.lab.show.report.training import TrainingRun
 
 _FOREIGN = ("audit", "submit")
@@ -24,209 +28,6 @@ _EXPECTED = "JSON that rooftile climb, run, train, reproduce or history printed 
 
 UNFIT = (OSError, ValueError, TypeError, KeyError, AttributeError)
 """Exceptions of reading another kind of file, or one with other objects."""
-
-
-@dataclass(frozen=True)
-class Section:
-    """One problem on one device: its ladder, and what was tried in tuning."""
-
-    problem: Mapping[str, Any]
-    device: str
-    hardware: str
-    environment: Mapping[str, Any]
-    ceilings: Mapping[str, Any]
-    """The ceilings as measured; empty where unknown."""
-    rows: tuple[Row, ...] = ()
-    trials: tuple[Row, ...] = ()
-    foreign: tuple[Row, ...] = ()
-    """Kernels that were audited or submitted, the newest result of each."""
-    times: tuple[str, ...] = ()
-    """When it was first and last measured."""
-    revisions: tuple[str, ...] = ()
-
-    @property
-    def operation(self) -> str:
-        """The operation's name."""
-        return str(self.problem["operation"])
-
-    @property
-    def roof(self) -> Roof | None:
-        """The rates that bound it; None where no ceilings are known."""
-        if not self.ceilings:
-            return None
-        if "all_cores" in self.ceilings:
-            return formed(Rates, self.ceilings["all_cores"], "ceilings")
-        return ceilings_from(self.ceilings)
-
-    @property
-    def passed(self) -> list[Row]:
-        """The rows that have a time, fastest first."""
-        return sorted((row for row in self.rows if row.time_ms), key=median)
-
-    @property
-    def timed(self) -> str:
-        """Number of rungs and peers with a time, and of all."""
-        counts = []
-        for kind, name in (("strategy", "rung"), ("peer", "peer")):
-            rows = [row for row in self.rows if row.kind == kind]
-            done = sum(row.time_ms is not None for row in rows)
-            if rows:
-                counts.append(f"{done} of {len(rows)} {name}{'s' * (len(rows) > 1)}")
-        return ", ".join(counts) or "none"
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Why its times may not be trusted."""
-        rows = (*self.rows, *self.trials, *self.foreign)
-        said = [busy([(row.strategy, row.time_ms) for row in rows])]
-        if self.ceilings.get("undisturbed") is False:
-            said.append("The ceilings were measured while other programs ran.")
-        return tuple(filter(None, said))
-
-    @property
-    def floors_ms(self) -> dict[str, float]:
-        """The least time that the ceilings allow each precision, as the rows were judged."""
-        floors = {row.precision: floor_ms(row) for row in self.passed}
-        return {name: floor for name, floor in floors.items() if floor is not None}
-
-    @property
-    def intensity(self) -> float:
-        """FLOP for each compulsory byte; NaN where no row tells."""
-        rates = ((row.gflops, row.gbps) for row in self.rows)
-        return next((flops / size for flops, size in rates if flops and size), math.nan)
-
-    @property
-    def compute_bound(self) -> bool:
-        """True if arithmetic, not memory, sets the floor."""
-        roof = self.roof
-        return roof is not None and self.intensity * roof.bandwidth_gbps >= roof.rate_gflops()
-
-
-@dataclass(frozen=True)
-class NetworkRun:
-    """A network's operations and their times, as ``run`` prints them."""
-
-    model: str
-    device: str
-    precision: str
-    batch: int
-    op_times_ms: Mapping[str, float]
-    strategies: Mapping[str, str]
-    total_ms: float
-    images_per_s: float
-    accuracy: float
-    images: int
-    environment: Mapping[str, Any]
-    peers: tuple[Row, ...] = ()
-    plan: Row | None = None
-    """The whole network as it was timed in turns with the peers; None where it was not."""
-
-    @property
-    def contestants(self) -> tuple[Row, ...]:
-        """The peers, and before them the plan, if it was timed in turns with them."""
-        return (self.plan, *self.peers) if self.plan else self.peers
-
-    @property
-    def hardware(self) -> str:
-        """The device's own name."""
-        return _hardware(self.environment)
-
-
-class Check(TypedDict):
-    """The verdict on a result before it was timed."""
-
-    passed: bool
-
-
-class Claim(TypedDict):
-    """A document's claim in words."""
-
-    words: str
-    true: bool
-    because: str
-
-
-class Judged(TypedDict):
-    """A published number, ours, and what becomes of it."""
-
-    table: str
-    key: str
-    value: float
-    ours: float | None
-    unit: str
-    document: str
-    place: str
-    verdict: str
-    reason: str
-
-
-@dataclass(frozen=True)
-class Reproduced:
-    """A published experiment that was run again, as ``reproduce`` prints it."""
-
-    experiment: str
-    device: str
-    hardware: str
-    quick: bool
-    checks: tuple[Check, ...]
-    claims: tuple[Claim, ...]
-    notes: tuple[str, ...]
-    verdicts: tuple[Judged, ...]
-    environment: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class Content:
-    """All that a page shows."""
-
-    sections: tuple[Section, ...] = ()
-    networks: tuple[NetworkRun, ...] = ()
-    experiments: tuple[Reproduced, ...] = ()
-    trainings: tuple[TrainingRun, ...] = ()
-
-    def __add__(self, other: Content) -> Content:
-        return Content(
-            self.sections + other.sections,
-            self.networks + other.networks,
-            self.experiments + other.experiments,
-            self.trainings + other.trainings,
-        )
-
-    def __bool__(self) -> bool:
-        return bool(self.sections or self.networks or self.experiments or self.trainings)
-
-    @property
-    def runs(self) -> tuple[NetworkRun | TrainingRun, ...]:
-        """The networks and the trainings."""
-        return self.networks + self.trainings
-
-    @property
-    def rows(self) -> int:
-        """Number of rows and trials."""
-        return sum(len(one.rows) + len(one.trials) + len(one.foreign) for one in self.sections)
-
-    def only(self, operation: str | None, device: str | None) -> Content:
-        """The records of one operation, on one device or kind of device. None stands for every
-        device, and for all operations, networks, experiments and trainings."""
-
-        def fits(where: str) -> bool:
-            return device is None or f"{where}:".startswith(f"{device}:")
-
-        return Content(
-            tuple(
-                section
-                for section in self.sections
-                if operation in (None, section.operation) and fits(section.device)
-            ),
-            tuple(run for run in self.networks if operation is None and fits(run.device)),
-            tuple(run for run in self.experiments if operation is None and fits(run.device)),
-            tuple(run for run in self.trainings if operation is None and fits(run.device)),
-        )
-
-
-def floor_ms(row: Row) -> float | None:
-    """The least time that the ceilings allow, as the row was judged; None where unknown."""
-    return row.roof_fraction * median(row) if row.roof_fraction else None
 
 
 def read_files(paths: Iterable[Path]) -> Content:
@@ -314,7 +115,7 @@ def _section(value: Mapping[str, Any]) -> Section:
         Section(
             problem=formed(dict[str, Any], value["problem"], "problem"),
             device=formed(str, value["device"], "device"),
-            hardware=_hardware(environment),
+            hardware=hardware_of(environment),
             environment=environment,
             ceilings=value["ceilings"],
             rows=tuple(row_from(row) for row in value["rows"]),
@@ -334,12 +135,6 @@ def _checked(section: Section) -> Section:
     if roof is not None and not min(roof.bandwidth_gbps, roof.rate_gflops()) > 0:
         raise ValueError("ceilings are above nought")
     return section
-
-
-def _hardware(environment: Mapping[str, Any]) -> str:
-    """A GPU's name, else the processor's."""
-    device = environment.get("device") or {}
-    return str(device.get("name") or environment.get("cpu", ""))
 
 
 def _network(value: Mapping[str, Any]) -> NetworkRun:
@@ -363,7 +158,7 @@ def _training(value: Mapping[str, Any]) -> TrainingRun:
     given = {name: value[name] for name in names} | {
         name: profile[name] for name in ("phases", "timeline") if name in profile
     }
-    made = formed(TrainingRun, {**given, "hardware": _hardware(value["environment"])})
+    made = formed(TrainingRun, {**given, "hardware": hardware_of(value["environment"])})
     told = {(phase["phase"], phase["layer"]) for phase in made.phases}
     if not told.issuperset((span["phase"], span["layer"]) for span in made.timeline):
         raise ValueError("the profile's timeline has a phase that its phases lack")

@@ -10,7 +10,7 @@ from rooftile.lab.show.drawing import svg
 from rooftile.lab.show.drawing.scale import LinearAxis
 from rooftile.lab.show.report import words
 from rooftile.lab.show.report.chart import Figure, FigureTable, Strip, axis, tone, track
-from rooftile.lab.show.report.sources import NetworkRun
+from rooftile.lab.show.report.content import NetworkRun
 
 _LEAST = 2
 """Pixels of the shortest operation."""

@@ -23,7 +23,7 @@ from rooftile.lab.show.report.chart import (
     track,
     upright,
 )
-from rooftile.lab.show.report.sources import Section, floor_ms
+from rooftile.lab.show.report.content import Section, floor_ms
 from rooftile.runtime.timing.host import Timing
 
 _COLUMNS = (

@@ -19,7 +19,7 @@ from rooftile.lab.show.report.chart import (
     track,
     upright,
 )
-from rooftile.lab.show.report.sources import Reproduced
+from rooftile.lab.show.report.content import Reproduced
 
 _COLUMNS = ("published number", "there", "here", "unit", "verdict", "document", "reason")
 _SAME = 1.0

@@ -72,11 +72,8 @@ def table_times() -> Times:
 def explanation(rung: Strategy) -> str:
     """The paragraphs at the head of a rung's text, between its title and its arrays."""
     rung = of_launches(rung)
-    # Several rungs may share a text, whose title then names that.
-    title = re.search(rf"^// {rung.source or rung.name}:", rung.text, re.MULTILINE)
-    assert title, rung.name
     lines = []
-    for line in rung.text[title.start() :].splitlines():
+    for line in rung.text.splitlines():
         if not line.startswith("//"):
             break
         lines.append(line.removeprefix("//").strip())

@@ -20,7 +20,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rooftile import _blas
 from rooftile.errors import InputError
 from rooftile.ops.activation import FusedActivation, activation, check_fused, roundings
 from rooftile.ops.boundary import Boundary, check_boundary
@@ -28,20 +27,15 @@ from rooftile.ops.checks import check_computed, check_positive
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.fields import LATER
 from rooftile.ops.judgement import Budget, Judgement, Properties
+from rooftile.ops.layers.argmax import read_places, wrong_places
+from rooftile.ops.layers.correlation import correlated
 from rooftile.ops.layers.layer import Layer
 from rooftile.ops.layers.pooling import Pool
-from rooftile.ops.layers.positions import CUT, first_places, places_of
 from rooftile.ops.precision import ErrorModel
 from rooftile.ops.problem import AnyArray, Array, Computed, Float32, Float64
 
 BOUNDARIES: tuple[Boundary, ...] = ("zero", "replicate", "interior")
 """Without padding all positions are ``valid`` ones."""
-_REFERENCE_BYTES = 16 * 2**20
-"""Bytes of the largest unrolled block that a thread of the reference builds at a time."""
-_WRONG = -2
-"""No place: of a position that says otherwise than a result whether relu cut its window."""
-_FLOPS_OF_A_THREAD = 10**7
-"""Least FLOPs of the reference for which a thread is started."""
 
 
 @dataclass(frozen=True)
@@ -239,7 +233,11 @@ class Conv2d(Layer):
         """The budget counts taps, a fused sum's too; transforms spread errors over a plane.  The
         sum at a place must be the window's largest, within the budgets of both."""
         if output.places:
-            return Properties(partial(_wrong_places, self, model))
+            assert self.pool is not None
+            cuts, allowance = self.activation == "relu", math.sqrt(self.reduction)
+            return Properties(
+                partial(wrong_places, self.pool, cuts, self._before, allowance, model)
+            )
         pool, inside = self.pool, roundings(self.activation)
         summed = 0 if pool is None or pool.kind == "max" else math.prod(pool.window)
         if pool is not None and pool.activation != "none":
@@ -261,9 +259,8 @@ class Conv2d(Layer):
         for k, array in enumerate(arrays):
             if array.places and array.dtype == "uint8":
                 assert self.pool is not None
-                found[k] = places_of(self.pool, self.conv_size, given[k])
-                cut = (self.activation == "relu") & ~(given[k - 1] > 0)
-                found[k] = np.where(cut == (found[k] == CUT), found[k], _WRONG)
+                cuts, y = self.activation == "relu", given[k - 1]
+                found[k] = read_places(self.pool, self.conv_size, cuts, given[k], y)
         return super().values_of(arrays, found)
 
     def reference(self, x: Float32, *parameters: Float32) -> Any:
@@ -283,78 +280,13 @@ class Conv2d(Layer):
 
     def _before(self, x: Float32, weights: Float32, bias: Float32) -> Float64:
         """The convolution with its bias."""
-        z = _correlate(self, x, weights)
+        z = correlated(x, weights, self.stride, self.padding, self.boundary)
         z += bias[None, :, None, None]
         if self.ghosts == "interior":
             kept = np.zeros_like(z)
             kept[:, :, *self.inside] = z[:, :, *self.inside]
             z = kept
         return z
-
-
-def _wrong_places(problem: Conv2d, model: ErrorModel, *arrays: AnyArray) -> str:
-    """The defect of an argmax output; empty where it has none."""
-    y, argmax, x, *parameters = arrays
-    pool, size = problem.pool, problem.conv_size
-    assert pool is not None
-    row, column = np.divmod(argmax - first_places(pool, size), size[1])
-    cut = (argmax == CUT) & (problem.activation == "relu") & ~(y > 0)
-    inside = (row >= 0) & (row < pool.window[0]) & (column >= 0) & (column < pool.window[1])
-    if not (inside | cut).all():
-        return f"a place outside its window, at {_first(~(inside | cut))}"
-    with np.errstate(invalid="ignore", over="ignore"):
-        z = problem._before(x, *parameters)
-        flat = z.reshape(*z.shape[:2], -1)
-        planes = np.where(inside, argmax, 0).reshape(*z.shape[:2], -1)
-        there = np.take_along_axis(flat, planes, axis=-1).reshape(argmax.shape)
-        largest = pool.pooled(z)
-        finite = (np.where(np.isfinite(one), one, 0) for one in (x, *parameters))
-        terms = pool.pooled(problem._before(*(np.abs(one) for one in finite)))
-        allowed = 2 * model.factor * model.unit * math.sqrt(problem.reduction) * terms
-        allowed += 2 * model.unit * np.abs(largest) + 2.0**-39 * terms.max(initial=0.0)
-        close = (there == largest) | (largest - there <= allowed)
-        right = np.where(np.isnan(largest), np.isnan(there), close)
-    wrong = ~(right | cut)
-    return (
-        f"a place whose sum is not the window's largest, at {_first(wrong)}" if wrong.any() else ""
-    )
-
-
-def _first(wrong: AnyArray) -> tuple[int, ...]:
-    """The index of the first element that is wrong."""
-    return tuple(int(i) for i in np.unravel_index(int(wrong.argmax()), wrong.shape))
-
-
-def _correlate(problem: Conv2d, x: Float32, weights: Float32) -> Float64:
-    """The convolution alone, in float64: blocks of rows, unrolled and multiplied, over threads."""
-    (vp, hp), (sh, sw) = problem.padding, problem.stride
-    rows, columns = problem.conv_size
-    around = ((0, 0), (0, 0), (vp, vp), (hp, hp))
-    exact = x.astype(np.float64)
-    if problem.boundary == "replicate":
-        padded = np.pad(exact, around, "edge")
-    else:
-        padded = np.pad(exact, around)
-    windows = np.lib.stride_tricks.sliding_window_view(padded, problem.mask, axis=(2, 3))
-    windows = windows[:, :, ::sh, ::sw].transpose(0, 1, 4, 5, 2, 3)
-    taps = weights.astype(np.float64).reshape(problem.maps, -1)
-    height = min(rows, max(1, _REFERENCE_BYTES // (8 * columns * taps.shape[1])))
-    blocks = [(n, top) for n in range(len(x)) for top in range(0, rows, height)]
-    # A thread takes longer to start than a small part takes to compute.
-    workers = min(_blas.threads(), len(blocks), 1 + problem.flops // _FLOPS_OF_A_THREAD)
-    z = np.empty((len(x), problem.maps, rows * columns))
-
-    def work(worker: int) -> None:
-        # One array for all blocks: new memory costs several times what filling it does.
-        unrolled = np.empty((problem.channels, *problem.mask, height, columns))
-        for n, top in blocks[worker::workers]:
-            used = unrolled[..., : rows - top, :]
-            used[...] = windows[n, ..., top : top + height, :]
-            part = z[n, :, top * columns : (top + height) * columns]
-            _blas.multiply(taps, used.reshape(taps.shape[1], -1), part)
-
-    _blas.share_out(work, workers)
-    return z.reshape(len(x), problem.maps, rows, columns)
 
 
 def _lenet_conv1(batch: int) -> Conv2d:

@@ -1,0 +1,52 @@
+"""The cross-correlation of images in float64, which references are made of."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rooftile import _blas
+from rooftile.ops.boundary import Boundary
+from rooftile.ops.problem import Float32, Float64
+
+_BLOCK_BYTES = 16 * 2**20
+"""Bytes of the largest unrolled block that a thread builds at a time."""
+_FLOPS_OF_A_THREAD = 10**7
+"""Least FLOPs for which a thread is started."""
+
+
+def correlated(
+    x: Float32,
+    weights: Float32,
+    stride: tuple[int, int],
+    padding: tuple[int, int],
+    boundary: Boundary,
+) -> Float64:
+    """x[batch, channels, height, width] by weights[maps, channels, *mask] in float64: blocks of
+    rows, unrolled and multiplied, over threads."""
+    (vp, hp), (sh, sw) = padding, stride
+    maps, channels, *mask = weights.shape
+    around = ((0, 0), (0, 0), (vp, vp), (hp, hp))
+    exact = x.astype(np.float64)
+    padded = np.pad(exact, around, "edge" if boundary == "replicate" else "constant")
+    windows = np.lib.stride_tricks.sliding_window_view(padded, mask, axis=(2, 3))
+    windows = windows[:, :, ::sh, ::sw].transpose(0, 1, 4, 5, 2, 3)
+    rows, columns = windows.shape[4:]
+    taps = weights.astype(np.float64).reshape(maps, -1)
+    height = min(rows, max(1, _BLOCK_BYTES // (8 * columns * taps.shape[1])))
+    blocks = [(n, top) for n in range(len(x)) for top in range(0, rows, height)]
+    # A thread takes longer to start than a small part takes to compute.
+    z = np.empty((len(x), maps, rows * columns))
+    flops = 2 * z.size * taps.shape[1]
+    workers = min(_blas.threads(), len(blocks), 1 + flops // _FLOPS_OF_A_THREAD)
+
+    def work(worker: int) -> None:
+        # One array for all blocks: new memory costs several times what filling it does.
+        unrolled = np.empty((channels, *mask, height, columns))
+        for n, top in blocks[worker::workers]:
+            used = unrolled[..., : rows - top, :]
+            used[...] = windows[n, ..., top : top + height, :]
+            part = z[n, :, top * columns : (top + height) * columns]
+            _blas.multiply(taps, used.reshape(taps.shape[1], -1), part)
+
+    _blas.share_out(work, workers)
+    return z.reshape(len(x), maps, rows, columns)

@@ -11,6 +11,7 @@ from rooftile.errors import InputError, did_you_mean, unknown
 from rooftile.nn import LinearLayer, Network
 from rooftile.nn.training import TrainingOptions
 from rooftile.ops.registry import operation
+from rooftile.strategies import strategy
 
 X = np.ones((1, 1, 8, 8), np.float32)
 MASK = np.ones((1, 1, 3, 3), np.float32)
@@ -37,6 +38,13 @@ NETWORK = Network([LinearLayer("hidden", 2)], 2).initialise(0)
 def test_python_names_the_nearest(call, meant):
     with pytest.raises(InputError, match=f"did you mean {meant!r}"):
         call()
+
+
+def test_a_strategy_of_another_device_is_said_to_be_there():
+    with pytest.raises(InputError, match="or 'tiled' on cuda"):
+        rooftile.matmul(np.ones((2, 2), np.float32), np.ones((2, 2), np.float32), strategy="tiled")
+    with pytest.raises(InputError, match="or 'loops' on cpu"):
+        strategy("matmul", "loops", "cuda")
 
 
 @pytest.mark.parametrize(

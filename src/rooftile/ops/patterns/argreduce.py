@@ -16,7 +16,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from rooftile.errors import InputError, unknown
+from rooftile.errors import InputError, check_word
 from rooftile.ops.checks import check_positive
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.operator import OPERATORS, Operator
@@ -46,8 +46,7 @@ class Argreduce(OverAxes):
         check_positive(**{f"axis {i} of x": size for i, size in enumerate(self.shape)})
         if self.dtype not in DTYPES:
             raise InputError("dtype", self.dtype, f"one of {list(DTYPES)}")
-        if self.operator not in _FOUND:
-            raise unknown("operator", self.operator, _FOUND)
+        check_word("operator", self.operator, _FOUND)
         axes_of(self.axis, len(self.shape))
 
     @cached_property

@@ -59,8 +59,19 @@ def strategy(operation: str, name: str, kind: str = "cpu") -> Strategy:
     if not isinstance(name, str):
         raise InputError("strategy", repr(name), f"None or one of {[*rungs]}")
     if current(name) not in rungs:
-        raise unknown("strategy", name, rungs)
+        elsewhere = [other for other in ("cpu", "cuda") if _has(operation, current(name), other)]
+        raise unknown(
+            "strategy", name, rungs, f", or {name!r} on {elsewhere[0]}" if elsewhere else ""
+        )
     return rungs[current(name)]
+
+
+def _has(operation: str, name: str, kind: str) -> bool:
+    """True if an operation has a strategy of this name on a kind of device."""
+    try:
+        return name in _by_name(operation, kind)
+    except InputError:
+        return False
 
 
 def _by_name(operation: str, kind: str) -> dict[str, Strategy]:

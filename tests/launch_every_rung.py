@@ -31,13 +31,18 @@ from rooftile.ops import Chain, Conv2d, Linear, Pool, Pool2d, Problem, Softmax
 from rooftile.ops.gradients.activation_gradient import ActivationGradient
 from rooftile.ops.gradients.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
+from rooftile.ops.gradients.linear_cross_entropy import LinearCrossEntropy
 from rooftile.ops.gradients.linear_gradient import LinearGradient
+from rooftile.ops.gradients.linear_weights_gradient import LinearWeightsGradient
 from rooftile.ops.gradients.loss_gradient import LossGradient
 from rooftile.ops.gradients.mlp_training import MlpTraining, Neurons
+from rooftile.ops.gradients.optimiser_step import OptimiserStep
 from rooftile.ops.gradients.pool2d_gradient import Pool2dGradient
 from rooftile.ops.gradients.pool2d_winners import Pool2dWinners
 from rooftile.ops.gradients.softmax_cross_entropy import SoftmaxCrossEntropy
 from rooftile.ops.gradients.softmax_gradient import SoftmaxGradient
+from rooftile.ops.layers.bias_activation import BiasActivation
+from rooftile.ops.layers.dropout import Dropout
 from rooftile.ops.patterns.argreduce import Argreduce
 from rooftile.ops.patterns.box_blur import BoxBlur
 from rooftile.ops.patterns.compact import Compact
@@ -51,6 +56,7 @@ from rooftile.ops.patterns.matmul import Matmul
 from rooftile.ops.patterns.matvec import Matvec
 from rooftile.ops.patterns.partition import Partition
 from rooftile.ops.patterns.permute_columns import PermuteColumns
+from rooftile.ops.patterns.record_mean import RecordMean
 from rooftile.ops.patterns.reduce import Reduce
 from rooftile.ops.patterns.rotate import Rotate
 from rooftile.ops.patterns.scan import Scan
@@ -131,6 +137,26 @@ PROBLEMS: dict[str, tuple[Problem, ...]] = {
         LossGradient(9, 1, "sigmoid_cross_entropy"),
     ),
     "activation_gradient": (ActivationGradient(70_003), ActivationGradient(5, "softplus")),
+    "bias_activation": (
+        BiasActivation(37, 41, "relu", bias=True),
+        BiasActivation(1, 70_003, "softplus"),
+    ),
+    "dropout": (Dropout(70_003, 0.3, 2**40 + 5, 1, 3),),
+    "linear_weights_gradient": (
+        LinearWeightsGradient(300, 40, 70, 130),
+        LinearWeightsGradient(9, 33, 5),
+    ),
+    "linear_cross_entropy": (
+        LinearCrossEntropy(300, 32, 10, "relu", 1044, "relu", scaled=True),
+        LinearCrossEntropy(9, 70, 25, "tanh", 2052, settled=True),
+        LinearCrossEntropy(301, 512, 10, "relu"),
+        LinearCrossEntropy(9, 301, 20, "relu", scaled=True),
+    ),
+    "optimiser_step": (
+        OptimiserStep(70_003, decayed=50_000, steps=3),
+        OptimiserStep(70_003, "adam", scaled=True),
+    ),
+    "record_mean": (RecordMean(1003, 70),),
     "linear_gradient": (
         LinearGradient(300, 130, 40, "relu", "tanh"),
         LinearGradient(3, 5, 7, "sigmoid"),

@@ -11,7 +11,10 @@ from rooftile.ops import registry
 from rooftile.ops.named import named
 
 PACKAGE = Path(rooftile.__file__).parent
-OF_NO_ARRAY = {"gives", "kind", "needs", "returns", "source", "stays", "text", "what"}
+OF_NO_ARRAY = {
+    *("gives", "kind", "needs", "reduction", "returns"),
+    *("schedule", "source", "stays", "text", "what"),
+}
 """Attributes and variables with words of their own, some of which are also names of arrays."""
 OF_EXPRESSIONS = {"word in ('a', 'b')", "'x' in parts[1]"}
 """The operands of an operator's expression, and the right to run a page of memory."""

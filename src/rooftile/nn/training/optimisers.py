@@ -14,6 +14,7 @@ from rooftile.devices import cpu
 from rooftile.devices.cpu.native import Native, native
 from rooftile.nn.definition import is_bias
 from rooftile.nn.training.options import TrainingOptions
+from rooftile.ops.gradients.optimiser_step import EPSILON, SQUARE_DECAY
 
 Arrays = dict[str, NDArray[np.floating[Any]]]
 """Parameters or gradients by their key."""
@@ -73,9 +74,6 @@ class Adam:
     Loshchilov, Hutter, "Decoupled weight decay regularization", ICLR 2019.
     """
 
-    _SQUARE_DECAY = 0.999
-    _EPSILON = 1e-8
-
     def __init__(
         self, parameters: Mapping[str, NDArray[Any]], momentum: float, weight_decay: float
     ) -> None:
@@ -90,14 +88,14 @@ class Adam:
         self.state["steps"] += 1
         steps = float(self.state["steps"][0])
         step_size = rate / (1 - self._momentum**steps)
-        correction = math.sqrt(1 - self._SQUARE_DECAY**steps)
+        correction = math.sqrt(1 - SQUARE_DECAY**steps)
         for key, parameter in parameters.items():
             rates = (
                 1 - self._momentum,
-                1 - self._SQUARE_DECAY,
+                1 - SQUARE_DECAY,
                 step_size,
                 correction,
-                self._EPSILON,
+                EPSILON,
                 _kept(key, rate * self._decay),
             )
             memory = (self.state[f"mean.{key}"], self.state[f"square.{key}"])

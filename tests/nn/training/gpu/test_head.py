@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
-from rooftile.devices.cuda.compile import compile_cubin, cuda_core
-from rooftile.devices.cuda.cubin import resources
-from rooftile.errors import DeviceMissing
 from rooftile.nn import LinearLayer, Network
 from rooftile.nn.training import TrainingOptions
-from rooftile.nn.training.gpu import head as heads
-from rooftile.nn.training.gpu import linear_weights as weights
 from rooftile.nn.training.gpu.epochs import rates_of
-from rooftile.nn.training.gpu.head import are_small, head, is_small, two_layers
 from rooftile.nn.training.gpu.resident import Resident
 from rooftile.nn.training.gpu.step import TrainingStep
 from rooftile.nn.training.model import Model
-from rooftile.ops import Linear
 
+ITEMS = "linear_cross_entropy items"
+WEIGHTS = "linear_weights_gradient quarters"
 CLOSE = {"rtol": 2e-5, "atol": 2e-6}
 
 
@@ -51,7 +43,7 @@ def step_of(sizes, activations, images, device):
 # More outputs than are made at a time, and inputs than threads; few of both.
 @pytest.mark.parametrize(("inputs", "outputs", "activation"), [(301, 20, "relu"), (5, 2, "tanh")])
 def test_it_is_the_layer_the_loss_and_the_gradients(inputs, outputs, activation, device):
-    assert "head" in step_of((7, inputs, outputs), (activation,), 9, device)
+    assert ITEMS in step_of((7, inputs, outputs), (activation,), 9, device)
 
 
 # Features that no team divides, in one step and in several; rows that teams do not share evenly; a
@@ -65,74 +57,19 @@ def test_it_is_the_layer_the_loss_and_the_gradients(inputs, outputs, activation,
         ((3, 4, 1, 2), ("none", "none"), 1),
     ],
 )
-@pytest.mark.parametrize("most_items", [1, 8])
-def test_it_is_two_layers(sizes, activations, images, most_items, device, monkeypatch):
-    monkeypatch.setattr(heads, "_MOST_ITEMS", most_items)
+def test_it_is_two_layers(sizes, activations, images, device):
     names = step_of(sizes, activations, images, device)
-    assert "two_layers" in names
-    assert "linear_weights" in names
-    assert "head" not in names
+    assert "linear_cross_entropy two_layers" in names
+    assert WEIGHTS in names
+    assert ITEMS not in names
 
 
-def test_many_images_are_cut_into_parts(device, monkeypatch):
-    monkeypatch.setattr(weights, "_FEW_IMAGES", 8)
-    monkeypatch.setattr(weights, "_FILLED", 1000)
-    names = step_of((7, 40, 33, 10), ("relu", "relu"), 150, device)
-    assert names.count("finish") == 1
-    assert "finish" in step_of((7, 70, 10), ("relu",), 150, device)
+def test_layers_of_many_products_are_operations_of_their_own(device):
+    names = step_of((7, 1030, 40), ("relu",), 300, device)
+    assert WEIGHTS not in names
+    assert "softmax_cross_entropy block_rows" in names
 
 
-@pytest.mark.parametrize(
-    ("given", "small"),
-    [
-        ((64, 32, 10), True),
-        ((8192, 32, 10), True),
-        ((8192, 512, 10), False),
-        ((1, 4096, 10), False),
-        ((1, 8, 33), False),
-    ],
-)
-def test_it_is_for_few_inputs_outputs_and_products(given, small):
-    assert is_small(Linear(*given)) is small
-
-
-@pytest.mark.parametrize(
-    ("sizes", "small"),
-    [
-        ((1024, 32, 10), True),
-        ((784, 128, 10), True),
-        ((1022, 32, 10), False),
-        ((6272, 32, 10), False),
-        ((1024, 256, 8), False),
-    ],
-)
-def test_two_layers_are_small(sizes, small):
-    first, last = (Linear(64, *pair) for pair in itertools.pairwise(sizes))
-    assert are_small(first, last) is small
-
-
-def test_two_layers_of_many_images_are_not():
-    assert not are_small(Linear(8192, 1024, 32), Linear(8192, 32, 10))
-
-
-@pytest.mark.parametrize("scaling", [None, object()])
-@pytest.mark.parametrize("images", [64, 300, 8192])
-def test_compiles_without_spills(scaling, images):
-    try:
-        cuda_core()
-    except DeviceMissing as missing:
-        pytest.skip(str(missing))
-    texts = []
-
-    class Compiler:
-        description = SimpleNamespace(units=132)
-
-        def compile(self, text, macros, folders):
-            texts.append((text, macros, folders))
-
-    head(Compiler(), Linear(images, 512, 10), "relu", True, scaling, *range(7))
-    first, last = Linear(images, 1024, 32, "relu"), Linear(images, 32, 10)
-    two_layers(Compiler(), first, last, "relu", True, scaling, *range(11))
-    for (text, macros, folders), kernel in zip(texts, ("head", "two_layers"), strict=True):
-        found = resources(compile_cubin(text, macros, "sm_90", folders))
-        assert found[kernel].frame_bytes == 0
+def test_many_images_are_cut_into_parts(device):
+    assert WEIGHTS in step_of((7, 40, 33, 10), ("relu", "relu"), 150, device)
+    assert WEIGHTS in step_of((7, 70, 10), ("relu",), 150, device)

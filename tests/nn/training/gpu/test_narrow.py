@@ -164,7 +164,7 @@ def test_winners_told_in_8_bits_change_no_bit(count, activation, device, monkeyp
 def test_nor_do_they_below_linear_layers(few, device, monkeypatch):
     """That are products of matrices, or one launch."""
     monkeypatch.setattr(linear_layer, "_FEW", few)
-    monkeypatch.setattr(step, "are_small", lambda *problems: False)
+    monkeypatch.setattr(BoundLaunches, "pays", lambda work, problem: False)
     told = assert_told_alike(
         winners(LinearLayer("linear", 12), LAST), 7, "ieee", device, monkeypatch
     )
@@ -175,7 +175,7 @@ def test_nor_do_they_below_linear_layers(few, device, monkeypatch):
 def test_no_launch_takes_the_derivative_that_places_tell(activation, times, device, monkeypatch):
     """Behind a linear layer, or by reading a convolution's input."""
     monkeypatch.setattr(linear_layer, "_FEW", 0)
-    monkeypatch.setattr(step, "are_small", lambda *problems: False)
+    monkeypatch.setattr(BoundLaunches, "pays", lambda work, problem: False)
     network = winners(LinearLayer("linear", 12), LAST, activation=activation)
     options = TrainingOptions(batch=7, optimizer="sgd", shift=0)
     images = np.zeros((7, 28, 28), np.uint8)

@@ -157,7 +157,7 @@ def test_a_step_that_is_captured_leaves_no_trace(device):
     assert all((back[key] == value).all() for key, value in NETWORK.parameters.items())
     names = [one.name for one in step.starts]
     assert "gather" in names
-    assert names[-1] == "sgd"
+    assert names[-1] == "optimiser_step fused"
 
 
 def test_steps_that_are_started_together_leave_the_same_bits(device, monkeypatch):
@@ -204,11 +204,15 @@ def test_only_the_update_waits_for_the_weights_of_later_layers(device):
     starts = TrainingStep(NETWORK, held, 21).starts
     aside = [(one.layer, one.name.split()[0]) for one in starts if one.aside]
     packed = [("conv1", "conv2d"), ("conv2", "conv2d")]
-    later = [("conv2", "conv2d_weights_gradient"), ("", "note"), ("linear1", "linear_weights")]
+    later = [
+        ("conv2", "conv2d_weights_gradient"),
+        ("", "record_mean"),
+        ("linear1", "linear_weights_gradient"),
+    ]
     assert aside == [*packed, *later]
     # Small launches do not wait for the large ones.
     assert [one.layer for one in starts if one.line == 1] == ["", "linear1"]
-    assert [one.name for one in starts if one.joins] == ["sgd"]
+    assert [one.name for one in starts if one.joins] == ["optimiser_step fused"]
 
 
 def test_what_is_aside_may_begin_with_the_next_layer(device, monkeypatch):

@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from rooftile.devices.select import DeviceName, lent_gpu, parse_device
 from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.nn.network import Network
-from rooftile.nn.training.gpu.resident import SQUARE_DECAY, Kept, Resident
+from rooftile.nn.training.gpu.resident import Kept, Resident
 from rooftile.nn.training.gpu.step import TOGETHER, TrainingStep
 from rooftile.nn.training.options import TrainingOptions
 from rooftile.nn.training.phases import Phases
+from rooftile.ops.gradients.optimiser_step import SQUARE_DECAY
 from rooftile.runtime.selection.choice import ROUNDING_KINDS
 
 _PATIENCE_S = 0.01
@@ -190,7 +191,7 @@ class DeviceSteps:
 
 
 def rates_of(options: TrainingOptions, epoch: int, steps: int) -> NDArray[np.float32]:
-    """What `update.cu` is told of each step of an epoch: float32[steps, 4]."""
+    """The rates of the steps of an epoch, as `optimiser_step` takes them: float32[steps, 4]."""
     made = []
     for number in range(steps):
         rate = options.rate((epoch + number / steps) / options.epochs)

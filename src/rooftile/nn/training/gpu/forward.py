@@ -20,6 +20,7 @@ from rooftile.nn.training.gpu.narrow import narrow_between
 from rooftile.nn.training.gpu.resident import Resident
 from rooftile.nn.training.options import TrainingOptions
 from rooftile.ops import Float32
+from rooftile.ops.layers.dropout import Dropout
 
 _APART = 64
 """float32 at whose multiples a batch's outputs begin, as `GpuDevice.part` asks."""
@@ -50,8 +51,9 @@ def stages(
             one = activation_stage(work, behind, one.y, shape)
             yield (f"{name}.{behind}", shape, ()), one
         if held.options.dropout > 0 and not last:
-            draw = held.options.dropout, held.options.seed, number
-            one, number = DropoutStage(work, one.y, shape, draw, *held.when), number + 1
+            share, seed, size = held.options.dropout, held.options.seed % 2**64, math.prod(shape)
+            dropped = Dropout(size, share, seed, number, held.batches.steps)
+            one, number = DropoutStage(work, dropped, one.y, *held.when), number + 1
             yield (f"{name}.dropout", shape, ()), one
         x = one.y
 
@@ -84,7 +86,7 @@ class Outputs:
             for one in self._row:
                 one.forward()
             # What counts a training's steps counts the batches: the host waits for none of them.
-            self._work.call(held.note(self._work.floats(count), count))
+            held.note(self._work, self._work.floats(count), count)
 
     def compile(self) -> None:
         """Have its kernels compiled, which asking for outputs does otherwise."""

@@ -177,6 +177,13 @@ class BoundLaunches:
             config = plain.config
         return of_launches(choice.strategy), config or {}
 
+    def pays(self, problem: Problem) -> bool:
+        """Whether an operation is computed by a strategy that knows no faster way."""
+        try:
+            return self.chosen(problem)[0].why_slow(problem) is None
+        except UnsupportedProblem:
+            return False
+
     def stores(self, problem: Problem) -> bool:
         """Whether an operation may have its arrays stored so: what computes it then is preferred
         to what computes the plain problem, or is the same."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rooftile.nn.training.gpu.biased import biased
 from rooftile.nn.training.gpu.derivative import times_derivative
 from rooftile.nn.training.gpu.launches import BoundLaunches
 from rooftile.ops import FORMATS, Linear
 from rooftile.ops.gradients.linear_gradient import LinearGradient
+from rooftile.ops.layers.bias_activation import BiasActivation
 from rooftile.ops.patterns.matmul import Matmul
 from rooftile.ops.patterns.reduce import Reduce
 from rooftile.strategies.binding.executable import conversion
@@ -58,7 +58,9 @@ class LinearStage:
             weights = self._weights
             work.join()
         work.run(product, self.x, weights, self.y)
-        work.call(biased, work.gpu, self.problem, self.y, self.parameters[1])
+        p = self.problem
+        behind = BiasActivation(p.batch, p.outputs, p.activation, bias=True)
+        work.run(behind, self.y, self.parameters[1], self.y)
 
     def backward(self, dz: Any, gradients: Sequence[Any], dx: Any, before: str) -> None:
         """See `Stage`."""

@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
-from pathlib import Path
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rooftile.devices.gpu import GpuDevice, Launch, Program
-from rooftile.devices.launches import Call
+from rooftile.devices.gpu import GpuDevice
 from rooftile.nn.network import Network
 from rooftile.nn.training.gpu.batches import Batches
 from rooftile.nn.training.gpu.copies import copies_of, host_array
-from rooftile.nn.training.gpu.launches import compiling
+from rooftile.nn.training.gpu.launches import BoundLaunches
 from rooftile.nn.training.gpu.memory import ParameterLayout
 from rooftile.nn.training.optimisers import LOSS_SCALE
 from rooftile.nn.training.options import TrainingOptions
 from rooftile.ops import Precision
-from rooftile.strategies.contract.gpu import HEADERS
-
-_THREADS = 256
-_MEMORIES = {"sgd": ("velocity",), "adam": ("mean", "square")}
-"""The memories of each optimiser, as a checkpoint names them."""
-SQUARE_DECAY, _EPSILON = 0.999, 1e-8
-"""Those of `Adam`: what its mean square keeps, and what keeps its root from zero."""
-
+from rooftile.ops.gradients.optimiser_step import MEMORIES, OptimiserStep
+from rooftile.ops.patterns.elementwise import Elementwise
+from rooftile.ops.patterns.record_mean import RecordMean
 
 Kept = Mapping[str, Any]
 """Copies of what steps change, see `Resident.kept`."""
@@ -66,7 +58,7 @@ class Resident:
         self.gpu, self.precision, self.options = gpu, precision, options
         self.batches = Batches(network, data, labels, options, gpu, data_memory)
         self.layout = ParameterLayout(network.parameter_shapes)
-        self.memories = _MEMORIES[options.optimizer]
+        self.memories = MEMORIES[options.optimizer]
         self.arrays = {
             name: gpu.upload(np.zeros(self.layout.count, np.float32))
             for name in ("parameters", "gradients", *self.memories)
@@ -86,22 +78,6 @@ class Resident:
         self._lasting = {name: self.arrays[name] for name in ("parameters", *self.memories)}
         self._lasting |= {} if self.scaling is None else {"scale": self.scaling}
         self._lasting["step"] = self.step
-        self._overflowed = gpu.upload(np.zeros(1, np.int32))
-        self._updates = compiling(gpu, self._compiled)
-
-    def _compiled(self) -> Program:
-        """The kernels that change the parameters."""
-        momentum = self.options.momentum
-        macros: dict[str, int | str] = {
-            "DECAYED": self.layout.decayed,
-            "MOMENTUM": f"{momentum!r}f",
-            "MEAN_SHARE": f"{float(np.float32(1 - momentum))!r}f",
-            "SQUARE_SHARE": f"{float(np.float32(1 - SQUARE_DECAY))!r}f",
-            "EPSILON": f"{_EPSILON!r}f",
-            "SCALED": int(self.scaling is not None),
-        }
-        text = Path(__file__).with_name("update.cu").read_text(encoding="utf-8")
-        return self.gpu.compile(text, macros, [HEADERS])
 
     def begin_epoch(
         self,
@@ -164,39 +140,30 @@ class Resident:
         """Its gradient's memory."""
         return self.layout.part(self.gpu, self.arrays["gradients"], f"{layer}.{kind}")
 
-    def scaled(self, dz: Any, count: int) -> tuple[Callable[[], Call], ...]:
-        """What makes the launch that scales the gradient of the loss, where that is done."""
-        if self.scaling is None:
-            return ()
-        return (self._over("scale", count, dz, self.scaling),)
+    def scale(self, work: BoundLaunches, dz: Any, count: int) -> None:
+        """Append what scales the gradient of the loss, where that is done."""
+        if self.scaling is not None:
+            work.run(Elementwise("scale", (count,)), dz, self.scaling, dz)
 
-    def note(self, loss: Any, count: int) -> Callable[[], Call]:
-        """What makes the launch that notes the mean loss and counts the step."""
-        launch = Launch("note", (1, 1, 1), (_THREADS, 1, 1), overlaps=True)
-        return partial(self._call, launch, (loss, self.losses, self.step, np.int32(count)))
+    def note(self, work: BoundLaunches, loss: Any, count: int) -> None:
+        """Append what notes the mean loss and counts the step."""
+        counted = self.losses, self.step
+        work.run(RecordMean(count, self.batches.steps), loss, *counted, *counted)
 
-    def update(self) -> tuple[Callable[[], Call], ...]:
-        """What makes the launches that change the parameters, once the step is counted."""
-        elements = self.layout.count
-        arrays = (*self.arrays.values(), self._rates, self.step)
-        if self.scaling is None:
-            return (self._over(self.options.optimizer, elements, *arrays),)
-        state = self.scaling, self._overflowed
-        one = Launch("rescale", (1, 1, 1), (1, 1, 1), overlaps=True)
-        return (
-            self._over("look", elements, self.arrays["gradients"], self._overflowed),
-            self._over(self.options.optimizer, elements, *arrays, *state),
-            partial(self._call, one, state),
+    def update(self, work: BoundLaunches) -> None:
+        """Append what changes the parameters, once the step is counted."""
+        options, scaling = self.options, () if self.scaling is None else (self.scaling,)
+        problem = OptimiserStep(
+            self.layout.count,
+            options.optimizer,
+            options.momentum,
+            self.layout.decayed,
+            self.batches.steps,
+            scaled=self.scaling is not None,
         )
-
-    def _over(self, kernel: str, elements: int, *arrays: Any) -> Callable[[], Call]:
-        """What makes a launch with a thread for each element."""
-        grid = -(-elements // _THREADS), 1, 1
-        launch = Launch(kernel, grid, (_THREADS, 1, 1), overlaps=True)
-        return partial(self._call, launch, (*arrays, np.int32(elements)))
-
-    def _call(self, launch: Launch, arguments: tuple[Any, ...]) -> Call:
-        return Call(self._updates.result(), launch, arguments)
+        parameters, gradients, *memories = self.arrays.values()
+        given = parameters, gradients, *memories, *self.when, *scaling
+        work.run(problem, *given, parameters, *memories, *scaling)
 
     def kept(self) -> Kept:
         """Copies, on the device, of all that steps change for good, by name; nobody waits for

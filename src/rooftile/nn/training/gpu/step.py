@@ -20,15 +20,15 @@ import numpy as np
 from rooftile.nn.network import Network
 from rooftile.nn.training.gpu.derivative import times_derivative
 from rooftile.nn.training.gpu.forward import stages
-from rooftile.nn.training.gpu.head import are_small, head, is_small, two_layers
 from rooftile.nn.training.gpu.launches import BoundLaunches, Start
 from rooftile.nn.training.gpu.layers import ConvStage, Stage
 from rooftile.nn.training.gpu.linear_layer import LinearStage
-from rooftile.nn.training.gpu.linear_weights import linear_weights
 from rooftile.nn.training.gpu.narrow import narrow_between
 from rooftile.nn.training.gpu.resident import Resident
 from rooftile.nn.training.losses import loss_of
 from rooftile.nn.training.phases import Phases
+from rooftile.ops.gradients.linear_cross_entropy import LinearCrossEntropy
+from rooftile.ops.gradients.linear_weights_gradient import LinearWeightsGradient
 from rooftile.ops.gradients.loss_gradient import LossGradient, RowLoss
 from rooftile.ops.gradients.softmax_cross_entropy import SoftmaxCrossEntropy
 
@@ -62,13 +62,14 @@ class TrainingStep:
         work.phase, work.layer = "data", ""
         work.call(held.batches.gather, x, targets, count, held.step, narrow)
         last = row[-1][1]
-        joined = self._joined(row)
+        end = self._end_of(row)
+        joined = 0 if end is None else len(end.layers)
         work.phase = "forward"
         for (work.layer, _, _), one in row[: len(row) - joined]:
             one.forward()
         work.phase, work.layer = "loss", ""
-        if joined:
-            self._head(row, joined, targets, loss, dz)
+        if end is not None:
+            self._head(row, end, targets, loss, dz)
         else:
             self._end(last.y, targets, loss, dz)
             times_derivative(work, last.before, last.y, dz, count * self._outputs)
@@ -76,50 +77,57 @@ class TrainingStep:
             self._back(row, dz, loss)
         work.phase, work.layer = "update", ""
         work.join()
-        for call in held.update():
-            work.call(call)
+        held.update(work)
 
-    def _joined(self, row: Sequence[tuple[Any, Stage]]) -> int:
-        """How many of the last layers one launch makes, with the loss and their input's gradient.
-        Below them is another stage."""
+    def _end_of(self, row: Sequence[tuple[Any, Stage]]) -> LinearCrossEntropy | None:
+        """The last one or two layers with the loss, where one launch makes them all; below them is
+        another stage."""
         entropy = self._loss.name == "cross_entropy" and self._outputs > 1
-        last = row[-1][1]
-        if not (entropy and isinstance(last, LinearStage) and is_small(last.problem)):
-            return 0
-        before = row[-2][1] if len(row) > 2 else None
-        if isinstance(before, LinearStage) and are_small(before.problem, last.problem):
-            return 2
-        return min(1, len(row) - 1)
+        if not entropy or len(row) < 2 or not isinstance(row[-1][1], LinearStage):
+            return None
+        below, last = row[-2][1], row[-1][1].problem
+        scaled = self._held.scaling is not None
+        settled = any(isinstance(one, ConvStage) for _, one in row)
+        sizes = self._count, last.inputs, last.outputs
+        if len(row) > 2 and isinstance(below, LinearStage):
+            first: Any = below.problem
+            under: Any = row[-3][1].before
+            layer = first.activation, first.inputs, under
+            both = LinearCrossEntropy(*sizes, *layer, scaled, settled)
+            if self._work.pays(both):
+                return both
+        before: Any = below.before
+        alone = LinearCrossEntropy(*sizes, before, scaled=scaled, settled=settled)
+        return alone if self._work.pays(alone) else None
 
     def _head(
         self,
         row: Sequence[tuple[Any, Stage]],
-        joined: int,
+        end: LinearCrossEntropy,
         targets: Any,
         loss: Any,
         dz: Any,
     ) -> None:
-        """So many last layers, the loss, and all gradients."""
-        held, work, ends, below = self._held, self._work, row[-joined:], row[-joined - 1][1].before
+        """The last layers, the loss, and all gradients."""
+        held, work, joined = self._held, self._work, len(end.layers)
+        ends: Any = row[-joined:]
         layer, shape, _ = ends[0][0]
-        layers: Any = [one for _, one in ends]
-        problems = [one.problem for one in layers]
+        layers = [one for _, one in ends]
         parameters = [parameter for one in layers for parameter in one.parameters]
-        settled = any(isinstance(one, ConvStage) for _, one in row)
-        given = held.gpu, *problems, below, settled, held.scaling, layers[0].x, *parameters, targets
+        scaling = () if held.scaling is None else (held.scaling,)
         dx, work.layer = work.floats(math.prod(shape)), layer
+        # Each layer's input, and the gradient before its activation.
+        between, given = [], [layers[-1].x, dz]
         if joined == 2:
-            change = work.floats(math.prod(ends[1][0][1]))
-            work.call(two_layers, *given, layers[1].x, change, dx, loss, dz)
-            gradients = [layers[0].x, change, layers[1].x, dz]
-        else:
-            work.call(head, *given, dx, loss, dz)
-            gradients = [layers[0].x, dz]
+            between = [layers[1].x, work.floats(math.prod(ends[1][0][1]))]
+            given = [layers[0].x, between[1], *given]
+        work.run(end, layers[0].x, *parameters, targets, *scaling, *between, dx, loss, dz)
         made = [held.gradient(name, kind) for (name, _, kinds), _ in ends for kind in kinds]
+        problem = LinearWeightsGradient(self._count, end.inputs, end.outputs, end.features)
 
         def weights() -> None:
             work.layer = layer
-            linear_weights(work, problems, gradients, made)
+            work.run(problem, *given, *made)
 
         work.phase = "backward"
         self._back(row[:-joined], dx, loss, weights)
@@ -134,8 +142,7 @@ class TrainingStep:
             if self._loss.name != "cross_entropy":
                 name = self._loss.name
             work.run(LossGradient(count, outputs, name, held.batches.numbers), y, targets, loss, dz)
-        for call in held.scaled(dz, count * outputs):
-            work.call(call)
+        held.scale(work, dz, count * outputs)
 
     def _back(
         self,
@@ -165,7 +172,7 @@ class TrainingStep:
         work, phase = self._work, self._work.phase
         work.phase, work.layer = "update", ""
         with work.aside(line=1):
-            work.call(self._held.note(loss, self._count))
+            self._held.note(work, loss, self._count)
         work.phase = phase
 
     def compile(self) -> None:

@@ -1,7 +1,8 @@
-// A network's last layer, the cross-entropy of its softmax, and the gradient of the layer's input.
+// items: the last layer of a network, the cross-entropy of its softmax, and the gradient of the layer's
+// input, of ITEMS items a block.
 //
-// As launches of their own, each of the three takes hardly longer than the GPU needs to begin it.
-// Here a block makes all of them for ITEMS items.
+// What it removes: the launches of `naive`, each of which takes hardly longer than the GPU needs to
+// begin it.
 //
 // given[images][INPUTS], weights[OUTPUTS][INPUTS], bias[OUTPUTS], labels[images]; loss[images],
 // dz[images][OUTPUTS], change[images][INPUTS] (before the activation BEFORE, whose value `given`
@@ -16,9 +17,9 @@
 #include "last_layer.h"
 
 __global__ void LAUNCH_BOUNDS(THREADS)
-head(const GLOBAL float* given, const GLOBAL float* weights, const GLOBAL float* bias,
-     const GLOBAL int* labels, SCALING_ARGUMENT GLOBAL float* __restrict__ change,
-     GLOBAL float* __restrict__ loss, GLOBAL float* __restrict__ dz, int images)
+items(const GLOBAL float* given, const GLOBAL float* weights, const GLOBAL float* bias,
+      const GLOBAL int* labels, SCALING_ARGUMENT GLOBAL float* __restrict__ change,
+      GLOBAL float* __restrict__ loss, GLOBAL float* __restrict__ dz, int images)
 {
     __shared__ float joined[SCORES], here[ITEMS * INPUTS], biases[OUTPUTS];
     __shared__ float score[ITEMS * OUTPUTS], gradient[ITEMS * OUTPUTS];

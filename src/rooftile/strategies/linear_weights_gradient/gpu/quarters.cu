@@ -1,5 +1,7 @@
-// The gradients of the weights and biases of a network's last one or two linear layers, in one
-// launch: dweights = dz^T x, and dbias is dz summed over the items.
+// quarters: the gradients of the weights and biases of one or two linear layers in one launch:
+// dweights = dz^T x, and dbias is dz summed over the items.
+//
+// What it removes: of `naive` the loads of each factor for each weight.
 //
 // Nothing but the update waits for them, beside which the gradients of inputs go on, so that all of
 // them together should be as few launches as can be.  A block makes a tile of 32 x 32 weights from
@@ -13,6 +15,7 @@
 // Grid: x over the tiles of both layers, y over PARTS.  Block: 256.
 
 #include "common/pipelines/pdl.h"
+#include "put.h"
 
 #define TILE 32
 #define THREADS 256
@@ -21,26 +24,12 @@
 #define DEEP 64
 #define LOADS (DEEP * TILE / THREADS)
 #define TILES_OF(outputs, inputs) (((outputs) + TILE - 1) / TILE * (((inputs) + TILE - 1) / TILE))
+#if PARTS > 1
+#define PARTIAL_ARGUMENT GLOBAL float *__restrict__ partial,
+#else
+#define PARTIAL_ARGUMENT
+#endif
 #define FIRST_TILES TILES_OF(INPUTS, FEATURES)
-#define FIRST_WEIGHTS (INPUTS * FEATURES)
-#define FIRST_ALL (FEATURES ? FIRST_WEIGHTS + INPUTS : 0)
-#define WEIGHTS (OUTPUTS * INPUTS)
-#define ALL (FIRST_ALL + WEIGHTS + OUTPUTS)
-
-#define MADE_ARGUMENTS                                                        \
-    GLOBAL float *__restrict__ first_dweights, GLOBAL float *__restrict__ first_dbias, \
-        GLOBAL float *__restrict__ dweights, GLOBAL float *__restrict__ dbias
-
-// Element k of all gradients in a row: weights, then biases, of each layer.
-__device__ __forceinline__ void put(int k, float value, MADE_ARGUMENTS)
-{
-    if (k < FIRST_ALL)
-        *(k < FIRST_WEIGHTS ? first_dweights + k : first_dbias + (k - FIRST_WEIGHTS)) = value;
-    else if (k < FIRST_ALL + WEIGHTS)
-        dweights[k - FIRST_ALL] = value;
-    else
-        dbias[k - FIRST_ALL - WEIGHTS] = value;
-}
 
 // A thread's elements of DEEP rows and TILE columns of an array, zeros beyond either.
 __device__ __forceinline__ void read_tile(const GLOBAL float* from, int columns, int item, int last,
@@ -74,8 +63,8 @@ __device__ __forceinline__ void multiply(const SHARED float* of_dz, const SHARED
 }
 
 __global__ void RESIDENT_BOUNDS(THREADS, 2)
-linear_weights(const GLOBAL float* x, const GLOBAL float* change, const GLOBAL float* given,
-               const GLOBAL float* dz, MADE_ARGUMENTS, GLOBAL float* __restrict__ partial,
+quarters(const GLOBAL float* x, const GLOBAL float* change, const GLOBAL float* given,
+               const GLOBAL float* dz, MADE_ARGUMENTS, PARTIAL_ARGUMENT
                int images)
 {
     __shared__ float4 held[2 * DEEP * TILE / 4];
@@ -137,7 +126,7 @@ linear_weights(const GLOBAL float* x, const GLOBAL float* change, const GLOBAL f
 
 #if PARTS > 1
 // The sums over the parts, in their order.  Grid: x over all gradients.
-__global__ void finish(const GLOBAL float* partial, MADE_ARGUMENTS)
+__global__ void quarters_finish(const GLOBAL float* partial, MADE_ARGUMENTS)
 {
     GRIDDEPCONTROL_WAIT();
     int k = blockIdx.x * THREADS + threadIdx.x;

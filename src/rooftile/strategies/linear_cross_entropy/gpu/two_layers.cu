@@ -1,5 +1,8 @@
-// A network's last two layers, the cross-entropy of the softmax, and the gradient of their input, in
-// one launch: `head.cu`, and the layer before it.
+// two_layers: the last two layers of a network, the cross-entropy of the softmax, and the gradient of
+// their input, in one launch: `items`, and the layer before it.
+//
+// What it removes: another launch for the layer before, whose weights stay in registers for its
+// gradient.
 //
 // A block makes all of it for ITEMS items.  Forward, a team of TEAM threads walks along ROWS rows of
 // the first weights, and multiplies what it reads of them with the features of all items; backward,
@@ -7,7 +10,7 @@
 //
 // x[images][FEATURES] (the value of the activation BELOW), first_weights[INPUTS][FEATURES],
 // first_bias[INPUTS]; given[images][INPUTS] (the value of the activation BEFORE), change (of the
-// same shape, before that), dx[images][FEATURES] (before BELOW); the others as in `head.cu`.
+// same shape, before that), dx[images][FEATURES] (before BELOW); the others as in `items`.
 // Grid: x over the items.  Block: TEAM x TEAMS.  The launch may overlap the one before.
 
 #define THREADS (TEAM * TEAMS)

@@ -1,0 +1,1 @@
+"""How `bias_activation` is computed."""

@@ -1,0 +1,1 @@
+"""How `dropout` is computed."""

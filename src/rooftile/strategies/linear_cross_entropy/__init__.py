@@ -1,0 +1,1 @@
+"""How `linear_cross_entropy` is computed."""

@@ -1,0 +1,1 @@
+"""The ladder of `linear_cross_entropy` on GPUs: CUDA C texts that OpenCL compiles too."""

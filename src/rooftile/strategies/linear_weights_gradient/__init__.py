@@ -1,0 +1,1 @@
+"""How `linear_weights_gradient` is computed."""

@@ -1,0 +1,1 @@
+"""How `optimiser_step` is computed."""

@@ -1,0 +1,1 @@
+"""The ladder of `optimiser_step` on GPUs: CUDA C texts that OpenCL compiles too."""

@@ -1,0 +1,1 @@
+"""How `record_mean` is computed."""

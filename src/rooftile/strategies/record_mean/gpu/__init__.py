@@ -1,0 +1,1 @@
+"""The ladder of `record_mean` on GPUs: CUDA C texts that OpenCL compiles too."""

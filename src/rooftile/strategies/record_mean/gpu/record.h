@@ -1,0 +1,11 @@
+// Elements of the old record that a thread keeps, where the new one lies elsewhere.
+
+#pragma once
+
+__device__ __forceinline__ void keep(const GLOBAL float* record, GLOBAL float* new_record, int at,
+                                     int thread, int threads)
+{
+    if (record == (const GLOBAL float*)new_record) return;
+    for (int k = thread; k < STEPS; k += threads)
+        if (k != at) new_record[k] = record[k];
+}

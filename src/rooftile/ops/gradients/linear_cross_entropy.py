@@ -27,11 +27,12 @@ from rooftile.ops.activation import (
     derivative_terms,
     kept,
 )
+from rooftile.ops.checks import check_positive, is_whole
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.features import SIZE
 from rooftile.ops.judgement import Budget, Judgement
 from rooftile.ops.precision import ErrorModel
-from rooftile.ops.problem import AnyArray, Array, Float64, Problem, check_positive, is_whole
+from rooftile.ops.problem import AnyArray, Array, Float64, Problem
 
 _GRID = 64.0
 """Random numbers of two layers are multiples of its reciprocal, so that sums of their products are
@@ -82,7 +83,8 @@ class LinearCrossEntropy(Problem):
     def arrays(self) -> tuple[Array, ...]:
         """Those of the class, in the order in which it names them."""
         images, inputs, outputs, features = self.images, self.inputs, self.outputs, self.features
-        first = last = ()
+        first: tuple[Array, ...] = ()
+        last: tuple[Array, ...] = ()
         if features:
             first = Array("first_weights", (inputs, features)), Array("first_bias", (inputs,))
             last = tuple(
@@ -185,7 +187,8 @@ class LinearCrossEntropy(Problem):
         with np.errstate(invalid="ignore", over="ignore"):
             if self.features:
                 first, first_bias = parameters[:2]
-                hidden = activation(self.before).value(x @ first.T + first_bias)
+                z = x @ first.T + first_bias
+                hidden = activation(self.before).value(z).astype(np.float64, copy=False)
                 of_hidden = np.abs(x) @ np.abs(first).T + np.abs(first_bias)
             z = hidden @ weights.T + bias
             of_z = of_hidden @ np.abs(weights).T + np.abs(bias)

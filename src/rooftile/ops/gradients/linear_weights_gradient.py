@@ -17,8 +17,9 @@ from typing import ClassVar
 import numpy as np
 
 from rooftile.errors import InputError
+from rooftile.ops.checks import check_positive, is_whole
 from rooftile.ops.climbed import Climbed
-from rooftile.ops.problem import Array, Float32, Float64, Problem, check_positive, is_whole
+from rooftile.ops.problem import Array, Float32, Float64, Problem
 
 
 @dataclass(frozen=True)

@@ -24,19 +24,12 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from rooftile.errors import InputError, check_word
+from rooftile.ops.checks import check_positive, is_whole
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.features import SIZE
 from rooftile.ops.judgement import Budget, Judgement
 from rooftile.ops.precision import ErrorModel
-from rooftile.ops.problem import (
-    AnyArray,
-    Array,
-    Float32,
-    Float64,
-    Problem,
-    check_positive,
-    is_whole,
-)
+from rooftile.ops.problem import AnyArray, Array, Float32, Float64, Problem
 
 Optimizer = Literal["sgd", "adam"]
 MEMORIES: dict[str, tuple[str, ...]] = {"sgd": ("velocity",), "adam": ("mean", "square")}

@@ -17,10 +17,11 @@ import numpy as np
 
 from rooftile.errors import InputError, check_word
 from rooftile.ops.activation import Differentiable, activation, roundings
+from rooftile.ops.checks import check_positive
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.judgement import Budget, Judgement
 from rooftile.ops.precision import ErrorModel
-from rooftile.ops.problem import Array, Float32, Float64, Problem, check_positive
+from rooftile.ops.problem import Array, Float32, Float64, Problem
 
 _SHRUNK = 2**20
 
@@ -77,7 +78,7 @@ class BiasActivation(Problem):
         """y in float64."""
         with np.errstate(invalid="ignore", over="ignore"):
             z = sum((one.astype(np.float64) for one in bias), x.astype(np.float64))
-            made: Float64 = activation(self.activation).value(z)
+            made: Float64 = activation(self.activation).value(z).astype(np.float64, copy=False)
         return made
 
     def magnitude(self, x: Float32, *bias: Float32) -> Float64:

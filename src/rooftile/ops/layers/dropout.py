@@ -20,18 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rooftile.errors import InputError
+from rooftile.ops.checks import check_positive, check_seed, is_whole
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.features import SIZE
-from rooftile.ops.problem import (
-    AnyArray,
-    Array,
-    Float32,
-    Float64,
-    Problem,
-    check_positive,
-    check_seed,
-    is_whole,
-)
+from rooftile.ops.problem import AnyArray, Array, Float32, Float64, Problem
 
 ROUNDS = 10
 """Rounds of Philox."""

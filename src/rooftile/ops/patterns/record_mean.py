@@ -15,9 +15,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from rooftile.ops.checks import check_positive
 from rooftile.ops.climbed import Climbed
 from rooftile.ops.features import SIZE
-from rooftile.ops.problem import AnyArray, Array, Float32, Float64, Problem, check_positive
+from rooftile.ops.problem import AnyArray, Array, Float32, Float64, Problem
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ def each_quad(x, rates, step, y, sizes, begin, end):  # type: ignore[no-untyped-
     # The bits of the factor by which an element grows are given as an integer.
     grown = np.float32(sizes[4]) / np.float32(sizes[5])
     for unit in range(begin, end):
-        zero, one, two, three = 4 * unit, number, epoch, sizes[2]
+        zero, one, two, three = np.int64(4 * unit), number, epoch, sizes[2]
         key, other = sizes[1] & 0xFFFFFFFF, (sizes[1] >> 32) & 0xFFFFFFFF
         for _ in range(10):
             even, odd = zero * 0xD2511F53, two * 0xCD9E8D57

@@ -49,7 +49,8 @@ class Naive(GpuLinearCrossEntropy):
 
         value, change = ("hidden", "hidden_dz") if problem.features else ("x", "dx")
         scaling = ("scaling",) if problem.scaled else ()
-        first, rest = (), ()
+        first: tuple[Step, ...] = ()
+        rest: tuple[Step, ...] = ()
         if problem.features:
             weights = "first_weights"
             first = (over("hidden", problem.inputs, "x", weights, "first_bias", "hidden"),)

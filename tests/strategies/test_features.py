@@ -45,17 +45,17 @@ def test_features_are_named_alone_or_by_family():
 def test_an_invented_feature_is_refused_by_every_rung(operation):
     problem = named(operation, default_shape(operation))
 
-    class Dilated(type(problem)):
+    class Twisted(type(problem)):
         def described_features(self):
-            return {**super().described_features(), "dilation": "dilation=(2, 2)"}
+            return {**super().described_features(), "twist": "twist=(2, 2)"}
 
     values = {one.name: getattr(problem, one.name) for one in dataclasses.fields(problem)}
-    dilated = Dilated(**values)
+    twisted = Twisted(**values)
     for kind in ("cpu", "cuda", "opencl"):
         for rung in ladder(operation, kind):
-            reason = rung.why_not(dilated)
+            reason = rung.why_not(twisted)
             assert reason is not None
-            assert rung.why_not(problem) is not None or "dilation=(2, 2)" in reason
+            assert rung.why_not(problem) is not None or "twist=(2, 2)" in reason
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)

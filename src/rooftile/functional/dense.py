@@ -10,7 +10,7 @@ from rooftile.functional._call import remembered, run
 from rooftile.functional.padding import Around, around_images, is_padded
 from rooftile.ops import Conv2d, FusedActivation, Linear, Pool, Pool2d, PoolSpec, Precision
 from rooftile.ops.boundary import Boundary
-from rooftile.ops.checks import pair
+from rooftile.ops.checks import check_positive, pair
 from rooftile.ops.layers.conv2d import BOUNDARIES
 from rooftile.ops.layers.pooling import PoolKind
 from rooftile.ops.patterns.matmul import Matmul
@@ -37,6 +37,8 @@ def conv2d(
     activation: FusedActivation = "none",
     pool: PoolSpec | Pool | None = None,
     boundary: Around = "zero",
+    groups: int = 1,
+    dilation: int | tuple[int, int] = 1,
     precision: Precision = "ieee",
     strategy: str | None = None,
     device: DeviceName | None = None,
@@ -44,8 +46,11 @@ def conv2d(
 ) -> Array:
     """``pool(activation(x * weights + bias))``; ``*`` is cross-correlation.
 
-    x[batch, channels, height, width], weights[maps, channels, mask height, mask
+    x[batch, channels, height, width], weights[maps, channels / groups, mask height, mask
     width] and bias[maps] (None: zeros) give y[batch, maps, rows, columns].
+    With ``groups`` channels and maps are cut into as many equal parts, and a map's sum is over the
+    channels of its part; as many groups as channels are a depthwise convolution.  ``dilation`` (an
+    integer or a pair) is how many pixels apart the taps of a mask are.
     ``stride`` and ``padding`` (the same on both sides) are an integer or a
     (vertical, horizontal) pair.  ``boundary`` says what the padding holds: ``zero``,
     ``replicate`` (the nearest pixel), ``reflect`` (the mirror image without its first pixel) and
@@ -63,6 +68,7 @@ def conv2d(
         options: Any = {"precision": precision, "strategy": strategy, "device": device, "out": out}
         extended = around_images(x, padding, boundary)
         options |= {"stride": stride, "activation": activation, "pool": pool}
+        options |= {"groups": groups, "dilation": dilation}
         made: Array = conv2d(extended, weights, bias, **options)
         return made
     given = Arguments(x, forms=True, double=True)
@@ -72,7 +78,8 @@ def conv2d(
     count, *image = images.shape
     shapes, fused = ((count or 1, *image), masks.shape), (activation, pool)
     known = cast(Boundary, boundary)
-    problem = conv2d_problem(*shapes, stride, padding, *fused, known, given.dtype)
+    apart = groups, dilation
+    problem = conv2d_problem(*shapes, stride, padding, *fused, known, *apart, given.dtype)
     if not count:
         return of_no_batch(given, problem, images, None, precision, strategy, device, out)
     return run(given, problem, [images], parameters, precision, strategy, device, out)
@@ -87,12 +94,16 @@ def conv2d_problem(
     activation: FusedActivation,
     pool: PoolSpec | Pool | None,
     boundary: Boundary,
+    groups: int = 1,
+    dilation: int | tuple[int, int] = 1,
     dtype: str = "float32",
 ) -> Conv2d:
     """The problem of images and masks of these shapes.  Raises `InputError`."""
     batch, channels, height, width = images
-    if masks[1] != channels:
-        raise InputError("weights", f"{masks[1]} channels", f"x's {channels} channels")
+    check_positive(groups=groups)
+    if masks[1] * groups != channels:
+        each = "" if groups == 1 else f", {groups} groups of {masks[1]}"
+        raise InputError("weights", f"{masks[1]} channels{each}", f"x's {channels} channels")
     return Conv2d(
         batch,
         channels,
@@ -106,6 +117,8 @@ def conv2d_problem(
         Pool.parse(pool),
         boundary,
         computed_in(dtype),
+        groups=groups,
+        dilation=pair("dilation", dilation, 1),
     )
 
 

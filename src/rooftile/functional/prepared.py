@@ -12,7 +12,7 @@ from rooftile.ops import FusedActivation, Pool, PoolSpec, Precision, Problem
 from rooftile.ops import Linear as LinearProblem
 from rooftile.ops.activation import check_fused
 from rooftile.ops.boundary import Boundary
-from rooftile.ops.checks import pair
+from rooftile.ops.checks import check_positive, pair
 from rooftile.ops.layers.conv2d import BOUNDARIES
 from rooftile.runtime.arguments import Arguments, Taken
 from rooftile.runtime.calls.plain import plain
@@ -27,14 +27,14 @@ class Conv2d(Prepared):
         conv = rooftile.Conv2d(weights, bias, activation="relu", pool=("max", 2))
         y = conv(x)
 
-    weights[maps, channels, mask height, mask width] and bias[maps] (None: zeros) are copied now, on
-    their device, and packed by the first call for a size of image; ``update(weights, bias)`` gives
-    others.  ``conv(x, out=out)`` takes x[batch, channels, height, width] of any library where the
-    parameters are.  On a GPU it goes to the caller's stream, without a copy, and may be captured in
-    a graph after a first call of its shape; the graph needs the prepared operation for as long as
-    it is replayed.  Parameters and x of the CPU with ``device`` "cuda[:N]" or "opencl[:N]": x is
-    copied there and the result back.  The options and errors are those of `rooftile.conv2d`;
-    parameters of float64 take an x of float64, on the CPU.
+    weights[maps, channels / groups, mask height, mask width] and bias[maps] (None: zeros) are
+    copied now, on their device, and packed by the first call for a size of image;
+    ``update(weights, bias)`` gives others.  ``conv(x, out=out)`` takes x[batch, channels, height,
+    width] of any library where the parameters are.  On a GPU it goes to the caller's stream,
+    without a copy, and may be captured in a graph after a first call of its shape; the graph needs
+    the prepared operation for as long as it is replayed.  Parameters and x of the CPU with
+    ``device`` "cuda[:N]" or "opencl[:N]": x is copied there and the result back.  The options and
+    errors are those of `rooftile.conv2d`; parameters of float64 take an x of float64, on the CPU.
 
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
     chapters 7 and 16.
@@ -53,6 +53,8 @@ class Conv2d(Prepared):
         activation: FusedActivation = "none",
         pool: PoolSpec | Pool | None = None,
         boundary: Around = "zero",
+        groups: int = 1,
+        dilation: int | tuple[int, int] = 1,
         precision: Precision = "ieee",
         strategy: str | None = None,
         device: DeviceName | None = None,
@@ -67,7 +69,9 @@ class Conv2d(Prepared):
             self._around = places[1], boundary
             places, boundary = (places[0], (0, 0)), "zero"
         known = cast(Boundary, boundary)
-        self._options = (*places, activation, Pool.parse(pool), known)
+        check_positive(groups=groups)
+        apart = groups, pair("dilation", dilation, 1)
+        self._options = (*places, activation, Pool.parse(pool), known, *apart)
 
     def __call__(self, x: AnyKind, *, out: AnyKind | None = None) -> AnyKind:
         if self._around is not None:
@@ -75,8 +79,8 @@ class Conv2d(Prepared):
         return super().__call__(x, out=out)
 
     def options(self) -> dict[str, Any]:
-        names = ("stride", "padding", "activation", "pool", "boundary")
-        usual = ((1, 1), (0, 0), "none", None, "zero")
+        names = ("stride", "padding", "activation", "pool", "boundary", "groups", "dilation")
+        usual = ((1, 1), (0, 0), "none", None, "zero", 1, (1, 1))
         found = zip(names, self._options, usual, strict=True)
         return {name: value for name, value, default in found if value != default}
 

@@ -72,6 +72,8 @@ class Draw:
         spatial = {"mask": mask, "padding": self.one((0, mask // 2)), "stride": self.one(_STRIDES)}
         for field in dataclasses.fields(problem):
             name, own = field.name, getattr(problem, field.name)
+            if name == "dilation":
+                continue
             if name in spatial and isinstance(own, tuple):
                 found[name] = (spatial[name],) * len(own)
             elif name == "width" and "height" in found and square:
@@ -102,7 +104,7 @@ class Draw:
                 return self.one(_BATCHES)
             if name in ("height", "width"):
                 return self.size(7, 2 * own)
-            if own < 1:
+            if own < 1 or name == "groups":
                 return own
             most = 2 * own if own < 32 else max(own, 4096)
             return self.size(max(1, most // 4096), most)

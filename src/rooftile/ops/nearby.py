@@ -84,17 +84,17 @@ def _least(problem: P, name: str) -> P:
 
 
 def _sizes(problem: Any) -> list[str]:
-    """The names of the integer sizes besides the batch."""
+    """The names of the integer sizes; the batch and the number of groups are none."""
     return [
         field.name
         for field in dataclasses.fields(problem)
-        if type(getattr(problem, field.name)) is int and field.name != "batch"
+        if type(getattr(problem, field.name)) is int and field.name not in ("batch", "groups")
     ]
 
 
 def _with(problem: P, sizes: Mapping[str, int], batch: int | None = None) -> P | None:
     try:
-        changed: P = dataclasses.replace(problem, **sizes)
+        changed: P = problem.resized(**sizes)
     except InputError:
         return None
     if batch is not None and changed.batch_size is not None:

@@ -249,6 +249,11 @@ class Problem(ABC):
         """Named numbers that follow from the fields, such as the rows of a result."""
         return {}
 
+    def resized(self, **sizes: int) -> Self:
+        """A problem of the same kind with other sizes.  Raises `InputError` where they do not fit
+        together."""
+        return replace(self, **sizes)  # type: ignore[type-var]
+
     def shrunk(self) -> Self:
         """A smaller problem of the same kind, to estimate a slow strategy's rate from."""
         return self

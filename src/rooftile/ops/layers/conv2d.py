@@ -1,7 +1,10 @@
 """`conv2d`: batched 2D convolution with bias, activation and pooling fused.
 
 ``y = pool(activation(x * w + b))`` with ``*`` the cross-correlation of deep-learning libraries (the
-mask is not flipped): ``z[n,m,i,j] = b[m] + sum_{c,p,q} x[n,c,i*s+p-P,j*s+q-P] * w[m,c,p,q]``.
+mask is not flipped): ``z[n,m,i,j] = b[m] + sum_{c,p,q} x[n,c,i*s+p*d-P,j*s+q*d-P] * w[m,c,p,q]``
+with stride s, dilation d and padding P.  With groups, maps and channels are cut into as many equal
+parts, and a map's sum is over the channels of its own part; as many groups as channels are a
+depthwise convolution.
 
 Up to P rows and columns beyond the image are as ``boundary`` says (`rooftile.ops.boundary`): zeros,
 or the nearest pixel; or z is zero, bias included, where its mask leaves the image.
@@ -40,18 +43,20 @@ BOUNDARIES: tuple[Boundary, ...] = ("zero", "replicate", "interior")
 
 @dataclass(frozen=True)
 class Conv2d(Layer):
-    """x[batch, channels, height, width], weights[maps, channels, *mask], bias[maps].
+    """x[batch, channels, height, width], weights[maps, channels / groups, *mask], bias[maps].
 
-    ``stride`` and ``padding`` are (vertical, horizontal); padding is the same on both
-    sides.  ``returns`` is ``("y",)``, or ``("y", "argmax")`` of a max-pool: then a second output
-    has the place of each window's largest sum, row * columns + column of the convolution, int32.
-    Raises `InputError` when the shapes do not fit, for a weighted pool and for other ``returns``.
+    ``stride``, ``padding`` and ``dilation`` are (vertical, horizontal); padding is the same on both
+    sides, and a dilation of d leaves d - 1 pixels between the taps of a mask.  ``returns`` is
+    ``("y",)``, or ``("y", "argmax")`` of a max-pool: then a second output has the place of each
+    window's largest sum, row * columns + column of the convolution, int32.  Raises `InputError`
+    when the shapes do not fit, for a weighted pool and for other ``returns``.
     """
 
     operation: ClassVar[str] = "conv2d"
     words: ClassVar[str] = (
         "{batch} images of {channels} x {height} x {width}, {maps} masks of {mask}, "
-        "stride {stride}, {activation}{pool?, |}{pool}{has_argmax?, and its argmax|}"
+        "stride {stride}{is_apart?, |}{apart}, {activation}{pool?, |}{pool}"
+        "{has_argmax?, and its argmax|}"
     )
     counts: ClassVar[tuple[str, ...]] = ("channels", "maps")
 
@@ -68,6 +73,8 @@ class Conv2d(Layer):
     boundary: Boundary = field(default="zero", metadata=LATER)
     dtype: Computed = field(default="float32", metadata=LATER)
     returns: tuple[str, ...] = field(default=("y",), metadata=LATER)
+    groups: int = field(default=1, metadata=LATER)
+    dilation: tuple[int, int] = field(default=(1, 1), metadata=LATER)
 
     def __post_init__(self) -> None:
         check_positive(
@@ -80,15 +87,25 @@ class Conv2d(Layer):
             mask_width=self.mask[1],
             stride=self.stride[0],
             stride_width=self.stride[1],
+            groups=self.groups,
+            dilation=self.dilation[0],
+            dilation_width=self.dilation[1],
         )
         if min(self.padding) < 0:
             raise InputError("padding", self.padding, "no negative value")
         check_fused(self.activation)
         check_boundary(self.boundary, BOUNDARIES)
         check_computed(self.dtype)
+        for name, count in (("channels", self.channels), ("maps", self.maps)):
+            if count % self.groups:
+                expected = f"a number that divides the {count} {name}"
+                raise InputError("groups", self.groups, expected)
         padded = (self.height + 2 * self.padding[0], self.width + 2 * self.padding[1])
-        if self.mask[0] > padded[0] or self.mask[1] > padded[1]:
-            raise InputError("weights", f"a mask of {self.mask}", f"at most the image, {padded}")
+        if self.extent[0] > padded[0] or self.extent[1] > padded[1]:
+            found = f"a mask of {self.mask}" + (
+                "" if self.dilation == (1, 1) else f" that reaches over {self.extent}"
+            )
+            raise InputError("weights", found, f"at most the image, {padded}")
         if self.pool is not None:
             if self.pool.kind == "weighted":
                 expected = "max, average or l2: pool2d has weights for its windows"
@@ -127,11 +144,29 @@ class Conv2d(Layer):
         return self.dtype == "float64"
 
     @property
+    def is_apart(self) -> bool:
+        """True with groups or dilation."""
+        return (self.groups, self.dilation) != (1, (1, 1))
+
+    @property
+    def apart(self) -> str:
+        """Groups and dilation in words; empty without them."""
+        groups = f"{self.groups} groups" if self.groups > 1 else ""
+        wide = "dilation {} x {}".format(*self.dilation) if self.dilation != (1, 1) else ""
+        return ", ".join(filter(None, (groups, wide)))
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Rows and columns from a mask's first tap to its last."""
+        rows, columns = self.mask
+        return (rows - 1) * self.dilation[0] + 1, (columns - 1) * self.dilation[1] + 1
+
+    @property
     def conv_size(self) -> tuple[int, int]:
         """Rows and columns of the convolution before pooling."""
         return (
-            (self.height + 2 * self.padding[0] - self.mask[0]) // self.stride[0] + 1,
-            (self.width + 2 * self.padding[1] - self.mask[1]) // self.stride[1] + 1,
+            (self.height + 2 * self.padding[0] - self.extent[0]) // self.stride[0] + 1,
+            (self.width + 2 * self.padding[1] - self.extent[1]) // self.stride[1] + 1,
         )
 
     @property
@@ -152,7 +187,7 @@ class Conv2d(Layer):
         rows, columns = (
             slice(-(-before // step), max(0, (size + before - taps) // step + 1))
             for size, before, taps, step in zip(
-                (self.height, self.width), self.padding, self.mask, self.stride, strict=True
+                (self.height, self.width), self.padding, self.extent, self.stride, strict=True
             )
         )
         return rows, columns
@@ -186,8 +221,9 @@ class Conv2d(Layer):
 
     @property
     def parameter_shapes(self) -> dict[str, tuple[int, ...]]:
-        """weights[maps, channels, *mask] and bias[maps]"""
-        return {"weights": (self.maps, self.channels, *self.mask), "bias": (self.maps,)}
+        """weights[maps, channels / groups, *mask] and bias[maps]"""
+        filters = (self.maps, self.channels // self.groups, *self.mask)
+        return {"weights": filters, "bias": (self.maps,)}
 
     @property
     def output_shape(self) -> tuple[int, ...]:
@@ -215,8 +251,8 @@ class Conv2d(Layer):
 
     @property
     def reduction(self) -> int:
-        """channels x mask area, and the bias."""
-        return self.channels * self.mask[0] * self.mask[1] + 1
+        """channels of a group x mask area, and the bias."""
+        return self.channels // self.groups * self.mask[0] * self.mask[1] + 1
 
     @property
     def flops(self) -> int:
@@ -249,9 +285,17 @@ class Conv2d(Layer):
         return {"rows": rows, "columns": columns}
 
     def shrunk(self) -> Conv2d:
-        return dataclasses.replace(
-            self, batch=1, maps=min(4, self.maps), channels=min(4, self.channels)
-        )
+        return self.resized(batch=1, maps=min(4, self.maps), channels=min(4, self.channels))
+
+    def resized(self, **sizes: int) -> Conv2d:
+        """With groups, sizes of channels and maps are those of a group, of which there are at most
+        three; a group of one channel, or of one map, keeps one."""
+        if self.groups > 1:
+            sizes["groups"] = groups = min(self.groups, 3)
+            for name in {"channels", "maps"} & set(sizes):
+                own = getattr(self, name) // self.groups
+                sizes[name] = groups * (1 if own == 1 else min(own + 1, sizes[name]))
+        return dataclasses.replace(self, **sizes)  # type: ignore[arg-type]
 
     def values_of(self, arrays: Sequence[Array], given: Sequence[AnyArray]) -> tuple[AnyArray, ...]:
         """See `Problem.values_of`; of positions, places, which must be `CUT` where relu cut."""
@@ -280,7 +324,9 @@ class Conv2d(Layer):
 
     def _before(self, x: Float32, weights: Float32, bias: Float32) -> Float64:
         """The convolution with its bias."""
-        z = correlated(x, weights, self.stride, self.padding, self.boundary)
+        z = correlated(
+            x, weights, self.stride, self.padding, self.boundary, self.dilation, self.groups
+        )
         z += bias[None, :, None, None]
         if self.ghosts == "interior":
             kept = np.zeros_like(z)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from rooftile import _blas
@@ -20,33 +22,39 @@ def correlated(
     stride: tuple[int, int],
     padding: tuple[int, int],
     boundary: Boundary,
+    dilation: tuple[int, int] = (1, 1),
+    groups: int = 1,
 ) -> Float64:
-    """x[batch, channels, height, width] by weights[maps, channels, *mask] in float64: blocks of
-    rows, unrolled and multiplied, over threads."""
+    """x[batch, channels, height, width] by weights[maps, channels / groups, *mask] in float64:
+    blocks of rows, unrolled and multiplied, over threads."""
     (vp, hp), (sh, sw) = padding, stride
     maps, channels, *mask = weights.shape
     around = ((0, 0), (0, 0), (vp, vp), (hp, hp))
     exact = x.astype(np.float64)
     padded = np.pad(exact, around, "edge" if boundary == "replicate" else "constant")
-    windows = np.lib.stride_tricks.sliding_window_view(padded, mask, axis=(2, 3))
-    windows = windows[:, :, ::sh, ::sw].transpose(0, 1, 4, 5, 2, 3)
+    extent = tuple((count - 1) * step + 1 for count, step in zip(mask, dilation, strict=True))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, extent, axis=(2, 3))
+    windows = windows[:, :, ::sh, ::sw, :: dilation[0], :: dilation[1]]
+    windows = windows.transpose(0, 1, 4, 5, 2, 3)
     rows, columns = windows.shape[4:]
-    taps = weights.astype(np.float64).reshape(maps, -1)
-    height = min(rows, max(1, _BLOCK_BYTES // (8 * columns * taps.shape[1])))
-    blocks = [(n, top) for n in range(len(x)) for top in range(0, rows, height)]
+    taps = weights.astype(np.float64).reshape(groups, maps // groups, -1)
+    length = taps.shape[2]
+    height = min(rows, max(1, _BLOCK_BYTES // (8 * columns * length)))
+    blocks = [*itertools.product(range(len(x)), range(groups), range(0, rows, height))]
     # A thread takes longer to start than a small part takes to compute.
-    z = np.empty((len(x), maps, rows * columns))
-    flops = 2 * z.size * taps.shape[1]
+    z = np.empty((len(x), groups, maps // groups, rows * columns))
+    flops = 2 * z.size * length
     workers = min(_blas.threads(), len(blocks), 1 + flops // _FLOPS_OF_A_THREAD)
 
     def work(worker: int) -> None:
         # One array for all blocks: new memory costs several times what filling it does.
         unrolled = np.empty((channels, *mask, height, columns))
-        for n, top in blocks[worker::workers]:
+        for n, group, top in blocks[worker::workers]:
             used = unrolled[..., : rows - top, :]
-            used[...] = windows[n, ..., top : top + height, :]
-            part = z[n, :, top * columns : (top + height) * columns]
-            _blas.multiply(taps, used.reshape(taps.shape[1], -1), part)
+            given = windows[n, group * channels : (group + 1) * channels]
+            used[...] = given[..., top : top + height, :]
+            part = z[n, group, :, top * columns : (top + height) * columns]
+            _blas.multiply(taps[group], used.reshape(length, -1), part)
 
     _blas.share_out(work, workers)
     return z.reshape(len(x), maps, rows, columns)

@@ -82,18 +82,19 @@ def seen(x, volume, sizes, z, i, j):  # type: ignore[no-untyped-def]
 def correlation(x, weights, start, sizes, volume, m, z, i, j):  # type: ignore[no-untyped-def]
     """The sum over channels and mask at one position, from ``start`` on; where only the interior
     counts, zero if the mask leaves it."""
-    channels, deep, tall, wide = sizes[0], sizes[8], sizes[9], sizes[10]
+    deep, tall, wide, down, right = sizes[8], sizes[9], sizes[10], sizes[26], sizes[27]
     front, top, left = z - sizes[11], i * sizes[12] - sizes[14], j * sizes[13] - sizes[15]
-    inside = 0 <= top <= sizes[2] - tall and 0 <= left <= sizes[3] - wide
-    if sizes[17] == 2 and not inside:
+    bottom, end = top + (tall - 1) * down, left + (wide - 1) * right
+    if sizes[17] == 2 and not (top >= 0 and bottom < sizes[2] and left >= 0 and end < sizes[3]):
         return np.float64(0)
-    total = start
+    total, channels = start, sizes[0] // sizes[25]
     for c in range(channels):
         for d in range(deep):
             for p in range(tall):
                 for q in range(wide):
                     tap = weights[(((m * channels + c) * deep + d) * tall + p) * wide + q]
-                    total += tap * seen(x, volume + c, sizes, front + d, top + p, left + q)
+                    row, column = top + p * down, left + q * right
+                    total += tap * seen(x, volume + c, sizes, front + d, row, column)
     return total
 
 
@@ -104,13 +105,14 @@ def correlated_rows(x, weights, bias, out, sizes, begin, end):  # type: ignore[n
     ``sizes``: channels; the size of x, maps; the size of the result; the size of the mask; the
     distance from an output to its first plane, the strides, the distances to its first row and
     column; the bias; the boundary; the activation; the pool's kind, its window and its strides, and
-    the activation after it.
+    the activation after it; the groups and the dilations.
     """
     maps, planes, rows, columns = sizes[4], sizes[5], sizes[6], sizes[7]
     kind, high, broad = sizes[19], sizes[20], sizes[21]
     for unit in range(begin, end):
         i, z, image = unit % rows, unit // rows % planes, unit // (rows * planes)
-        m, volume = image % maps, image // maps * sizes[0]
+        m, groups = image % maps, sizes[25]
+        volume = image // maps * sizes[0] + m // (maps // groups) * (sizes[0] // groups)
         start = np.float64(0)
         if sizes[16]:
             start = bias[m]
@@ -164,5 +166,5 @@ def separated(x, column, row, out, sizes, begin, end):  # type: ignore[no-untype
             out[unit * columns + j] = total
 
 
-PLAIN = (0, 0, 1, 1, 1, 1, 0)
-"""The last of `correlated_rows`'s sizes, without activations and a pool: a maximum of one."""
+PLAIN = (0, 0, 1, 1, 1, 1, 0, 1, 1, 1)
+"""The last of `correlated_rows`'s sizes, without activations, a pool, groups and dilations."""

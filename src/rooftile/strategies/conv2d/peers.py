@@ -22,7 +22,9 @@ def torch_modules(problem: Conv2d, parameters: Sequence[Float32]) -> list[Any]:
 
     p = problem
     mode = "replicate" if p.ghosts == "replicate" else "zeros"
-    conv = nn.Conv2d(p.channels, p.maps, p.mask, p.stride, p.padding, padding_mode=mode)
+    conv = nn.Conv2d(
+        p.channels, p.maps, p.mask, p.stride, p.padding, p.dilation, p.groups, padding_mode=mode
+    )
     made = [filled(conv, parameters)]
     if p.ghosts == "interior":
         made.append(_interior(p))
@@ -53,7 +55,10 @@ def onnx_nodes(graph: Any, problem: Conv2d, parameters: Sequence[Float32]) -> No
         around = [0, 0, vertical, horizontal] * 2
         graph.node("Pad", np.array(around, np.int64), mode="edge")
         pads = [0, 0, 0, 0]
-    graph.node("Conv", *parameters, kernel_shape=problem.mask, strides=problem.stride, pads=pads)
+    shape: dict[str, Any] = {"kernel_shape": problem.mask, "strides": problem.stride, "pads": pads}
+    if (problem.groups, problem.dilation) != (1, (1, 1)):
+        shape |= {"group": problem.groups, "dilations": problem.dilation}
+    graph.node("Conv", *parameters, **shape)
     if ghosts == "interior":
         kept = np.zeros((1, 1, *problem.conv_size), np.float32)
         kept[:, :, *problem.inside] = 1

@@ -25,7 +25,7 @@ class Double(double.Double):
         sizes = (
             p.channels, 1, p.height, p.width, p.maps, 1, rows, columns, 1, *p.mask,
             0, *p.stride, *p.padding, 1, BOUNDARY_CODES[p.boundary],
-            ACTIVATION_CODES[p.activation], kind, *window, *stride, after,
+            ACTIVATION_CODES[p.activation], kind, *window, *stride, after, p.groups, *p.dilation,
         )  # fmt: skip
         return ArrayKernel(double.correlated_rows, p.batch * p.maps * rows, sizes)
 

@@ -42,19 +42,21 @@ def one_output(x, weights, start, sizes, n, m, row, column):  # type: ignore[no-
     Ghost cells take part: an infinite tap on one of zero gives NaN, as in the reference.  Where
     only the interior counts, a position whose mask meets one is zero.
     """
-    channels, height, width = sizes[0], sizes[1], sizes[2]
-    mask_height, mask_width, boundary = sizes[4], sizes[5], sizes[18]
+    height, width, boundary = sizes[1], sizes[2], sizes[18]
+    mask_height, mask_width, down, right = sizes[4], sizes[5], sizes[21], sizes[22]
     top, left = row * sizes[6] - sizes[8], column * sizes[7] - sizes[9]
-    inside = 0 <= top <= height - mask_height and 0 <= left <= width - mask_width
-    if boundary == 2 and not inside:
+    bottom, end = top + (mask_height - 1) * down, left + (mask_width - 1) * right
+    if boundary == 2 and not (top >= 0 and bottom < height and left >= 0 and end < width):
         return np.float32(0.0)
-    total = start
+    total, channels = start, sizes[0] // sizes[20]
+    first = n * sizes[0] + m // (sizes[3] // sizes[20]) * channels
     for c in range(channels):
-        plane = (n * channels + c) * height * width
+        plane = (first + c) * height * width
         for p in range(mask_height):
             for q in range(mask_width):
                 tap = weights[((m * channels + c) * mask_height + p) * mask_width + q]
-                total += tap * pixel(x, plane, height, width, top + p, left + q, boundary)
+                i, j = top + p * down, left + q * right
+                total += tap * pixel(x, plane, height, width, i, j, boundary)
     return total
 
 
@@ -93,7 +95,7 @@ class Textbook(CpuStrategy):
 
     operation = "conv2d"
     takes = features(
-        "activation:* boundary:interior,replicate padding pool.activation:* "
+        "activation:* boundary:interior,replicate dilation groups padding pool.activation:* "
         "pool:average,l2,max stride"
     )
 
@@ -112,6 +114,7 @@ def sizes_of(problem: Conv2d) -> tuple[int, ...]:
         problem.channels, problem.height, problem.width, problem.maps, *problem.mask,
         *problem.stride, *problem.padding, ACTIVATION_CODES[problem.activation],
         kind, *window, *stride, *problem.output_size, BOUNDARY_CODES[problem.boundary], after,
+        problem.groups, *problem.dilation,
     )  # fmt: skip
 
 

@@ -83,7 +83,7 @@ def thread_a_result(
     (across, down, _), (rows, columns) = launch.block, problem.output_size
     lanes = min(across, WARP)
     planes, taps = problem.batch * problem.maps, math.prod(problem.mask)
-    reads = planes * problem.channels * taps * positions_of(problem)
+    reads = planes * (problem.channels // problem.groups) * taps * positions_of(problem)
     length, lines = (rows, columns) if along_rows else (columns, rows)
     warps = ceil_div(lines, min(WARP // lanes, down)) * ceil_div(length, lanes)
     share = real_share(problem)

@@ -1,5 +1,6 @@
 // What texts of conv2d share.  The problem's sizes are macros:
 //   CHANNELS HEIGHT WIDTH MAPS MASK_HEIGHT MASK_WIDTH STRIDE_Y STRIDE_X PAD_Y PAD_X
+//   DILATION_Y DILATION_X CONV_GROUPS (1 in texts that do not name them)
 //   CONV_ROWS CONV_COLUMNS (of the convolution, as far as the pool reaches)
 //   ROWS COLUMNS (of the result)
 //   POOL_HEIGHT POOL_WIDTH POOL_STRIDE_Y POOL_STRIDE_X (1x1 without a pool)
@@ -15,6 +16,9 @@
 #define IMAGE_SIZE (CHANNELS * HEIGHT * WIDTH)
 #define RESULT_SIZE (MAPS * ROWS * COLUMNS)
 #define MASK_SIZE (MASK_HEIGHT * MASK_WIDTH)
+// Rows and columns from a mask's first tap to its last.
+#define EXTENT_Y ((MASK_HEIGHT - 1) * DILATION_Y + 1)
+#define EXTENT_X ((MASK_WIDTH - 1) * DILATION_X + 1)
 // A map's filter: a mask for each channel.
 #define FILTER_SIZE (CHANNELS * MASK_SIZE)
 
@@ -40,7 +44,7 @@ __device__ __forceinline__ float pixel(const GLOBAL float* channel, int i, int j
 __device__ __forceinline__ float kept(float z, int top, int left)
 {
 #if INTERIOR
-    int inside = top >= 0 && top + MASK_HEIGHT <= HEIGHT && left >= 0 && left + MASK_WIDTH <= WIDTH;
+    int inside = top >= 0 && top + EXTENT_Y <= HEIGHT && left >= 0 && left + EXTENT_X <= WIDTH;
     return inside ? z : 0.0f;
 #else
     return z;

@@ -12,6 +12,7 @@ from typing import ClassVar
 from rooftile.analysis.accesses import Accesses
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d
+from rooftile.ops.features import features
 from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.conv2d.gpu._accesses import thread_a_result
 from rooftile.strategies.conv2d.gpu._base import MOST_BLOCKS, GpuConv2d, blocks
@@ -27,6 +28,7 @@ class Naive(GpuConv2d):
         Tunable("BLOCK_X", (8, 16, 32, 64), 32),
         Tunable("BLOCK_Y", (2, 4, 8, 16), 4),
     )
+    takes = GpuConv2d.takes | features("dilation groups")
     along_rows = False
     """Whether threads along x make neighbours of a column instead."""
 
@@ -68,6 +70,7 @@ class NaiveTransposed(Naive):
 class RestrictUnroll(Naive):
     """`naive` with pointers that do not overlap and taps written out."""
 
+    takes = GpuConv2d.takes
     name = "restrict_unroll"
     summary = "__restrict__ pointers and unrolled taps"
     tunables = (
@@ -80,6 +83,7 @@ class RestrictUnroll(Naive):
 class Constant(ConstantWeights, Naive):
     """A thread an output, as in `naive`."""
 
+    takes = GpuConv2d.takes
     name = "constant"
     family = "constant_memory"  # `constant` is a word of OpenCL C.
     summary = "weights in constant memory, whose cache serves a warp with one read"

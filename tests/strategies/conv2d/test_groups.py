@@ -1,0 +1,127 @@
+"""Groups and dilation: right by every rung that takes them, refused by all others."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import rooftile
+from rooftile.errors import InputError, UnsupportedProblem
+from rooftile.lab.judge.verify import verify
+from rooftile.ops import Conv2d, Pool
+from rooftile.strategies import ladder
+
+DEPTHWISE = Conv2d(2, 6, 11, 13, 12, (3, 3), (2, 1), (1, 1), "relu", groups=6)
+GROUPED = Conv2d(2, 6, 12, 10, 4, (3, 2), padding=(1, 0), pool=Pool.of("max", 2), groups=2)
+DILATED = Conv2d(2, 3, 14, 12, 4, (3, 3), padding=(2, 3), dilation=(2, 3), boundary="interior")
+PROBLEMS = (DEPTHWISE, GROUPED, DILATED)
+
+
+def by_definition(x, weights, bias, stride, padding, dilation, groups):
+    """The sums of the definition in float64, one tap at a time."""
+    maps, each, high, wide = weights.shape
+    around = ((0, 0), (0, 0), (padding[0],) * 2, (padding[1],) * 2)
+    padded = np.pad(x.astype(np.float64), around)
+    extent = [(n - 1) * d + 1 for n, d in zip((high, wide), dilation, strict=True)]
+    rows, columns = (
+        (size - reach) // step + 1
+        for size, reach, step in zip(padded.shape[2:], extent, stride, strict=True)
+    )
+    made = np.zeros((len(x), maps, rows, columns)) + bias[:, None, None]
+    for m, c, p, q in np.ndindex(maps, each, high, wide):
+        top, left = p * dilation[0], q * dilation[1]
+        plane = padded[:, m // (maps // groups) * each + c, top:, left:]
+        plane = plane[:, : (rows - 1) * stride[0] + 1, : (columns - 1) * stride[1] + 1]
+        made[:, m] += weights[m, c, p, q] * plane[:, :: stride[0], :: stride[1]]
+    return made
+
+
+@settings(max_examples=30, deadline=None)
+@given(data=st.data())
+def test_it_is_the_definition(data):
+    def pair(least, most):
+        return data.draw(st.tuples(*(st.integers(least, most),) * 2))
+
+    groups, each, multiplier = (data.draw(st.integers(1, 3)) for _ in range(3))
+    mask, stride, dilation, padding = pair(1, 3), pair(1, 2), pair(1, 3), pair(0, 2)
+    size = tuple((n - 1) * d + 1 + k for n, d, k in zip(mask, dilation, pair(0, 5), strict=True))
+    generator = np.random.default_rng(data.draw(st.integers(0, 99)))
+    dtype = data.draw(st.sampled_from(["float32", "float64"]))
+    x = generator.standard_normal((2, groups * each, *size)).astype(dtype)
+    weights = generator.standard_normal((groups * multiplier, each, *mask)).astype(dtype)
+    bias = generator.standard_normal(groups * multiplier).astype(dtype)
+    options = {"stride": stride, "padding": padding, "dilation": dilation, "groups": groups}
+    expected = by_definition(x, weights, bias, **options)
+    tolerance = {"rtol": 1e-4, "atol": 1e-4} if dtype == "float32" else {"rtol": 1e-12}
+    np.testing.assert_allclose(rooftile.conv2d(x, weights, bias, **options), expected, **tolerance)
+    prepared = rooftile.Conv2d(weights, bias, **options)
+    np.testing.assert_allclose(prepared(x), expected, **tolerance)
+
+
+@pytest.mark.parametrize("asked", [{"groups": 4}, {"dilation": (2, 2)}], ids=["groups", "dilation"])
+@pytest.mark.parametrize("kind", ["cpu", "cuda", "opencl"])
+def test_each_rung_takes_it_or_says_that_it_does_not(asked, kind):
+    (word,) = asked
+    problem = Conv2d(1, 4, 9, 9, 4, (3, 3), **asked)
+    answers = {one.name: one.why_not(problem) for one in ladder("conv2d", kind)}
+    taking = {name for name, why in answers.items() if why is None}
+    assert taking >= ({"loops", "threads"} if kind == "cpu" else {"naive", "naive_transposed"})
+    for name, why in answers.items():
+        assert why is None or word in why or name == "double" or "returns" in why, (name, why)
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=["depthwise", "grouped", "dilated"])
+@pytest.mark.parametrize("rung", ["loops", "threads"])
+def test_rungs_of_the_cpu(problem, rung):
+    (found,) = (one for one in ladder("conv2d", "cpu") if one.name == rung)
+    verify(problem, found, hard=True).raise_if_wrong()
+    for one in problem.smallest():
+        verify(one, found, neighbours=False).raise_if_wrong()
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=["depthwise", "grouped", "dilated"])
+@pytest.mark.parametrize("rung", ["naive", "naive_transposed"])
+def test_rungs_of_a_gpu(problem, rung, device):
+    kind = device.description.kind
+    (found,) = (one for one in ladder("conv2d", kind) if one.name == rung)
+    verify(problem, found, device=device, hard=True).raise_if_wrong()
+
+
+def test_neighbours_of_a_depthwise_problem_are_depthwise():
+    for one in (*DEPTHWISE.neighbours(), *DEPTHWISE.smallest(), DEPTHWISE.shrunk()):
+        assert one.channels == one.groups > 1
+        assert one.maps % one.groups == 0
+
+
+def test_flops_and_bytes_count_the_channels_of_a_group():
+    dense = Conv2d(1, 8, 10, 10, 8, (3, 3), padding=(1, 1))
+    depthwise = Conv2d(1, 8, 10, 10, 8, (3, 3), padding=(1, 1), groups=8)
+    assert depthwise.flops * 8 == dense.flops
+    assert dense.bytes - depthwise.bytes == 4 * 9 * (64 - 8)
+    assert "8 groups" in depthwise.in_words()
+    assert "dilation 2 x 3" in DILATED.in_words()
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"groups": 4}, "weights"),
+        ({"groups": 0}, "groups"),
+        ({"groups": 2.0}, "groups"),
+        ({"dilation": 0}, "dilation"),
+        ({"dilation": (1, 2, 3)}, "dilation"),
+        ({"dilation": 9}, "weights"),
+    ],
+)
+def test_what_does_not_fit_is_refused(options, named):
+    x, weights = np.ones((1, 6, 12, 12), np.float32), np.ones((4, 3, 3, 3), np.float32)
+    with pytest.raises(InputError, match=named):
+        rooftile.conv2d(x, weights, **{"groups": 2, **options})
+
+
+def test_a_named_rung_that_does_not_take_groups_says_so():
+    x, weights = np.ones((1, 6, 12, 12), np.float32), np.ones((6, 1, 3, 3), np.float32)
+    with pytest.raises(UnsupportedProblem, match="groups"):
+        rooftile.conv2d(x, weights, groups=6, strategy="register_tile")

@@ -8,9 +8,9 @@ way, which checks and explains.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
-from functools import wraps
-from inspect import signature
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, wraps
+from inspect import Parameter, signature
 from numbers import Number
 from typing import Any, ParamSpec, TypeVar
 
@@ -88,6 +88,40 @@ def _known(calls: Calls, arrays: Sequence[Any], options: dict[str, Any]) -> Repe
     return repeat if types is None or types == tuple(map(type, options.values())) else None
 
 
+class _LongWay:
+    """A call that nobody has made with its options spelled so: it may have been made with others,
+    else it is checked and computed by the function."""
+
+    def __init__(self, function: Callable[..., Any], calls: Calls) -> None:
+        # Around this way alone: a call that repeats one before has nothing to be refused.
+        self._function, self._calls = plain(function), calls
+
+    def __call__(self, arrays: tuple[Any, ...], options: dict[str, Any], out: Any) -> Any:
+        calls, short = self._calls, self._shortest(options)
+        repeat = _known(calls, arrays, short) if [*short] != [*options] else None
+        if repeat is not None and (made := repeat(arrays, out)) is not None:
+            keep(calls, key_of(arrays, options), repeat, _types(options))
+            return made
+        before, _now.call = _now.call, (calls, arrays, (options, short))
+        try:
+            return self._function(*arrays, **options, out=out)
+        finally:
+            _now.call = before
+
+    @cached_property
+    def _parameters(self) -> Mapping[str, Parameter]:
+        return signature(self._function).parameters
+
+    def _shortest(self, options: dict[str, Any]) -> dict[str, Any]:
+        """The options without those that are the defaults, in one order."""
+        places = self._parameters
+        return {
+            name: options[name]
+            for name in sorted(options)
+            if name not in places or not _same(options[name], places[name].default)
+        }
+
+
 def repeated(
     *names: str, turned: Sequence[str | None] = ()
 ) -> Callable[[Callable[_Of, _Made]], Callable[_Of, _Made]]:
@@ -99,33 +133,7 @@ def repeated(
 
     def of(function: Callable[_Of, _Made]) -> Callable[_Of, _Made]:
         calls: Calls = {}
-        # Around the long way alone: a call that repeats one before has nothing to be refused.
-        long_way: Callable[..., Any] = plain(function)
-        defaults: dict[str, Any] = {}
-
-        def shortest(options: dict[str, Any]) -> dict[str, Any]:
-            """The options without those that are the defaults, in one order."""
-            if options and not defaults:
-                places = signature(function).parameters.values()
-                defaults.update({place.name: place.default for place in places})
-            return {
-                name: options[name]
-                for name in sorted(options)
-                if name not in defaults or not _same(options[name], defaults[name])
-            }
-
-        def long_call(arrays: tuple[Any, ...], options: dict[str, Any], out: Any) -> Any:
-            """A call whose options nobody has spelled so: it may have been made with others."""
-            short = shortest(options)
-            repeat = _known(calls, arrays, short) if [*short] != [*options] else None
-            if repeat is not None and (made := repeat(arrays, out)) is not None:
-                keep(calls, key_of(arrays, options), repeat, _types(options))
-                return made
-            before, _now.call = _now.call, (calls, arrays, (options, short))
-            try:
-                return long_way(*arrays, **options, out=out)
-            finally:
-                _now.call = before
+        long_way = _LongWay(function, calls)
 
         @wraps(function)
         def call(*given: Any, **options: Any) -> Any:
@@ -152,7 +160,7 @@ def repeated(
                     repeat = _known(calls, arrays, options)
                     if repeat is not None and (made := repeat(arrays, out)) is not None:
                         return made
-            return long_call(arrays, options, out)
+            return long_way(arrays, options, out)
 
         return call
 

@@ -1,18 +1,30 @@
 """Products of matrices in float32 by tiles of results: what `linear` and `matmul` share on a GPU.
 
-A layer's product is a matrix product by transposed weights with an epilogue: each operation says by
-`Product.product` which matrix product a problem is, and the rungs here count with that.
+Source: PMPP, section 3.4 (matrix multiplication, a thread an element of the result), and section
+6.1 (coalescing); PMPP, section 5.4, with the boundary checks of section 5.5, and section 6.1
+(corner turning).
 """
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from typing import Any, ClassVar
 
+from rooftile.analysis.accesses import (
+    SECTOR_FLOATS,
+    WARP,
+    Accesses,
+    broadcasts,
+    row_loads,
+    row_stores,
+)
+from rooftile.analysis.divergence import guard_2d
 from rooftile.devices.gpu import Launch
 from rooftile.ops.patterns.matmul import Matmul
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.contract.gpu import Config, GpuStrategy, Step
+from rooftile.strategies.contract.gpu import Config, GpuStrategy, Step, Tunable
+from rooftile.strategies.gemm.gpu.accesses import of_bias, of_tiles
 
 MOST = 2**31 - 1
 """The largest index of the texts: of a row, a term, a column or a block."""
@@ -22,6 +34,10 @@ class Product(GpuStrategy):
     """A GPU strategy whose text multiplies matrices, see ``operands.h``.
 
     Sizes are no macros: all problems whose matrices are laid out alike share a compilation.
+
+    A layer's product is a matrix product by transposed weights with an epilogue: each operation
+    says by `Product.product` which matrix product a problem is, and the rungs here count with
+    that.
     """
 
     operands: ClassVar[tuple[str, ...]] = ("a", "b")
@@ -97,3 +113,60 @@ class SquareProduct(TiledProduct):
     def block(self, problem: Any, config: Config) -> tuple[int, int, int]:
         """See `TiledProduct.block`."""
         return config["TILE"], config["TILE"], 1
+
+
+class NaiveProduct(TiledProduct):
+    """Threads along x make neighbours of a row."""
+
+    source = "naive"
+    along_rows: ClassVar[bool] = False
+    """Whether threads along x make neighbours of a column instead."""
+
+    def macros(self, problem: Any, config: Config) -> dict[str, int | str]:
+        """And the block, and which way its threads go."""
+        x, y, _ = self.block(problem, config)
+        block = {"BLOCK_X": x, "BLOCK_Y": y, "ALONG_ROWS": int(self.along_rows)}
+        return {**super().macros(problem, config), **block}
+
+    def tile(self, problem: Any, config: Config) -> tuple[int, int]:
+        """See `TiledProduct.tile`."""
+        x, y, _ = self.block(problem, config)
+        return (x, y) if self.along_rows else (y, x)
+
+    def block(self, problem: Any, config: Config) -> tuple[int, int, int]:
+        """A thread an element."""
+        return config["BLOCK_X"], config["BLOCK_Y"], 1
+
+    def accesses(self, problem: Any, config: Config) -> dict[str, Accesses]:
+        """Lanes along x read one element of one matrix, and of the other as many as they are, which
+        are neighbours or a line apart."""
+        p, (x, y, _) = self.product(problem), self.block(problem, config)
+        along, lines = (p.rows, p.columns) if self.along_rows else (p.columns, p.rows)
+        lanes = min(WARP, x)
+        apart = not p.transpose_a if self.along_rows else p.transpose_b
+        products = p.rows * p.inner * p.columns
+        found = broadcasts(products / min(lanes, along), min(lanes, along))
+        if apart:
+            found += row_loads(along, lines * p.inner, stride=p.inner, lanes=lanes)
+        else:
+            alignment = math.gcd(along, SECTOR_FLOATS)
+            found += row_loads(along, lines * p.inner, lanes=lanes, alignment=alignment)
+        stride = p.columns if self.along_rows else 1
+        found += row_stores(along, lines, stride=stride, lanes=lanes)
+        found += of_bias(self.operands, p, lanes)
+        return {self.kernel(): found + Accesses(divergent_warps=guard_2d(along, lines, x, y))}
+
+
+class CornerTurnedProduct(SquareProduct):
+    """A value that was read from global memory serves TILE threads."""
+
+    tunables = (Tunable("TILE", (8, 16, 32), 16),)
+
+    def accesses(self, problem: Any, config: Config) -> dict[str, Accesses]:
+        """The textbook's count of loads, all along memory; a step reads a value of b a lane, and
+        one of a for a row of lanes: four steps at a time, unless padding stands between them."""
+        p, tile = self.product(problem), config["TILE"]
+        reads = 2 if p.transpose_a else 1 + 1 / 4
+        lanes, threads = (tile, tile, tile), (tile, tile)
+        found = of_tiles(p, (tile, tile), lanes, threads, reads, turned=True)
+        return {self.kernel(): found + of_bias(self.operands, p, tile)}

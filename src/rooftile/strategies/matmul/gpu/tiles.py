@@ -1,4 +1,4 @@
-"""Tiles of both matrices in shared memory, a rung for each way to make and load them.
+"""Rungs without tensor cores: a thread an element, and tiles of both matrices in shared memory.
 
 Source: PMPP, section 5.5; PMPP, section 5.4; PMPP, section 5.4, with tiles of another shape; PMPP,
 section 6.3 (thread coarsening); PMPP, section 6.3 (thread coarsening), in both directions.
@@ -9,11 +9,29 @@ from __future__ import annotations
 from rooftile.analysis.accesses import WARP, Accesses
 from rooftile.analysis.pictures import Cell, Panels, Role, panel, result_tile
 from rooftile.ops.patterns.matmul import Matmul
-from rooftile.strategies.common.grid import beyond_block
+from rooftile.strategies.common.grid import beyond_block, tile_of
 from rooftile.strategies.contract.gpu import Config, Tunable
 from rooftile.strategies.gemm.gpu.accesses import of_strips, of_tiles
-from rooftile.strategies.gemm.gpu.corner_turned import CornerTurnedProduct
+from rooftile.strategies.gemm.gpu.register_tile import RESIDENT, RegisterTileProduct, tunables
+from rooftile.strategies.gemm.gpu.tiles import CornerTurnedProduct, NaiveProduct
 from rooftile.strategies.matmul.gpu._base import GpuMatmul, SquareMatmul, TiledMatmul
+
+
+class Naive(NaiveProduct, GpuMatmul):
+    """Threads along x make neighbours of a row."""
+
+    name = "naive"
+    summary = "one thread an element, neighbours in a row, everything from global memory"
+    tunables = (Tunable("BLOCK_X", (8, 16, 32, 64), 16), Tunable("BLOCK_Y", (1, 4, 8, 16), 16))
+
+
+class NaiveTransposed(Naive):
+    """Slower than `naive`: it shows what it costs where the loads and stores of a warp are not
+    neighbours in memory."""
+
+    name = "naive_transposed"
+    summary = "the same with neighbours in a column: what uncoalesced accesses cost"
+    along_rows = True
 
 
 class TiledAny(SquareMatmul):
@@ -180,4 +198,32 @@ class TwoByTwo(TiledMatmul):
         return {self.kernel(): found}
 
 
-STRATEGIES = (TiledAny(), Tiled(), CornerTurned(), Rectangular(), Strips(), Coarsened(), TwoByTwo())
+class RegisterTile(RegisterTileProduct, GpuMatmul):
+    """Tiles shrink where there would be too few of them."""
+
+    name = "register_tile"
+    summary = "tiles in registers and shared memory, four neighbours a load"
+    axes = ("R", "C")
+    tunables = tunables(*axes)
+
+    def defaults(self, problem: Matmul) -> dict[str, int]:
+        """The largest tiles that occupy half of the device, in one part."""
+        tile = tile_of(problem.rows, 32, 128), tile_of(problem.columns, 32, 128)
+        for most in (64, 32):
+            if self.threads(problem, self.config_of(*tile)) < RESIDENT // 2:
+                tile = min(tile[0], most), min(tile[1], most)
+        return {**self.config_of(*tile), "PARTS": 1}
+
+
+STRATEGIES = (
+    Naive(),
+    NaiveTransposed(),
+    TiledAny(),
+    Tiled(),
+    CornerTurned(),
+    Rectangular(),
+    Strips(),
+    Coarsened(),
+    TwoByTwo(),
+    RegisterTile(),
+)

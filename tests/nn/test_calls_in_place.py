@@ -17,7 +17,7 @@ from rooftile.devices.cuda import CudaArray
 from rooftile.devices.launches import Call, PlainLaunches
 from rooftile.nn import calls_in_place
 from rooftile.nn.calls_in_place import CallsInPlace
-from rooftile.nn.gpu_way import Way, aligned_step
+from rooftile.nn.gpu_path import GpuPath, aligned_step
 from rooftile.ops.problem import numpy_dtype
 from rooftile.runtime.arrays.libraries import Library
 
@@ -154,25 +154,25 @@ def test_scores_of_any_batch_and_sizes(count, batch, sizes, dtype, temporary):
     ]
     narrow = dtype == "float16"
     numbers = None if dtype == "float32" else Moves(dtype)
-    way = Way(Gpu(), dtype, bound, sizes, numbers, (dtype != "float32", narrow))
+    path = GpuPath(Gpu(), dtype, bound, sizes, numbers, (dtype != "float32", narrow))
     images = rng.integers(0, 200, (count, sizes[0])).astype(dtype)
     x = aligned(images.nbytes)
     x[:] = images.reshape(-1).view(np.uint8)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(calls_in_place, "Numbers", lambda *_: Moves("uint8"))
-        calls = CallsInPlace(Gpu(), batch, lambda _: way)
+        calls = CallsInPlace(Gpu(), batch, lambda _: path)
         given_x = CudaArray(x, x.ctypes.data, images.shape, 0, dtype=dtype)
         memory = calls(Host(), given_x, None, (count, sizes[-1]))
-    scores = memory.view(way.scores).reshape(count, sizes[-1])
-    np.testing.assert_array_equal(scores, expected(images, sizes).astype(way.scores))
+    scores = memory.view(path.scores).reshape(count, sizes[-1])
+    np.testing.assert_array_equal(scores, expected(images, sizes).astype(path.scores))
     np.testing.assert_array_equal(x, images.reshape(-1).view(np.uint8))
 
 
 @settings(max_examples=60)
 @given(st.integers(1, 300), st.integers(1, 50), st.integers(1, 50))
 def test_steps_end_on_boundaries_where_they_can(batch, image_bytes, score_bytes):
-    way = SimpleNamespace(image_bytes=image_bytes, score_bytes=score_bytes)
-    step = aligned_step(way, batch, 16)
+    path = SimpleNamespace(image_bytes=image_bytes, score_bytes=score_bytes)
+    step = aligned_step(path, batch, 16)
     fits = [
         n for n in range(1, batch + 1) if n * image_bytes % 16 == 0 and n * score_bytes % 16 == 0
     ]

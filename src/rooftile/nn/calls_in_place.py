@@ -9,7 +9,7 @@ from typing import Any
 from rooftile.devices.cuda import CudaArray, CudaDevice
 from rooftile.devices.cuda.array import ALIGNMENT
 from rooftile.errors import UnsupportedProblem
-from rooftile.nn.gpu_way import Way, aligned_step
+from rooftile.nn.gpu_path import GpuPath, aligned_step
 from rooftile.nn.numbers import Numbers
 from rooftile.runtime.arrays.libraries import Library
 from rooftile.runtime.calls.gpu_repeat import GpuRepeat, Signature
@@ -24,9 +24,9 @@ class CallsInPlace:
     memory, and none waits for another.
     """
 
-    def __init__(self, gpu: CudaDevice, batch: int, way: Callable[[str], Way]) -> None:
-        """``way`` gives the layers for images of a dtype."""
-        self._gpu, self._batch, self._way = gpu, batch, way
+    def __init__(self, gpu: CudaDevice, batch: int, path: Callable[[str], GpuPath]) -> None:
+        """``path`` gives the layers for images of a dtype."""
+        self._gpu, self._batch, self._path = gpu, batch, path
         self._called: set[tuple[str, int]] = set()
         self._kept: list[CudaArray] = []
 
@@ -41,11 +41,11 @@ class CallsInPlace:
             capturing = gpu.capturing()
             if capturing:
                 self._check_captured(library, call)
-            way = self._way(x.dtype)
+            path = self._path(x.dtype)
             if out is not None and out.stream not in (None, x.stream):
                 gpu.after_stream(out.stream)
-            to = library.result(shape, gpu, way.scores) if out is None else out
-            self._start(library, way, x.address, to.address, shape[0])
+            to = library.result(shape, gpu, path.scores) if out is None else out
+            self._start(library, path, x.address, to.address, shape[0])
             self._called.add(call)
             return library.finish(to, gpu) if out is None else None
 
@@ -55,10 +55,10 @@ class CallsInPlace:
         """The launches of the next call with ``count`` images; None for more than a batch."""
         if not library.quick or count > self._batch:
             return None
-        way = self._way(dtype)
-        given, made = library.own_dtype(dtype), library.own_dtype(way.scores)
+        path = self._path(dtype)
+        given, made = library.own_dtype(dtype), library.own_dtype(path.scores)
         call = Signature(1, (given,), shape, made)
-        return GpuRepeat(library, self._gpu, way.execution(count), call)
+        return GpuRepeat(library, self._gpu, path.execution(count), call)
 
     def _check_captured(self, library: Library, call: tuple[str, int]) -> None:
         reason, instead = "", ""
@@ -70,32 +70,32 @@ class CallsInPlace:
         if reason:
             raise UnsupportedProblem("plan", f"a graph is being captured, and {reason}", instead)
 
-    def _start(self, library: Library, way: Way, images: int, scores: int, count: int) -> None:
+    def _start(self, library: Library, path: GpuPath, images: int, scores: int, count: int) -> None:
         """Start a batch after the other."""
         if count <= self._batch:
-            self._part(library, way, images, scores, count)
+            self._part(library, path, images, scores, count)
             return
-        step = aligned_step(way, self._batch, ALIGNMENT)
+        step = aligned_step(path, self._batch, ALIGNMENT)
         for first in range(0, count, step):
-            x, y = images + first * way.image_bytes, scores + first * way.score_bytes
+            x, y = images + first * path.image_bytes, scores + first * path.score_bytes
             some = min(step, count - first)
             if x % ALIGNMENT or y % ALIGNMENT:
-                self._moved(library, way, x, y, some)
+                self._moved(library, path, x, y, some)
             else:
-                self._part(library, way, x, y, some)
+                self._part(library, path, x, y, some)
 
-    def _part(self, library: Library, way: Way, images: int, scores: int, count: int) -> None:
-        execution = way.execution(count)
+    def _part(self, library: Library, path: GpuPath, images: int, scores: int, count: int) -> None:
+        execution = path.execution(count)
         held = memory_for(library, self._gpu, execution.workspace.nbytes, self._kept)
         execution.start((images, scores), execution.workspace.at(held.address if held else 0))
 
-    def _moved(self, library: Library, way: Way, images: int, scores: int, count: int) -> None:
+    def _moved(self, library: Library, path: GpuPath, images: int, scores: int, count: int) -> None:
         """Images or scores of a batch that begin where kernels cannot read or write them."""
-        sizes = way.image_bytes * count, way.score_bytes * count
+        sizes = path.image_bytes * count, path.score_bytes * count
         held = [memory_for(library, self._gpu, nbytes, self._kept) for nbytes in sizes]
         x, y = (memory.address for memory in held if memory)
         self._move(images, x, sizes[0])
-        self._part(library, way, x, y, count)
+        self._part(library, path, x, y, count)
         self._move(y, scores, sizes[1])
 
     def _move(self, given: int, to: int, nbytes: int) -> None:

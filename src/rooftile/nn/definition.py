@@ -18,8 +18,8 @@ from rooftile.nn.data.standardisation import Standardisation
 from rooftile.nn.initialisation import DEFAULT, Init, check_init, check_scale, draw
 from rooftile.nn.interface import Interface, Task
 from rooftile.nn.layers import Layer, Shape, apart
+from rooftile.nn.serialisation import ARCHITECTURE_KEY, STANDARDISATION_KEY, metadata_of, to_text
 from rooftile.nn.tensors import read_tensors, write_tensors
-from rooftile.nn.written import ARCHITECTURE_KEY, STANDARDISATION_KEY, said_of, written
 from rooftile.ops import Float32, Softmax
 from rooftile.ops import Layer as LayerProblem
 from rooftile.ops.checks import check_positive, check_seed
@@ -203,7 +203,7 @@ class NetworkDefinition:
         """
         if not self.parameters:
             raise self._without_weights()
-        own = {MODEL_KEY: self.name, ARCHITECTURE_KEY: written(self)}
+        own = {MODEL_KEY: self.name, ARCHITECTURE_KEY: to_text(self)}
         kept: dict[str, NDArray[Any]] = dict(self.parameters)
         for key in float16:
             kept[key] = _halved(kept, key)
@@ -218,7 +218,7 @@ class NetworkDefinition:
         and values that are not finite.
         """
         tensors, metadata = read_tensors(Path(path))
-        said = said_of(metadata, str(path))
+        said = metadata_of(metadata, str(path))
         for key, tensor in tensors.items():
             if tensor.dtype == np.float16:
                 tensors[key] = tensor.astype(np.float32)

@@ -16,7 +16,7 @@ from rooftile.devices.select import lent_gpu, parse_device
 from rooftile.errors import InputError
 from rooftile.nn.calls_in_place import CallsInPlace
 from rooftile.nn.definition import NetworkDefinition
-from rooftile.nn.gpu_way import Way
+from rooftile.nn.gpu_path import GpuPath
 from rooftile.nn.image_stream import ImageStream
 from rooftile.nn.numbers import Numbers
 from rooftile.nn.plan import Plan, PlannedLayer
@@ -75,12 +75,12 @@ class GpuPlan(Plan):
         self._gpu = lent_gpu(device)
         self._making = threading.Lock()
         self._bounds: dict[tuple[int, str, str], Executable] = {}
-        self._ways: dict[str, Way] = {}
+        self._paths: dict[str, GpuPath] = {}
         self._scratch = Scratch(self._gpu)
         self._replays: dict[str, Callable[[], object]] = {}
         self._streamers: dict[int, Streamer] = {}
-        self._calls_in_place = CallsInPlace(self._cuda, batch, self.way)
-        self.bound = self.way("float32").bound
+        self._calls_in_place = CallsInPlace(self._cuda, batch, self.path)
+        self.bound = self.path("float32").bound
 
     def _options(self) -> dict[str, Any]:
         return {"device": self.device, "strategies": self._asked}
@@ -99,7 +99,7 @@ class GpuPlan(Plan):
 
     def start(self, images: Any, scores: Any, count: int, dtype: str = "float32") -> None:
         """Start all layers for ``count`` images; images and scores are anywhere on the device."""
-        execution = self.way(dtype).execution(count)
+        execution = self.path(dtype).execution(count)
         execution.start((images, scores), self._scratch.of(execution.workspace.sizes))
 
     def starter(self, dtype: str) -> Layers:
@@ -220,16 +220,16 @@ class GpuPlan(Plan):
             self._streamers[most] = found
         return found
 
-    def way(self, dtype: str) -> Way:
+    def path(self, dtype: str) -> GpuPath:
         """The layers for images of a dtype; compiled when first asked for. Raises `CompileFailure`,
         `OutOfMemory`."""
-        way = self._ways.get(dtype)
-        if way is None:
+        path = self._paths.get(dtype)
+        if path is None:
             with self._making, self._gpu.on():
-                way = self._ways.get(dtype) or self._make(dtype)
-        return way
+                path = self._paths.get(dtype) or self._make(dtype)
+        return path
 
-    def _make(self, dtype: str) -> Way:
+    def _make(self, dtype: str) -> GpuPath:
         last = len(self.layers) - 1
         narrow = dtype in ("float16", "bfloat16")
         dtypes = ["float32", *map(self._between, range(1, last + 1)), "float32"]
@@ -245,14 +245,14 @@ class GpuPlan(Plan):
         numbers = None
         if any(converts):
             numbers = Numbers(self._gpu, dtype, math.prod(shape[1:]), self.network.pixels)
-        way = Way(self._gpu, dtype, bound, [math.prod(shape), *results], numbers, converts)
+        path = GpuPath(self._gpu, dtype, bound, [math.prod(shape), *results], numbers, converts)
         # Other streams use what was made here.
         self._gpu.synchronise()
-        self._ways[dtype] = way
-        return way
+        self._paths[dtype] = path
+        return path
 
     def _bind(self, number: int, reads: str, writes: str) -> Executable:
-        """A layer that reads and writes these dtypes, which ways that agree about it share."""
+        """A layer that reads and writes these dtypes; paths with the same dtypes share it."""
         key = number, reads, writes
         if key not in self._bounds:
             layer = self.layers[number]

@@ -9,8 +9,8 @@ from rooftile.nn.data import FASHION
 from rooftile.nn.definition import MODEL_KEY
 from rooftile.nn.layers import ConvLayer, LinearLayer
 from rooftile.nn.network import Network
+from rooftile.nn.serialisation import ARCHITECTURE_KEY, from_text
 from rooftile.nn.tensors import read_tensors
-from rooftile.nn.written import ARCHITECTURE_KEY, read
 from rooftile.ops import Pool
 
 MODELS: dict[str, Network] = {
@@ -82,7 +82,7 @@ def load(name_or_file: str | Path) -> Network:
     _, metadata = read_tensors(path)
     name, text = metadata.get(MODEL_KEY), metadata.get(ARCHITECTURE_KEY)
     if text is not None:
-        return Network(name or path.stem, *read(text, str(path))).load(path)
+        return Network(name or path.stem, *from_text(text, str(path))).load(path)
     if name not in MODELS:
         raise InputError(
             str(path),

@@ -11,9 +11,9 @@ import pytest
 import rooftile
 from rooftile.nn import MODELS, ConvLayer, LinearLayer, Network
 from rooftile.nn.initialisation import DEFAULT, RULES
+from rooftile.nn.serialisation import from_text, to_text
 from rooftile.nn.training import TrainingOptions, train
 from rooftile.nn.training.watch import constant_loss
-from rooftile.nn.written import read, written
 
 WIDE = Network(
     "wide", (40, 6, 6), (ConvLayer("conv", 60, 3, activation="relu"), LinearLayer("last", 300))
@@ -72,8 +72,8 @@ def test_who_is_asked_first_chooses():
 
 def test_what_a_layer_says_goes_into_files_and_nothing_else_does():
     own = Network([LinearLayer("a", 5, init="lecun"), LinearLayer("b", 4)], 7)
-    assert read(written(own), "here")[1] == own.layers
-    assert written(own).count("init") == 1
+    assert from_text(to_text(own), "here")[1] == own.layers
+    assert to_text(own).count("init") == 1
 
 
 @pytest.mark.parametrize(

@@ -20,11 +20,11 @@ from rooftile._files import is_full
 from rooftile.errors import InputError, RooftileWarning, warn
 from rooftile.nn.definition import MODEL_KEY
 from rooftile.nn.network import Network
+from rooftile.nn.serialisation import ARCHITECTURE_KEY, to_text
 from rooftile.nn.tensors import read_tensors, write_tensors
 from rooftile.nn.training.optimisers import Arrays
 from rooftile.nn.training.options import TrainingOptions
 from rooftile.nn.training.state import Best, State
-from rooftile.nn.written import ARCHITECTURE_KEY, written
 
 _PARAMETERS, _MEMORY, _BEST = "parameters.", "optimiser.", "best."
 _SECONDS = 1.0
@@ -60,7 +60,7 @@ class RunIdentity:
         options = dataclasses.asdict(dataclasses.replace(self.options, threads=None))
         return {
             MODEL_KEY: self.network.name,
-            ARCHITECTURE_KEY: written(self.network),
+            ARCHITECTURE_KEY: to_text(self.network),
             "options": json.dumps(options, sort_keys=True),
             DATA_KEY: self.data.result(),
         }

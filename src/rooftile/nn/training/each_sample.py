@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rooftile.devices import cpu
 from rooftile.nn.layers import LinearLayer
 from rooftile.nn.network import Network
-from rooftile.nn.training.given import Data
+from rooftile.nn.training.inputs import Data
 from rooftile.nn.training.losses import Targets, wanted
 from rooftile.nn.training.optimisers import Arrays
 from rooftile.nn.training.options import TrainingOptions

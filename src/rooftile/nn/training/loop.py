@@ -15,7 +15,7 @@ from rooftile.devices.select import DeviceName, parse_device
 from rooftile.errors import InputError, TrainingWarning, warn
 from rooftile.nn.network import Network
 from rooftile.nn.training import checkpoint as checkpoints
-from rooftile.nn.training import given
+from rooftile.nn.training import inputs
 from rooftile.nn.training.augment import augment
 from rooftile.nn.training.each_sample import EachSample, applies
 from rooftile.nn.training.gpu.trainer import DeviceTrainer
@@ -38,7 +38,7 @@ _CLASSIFIED_AT_A_TIME = 256
 @plain
 def train(
     network: Network,
-    data: given.Data,
+    data: inputs.Data,
     targets: Targets,
     options: TrainingOptions,
     *,
@@ -84,9 +84,9 @@ def train(
     or of an earlier one with finite weights. Raises `UnsupportedProblem` for a network that the
     device does not train, and what opening it raises.
     """
-    data, targets = given.data(network, data), given.targets(network, targets, options.loss)
-    network = given.told(network, data, targets)
-    data = given.standardised(network, data, prepared=prepared)
+    data, targets = inputs.data(network, data), inputs.targets(network, targets, options.loss)
+    network = inputs.told(network, data, targets)
+    data = inputs.standardised(network, data, prepared=prepared)
     _check(network, data, targets, options, checkpoint, resume, device)
     state = _begun(network, options)
     run = checkpoints.RunIdentity.of(network, options, data, targets)
@@ -114,9 +114,9 @@ def _train(
             for report in trainer.epoch(state):
                 if report.step == report.steps:
                     keeper.offer()
-                    if (said := watch.warning(report, state)) is not None:
-                        report = replace(report, warning=said)
-                        warn(said, TrainingWarning)
+                    if (text := watch.warning(report, state)) is not None:
+                        report = replace(report, warning=text)
+                        warn(text, TrainingWarning)
                 if progress is not None:
                     with keeper:
                         progress(report)
@@ -154,7 +154,7 @@ def _chosen(state: State, options: TrainingOptions) -> Arrays:
 
 
 def predict(
-    network: Network, data: given.Data, *, threads: int | None = None, prepared: bool = False
+    network: Network, data: inputs.Data, *, threads: int | None = None, prepared: bool = False
 ) -> NDArray[Any]:
     """The class of each row or image by the training pass, int64[n], or a regression's outputs,
     float32[n, outputs]: the check on a network's plans.  ``data`` are as `train` takes them."""
@@ -164,7 +164,7 @@ def predict(
 
 
 def outputs(
-    network: Network, data: given.Data, *, threads: int | None = None, prepared: bool = False
+    network: Network, data: inputs.Data, *, threads: int | None = None, prepared: bool = False
 ) -> Array:
     """The network's outputs of rows or images by the training pass, float32[n, outputs].
 
@@ -172,7 +172,7 @@ def outputs(
     """
     if threads is not None:
         check_positive(threads=threads)
-    data = given.standardised(network, given.data(network, data), prepared=prepared)
+    data = inputs.standardised(network, inputs.data(network, data), prepared=prepared)
     if not network.parameters:
         raise InputError("network", f"{network.name} without parameters", "a network with weights")
     model = Model(network, threads or cpu.cores(), "squared_error")
@@ -180,11 +180,11 @@ def outputs(
 
 
 def _outputs(
-    model: Model, parameters: Mapping[str, Array], data: given.Data, network: Network, dtype: str
+    model: Model, parameters: Mapping[str, Array], data: inputs.Data, network: Network, dtype: str
 ) -> Array:
     parts = [
         model.scores(
-            parameters, given.numbers(network, data[first : first + _CLASSIFIED_AT_A_TIME], dtype)
+            parameters, inputs.numbers(network, data[first : first + _CLASSIFIED_AT_A_TIME], dtype)
         )
         for first in range(0, len(data), _CLASSIFIED_AT_A_TIME)
     ]
@@ -202,7 +202,7 @@ class _Trainer:
     def __init__(
         self,
         network: Network,
-        data: given.Data,
+        data: inputs.Data,
         targets: Targets,
         options: TrainingOptions,
         phases: Phases,
@@ -284,7 +284,7 @@ class _Trainer:
         options, part = self.options, self._data[chosen]
         if part.ndim > 2:
             part = augment(part, generator, flip=options.flip, shift=options.shift)
-        return given.numbers(self._network, part, options.dtype)
+        return inputs.numbers(self._network, part, options.dtype)
 
     def _held(self, state: State) -> tuple[float | None, float | None]:
         """Accuracy and loss on the held-out data; the best parameters are kept."""
@@ -305,7 +305,7 @@ class _Trainer:
         at, total = _CLASSIFIED_AT_A_TIME, 0.0
         for first in range(0, len(self._held_data), at):
             part = self._held_data[first : first + at]
-            x = given.numbers(self._network, part, self.options.dtype)
+            x = inputs.numbers(self._network, part, self.options.dtype)
             targets = self._held_targets[first : first + at]
             total += len(part) * self._model.loss(state.parameters, x, targets)
         return total / len(self._held_data)
@@ -313,7 +313,7 @@ class _Trainer:
 
 def _check(
     network: Network,
-    data: given.Data,
+    data: inputs.Data,
     targets: Targets,
     options: TrainingOptions,
     checkpoint: Path | None,

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from rooftile.nn.network import Network
-from rooftile.nn.training import given
+from rooftile.nn.training import inputs
 from rooftile.nn.training.losses import Targets, wanted
 from rooftile.nn.training.model import Model
 from rooftile.nn.training.options import Progress, TrainingOptions
@@ -33,7 +33,7 @@ class LearningWatch:
     """
 
     def __init__(
-        self, network: Network, data: given.Data, targets: Targets, options: TrainingOptions
+        self, network: Network, data: inputs.Data, targets: Targets, options: TrainingOptions
     ) -> None:
         count = len(data) - options.holdout
         self._network, self._options = network, options
@@ -76,7 +76,7 @@ class LearningWatch:
         state.settle()
         options = self._options
         model = Model(self._network, options.threads or 1, options.loss, dtype=options.dtype)
-        x = given.numbers(self._network, self._data, options.dtype)
+        x = inputs.numbers(self._network, self._data, options.dtype)
         return model.dead_layers(state.parameters, x)
 
 

@@ -49,7 +49,7 @@ class WrittenNetwork(Protocol):
         """The meaning of the outputs."""
 
 
-def written(network: WrittenNetwork) -> str:
+def to_text(network: WrittenNetwork) -> str:
     """The input's shape, the layers, and how inputs are prepared and outputs read, as JSON."""
     names = {kind: name for name, kind in _KINDS.items()}
     found: dict[str, Any] = {
@@ -73,7 +73,7 @@ def _fields(layer: Layer) -> dict[str, Any]:
     return fields
 
 
-def read(text: str, where: str) -> tuple[Shape, tuple[Layer, ...]]:
+def from_text(text: str, where: str) -> tuple[Shape, tuple[Layer, ...]]:
     """The input's shape and the layers of such a text.
 
     Raises `InputError`, which names ``where`` it is from, for another text.
@@ -83,7 +83,7 @@ def read(text: str, where: str) -> tuple[Shape, tuple[Layer, ...]]:
         return tuple(found["input_shape"]), tuple(_layer(one) for one in found["layers"])
 
 
-def said_of(metadata: Mapping[str, str], where: str) -> dict[str, Any]:
+def metadata_of(metadata: Mapping[str, str], where: str) -> dict[str, Any]:
     """The fields ``pixels``, ``standardisation`` and ``task`` of a network as far as its file's
     metadata has them.
 

@@ -19,7 +19,7 @@ NUMBERS, WIDE = "numbers", "wide"
 """Names of the arrays of images as float32, and of scores before they are rounded."""
 
 
-class Way:
+class GpuPath:
     """The layers as bound for images of a dtype, and the kernels before and behind them.
 
     ``scores`` is the dtype of the results: that of the images, float32 for pixels.
@@ -86,9 +86,9 @@ class Way:
         return Execution(launches, tuple(kept.values()), workspace)
 
 
-def aligned_step(way: Way, batch: int, boundary: int) -> int:
+def aligned_step(path: GpuPath, batch: int, boundary: int) -> int:
     """The most images, at most a batch, after which images and scores are on a boundary again;
     a batch where there is no such number."""
-    needs = (boundary // math.gcd(boundary, n) for n in (way.image_bytes, way.score_bytes))
+    needs = (boundary // math.gcd(boundary, n) for n in (path.image_bytes, path.score_bytes))
     step = math.lcm(*needs)
     return batch - batch % step if step <= batch else batch

@@ -1,10 +1,12 @@
-"""Rungs on Hopper's warpgroups.
+"""The gradient of images on Hopper's warpgroups.
 
 Source: Dumoulin, Visin, "A guide to convolution arithmetic for deep learning", 2016, chapter 4
 (transposed convolution); Scherer, Müller, Behnke, "Evaluation of Pooling Operations in
 Convolutional Architectures", ICANN 2010 (only winners have gradients); Mishra and others,
 "Accelerating Sparse Deep Neural Networks", 2021 (two of four terms); NVIDIA, "Parallel Thread
-Execution ISA", on ``wgmma``.
+Execution ISA", on ``wgmma``; for the split products Ootomo and Yokota, "Recovering single precision
+accuracy from Tensor Cores while surpassing the FP32 theoretical peak performance", IJHPCA 36
+(2022).
 """
 
 from __future__ import annotations
@@ -18,7 +20,13 @@ from rooftile.ops.gradients.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.strategies.common.cores import WgmmaStrategy
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.storage import item_bytes
-from rooftile.strategies.common.warpgroups import elements, wgmma_fence, wgmma_sparse, wgmma_wait
+from rooftile.strategies.common.warpgroups import (
+    elements,
+    too_short,
+    wgmma_fence,
+    wgmma_sparse,
+    wgmma_wait,
+)
 from rooftile.strategies.contract.gpu import Config, Step, family
 from rooftile.strategies.conv2d_input_gradient.gpu.naive import GpuInputGradient, arguments_of
 
@@ -233,7 +241,21 @@ class WarpgroupsTf32(Warpgroups):
     summary = "whole windows by warpgroups, TF32 as scaled float16, every other term skipped"
 
 
-STRATEGIES = (
-    *family(Warpgroups(), "fp16", "bf16"),
-    WarpgroupsTf32(),
-)
+class WarpgroupsIeee(Warpgroups):
+    """A number is split in two of float16, and three sparse products stand for one."""
+
+    name = "warpgroups_ieee"
+    multiplied = "fp16"
+    numbers = 2
+    scaled = True
+    summary = (
+        "whole windows by warpgroups, float32 as two numbers of float16, every other term skipped"
+    )
+
+    def limits(self, problem: Conv2dInputGradient) -> str | None:
+        """What the others refuse, and short sums: their budgets have no room for the split's
+        error."""
+        return super().limits(problem) or too_short(problem.reduction)
+
+
+STRATEGIES = (*family(Warpgroups(), "fp16", "bf16"), WarpgroupsTf32(), WarpgroupsIeee())

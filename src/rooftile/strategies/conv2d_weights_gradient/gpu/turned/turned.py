@@ -1,4 +1,4 @@
-"""Rungs for few maps on tensor cores, for GPUs of compute capability 8.0 and later.
+"""Pixels as rows on tensor cores, which all windows above share.
 
 Source: Scherer, Müller, Behnke, "Evaluation of Pooling Operations in Convolutional Architectures",
 ICANN 2010 (only winners have gradients); NVIDIA, "Parallel Thread Execution ISA", on ``mma``.
@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from rooftile.devices.gpu import Launch
+from rooftile.ops.features import features
 from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies.common.cores import MmaStrategy
 from rooftile.strategies.common.grid import blocks
@@ -253,4 +254,16 @@ class TurnedTf32(Turned):
     summary = "pixels as rows on tensor cores, which all windows above share, in TF32"
 
 
-STRATEGIES = (*family(Turned(), "fp16", "bf16"), TurnedTf32())
+class TurnedTf32InFloat16(Turned):
+    """TF32 by float16's instructions: x is stored as float16, gradients are scaled to its range."""
+
+    name = "turned_tf32_in_fp16"
+    multiplied = "fp16"
+    precision = "tf32"
+    narrow = "fp16"
+    scaled = 1
+    stores: ClassVar[Mapping[str, str]] = {**GpuWeightsGradient.stores, "X_NARROW": "x:narrow"}
+    requires = features("storage:x:float16")
+
+
+STRATEGIES = (*family(Turned(), "fp16", "bf16"), TurnedTf32(), TurnedTf32InFloat16())

@@ -43,6 +43,7 @@ from rooftile.ops.gradients.softmax_cross_entropy import SoftmaxCrossEntropy
 from rooftile.ops.gradients.softmax_gradient import SoftmaxGradient
 from rooftile.ops.layers.bias_activation import BiasActivation
 from rooftile.ops.layers.dropout import Dropout
+from rooftile.ops.layers.gather_batch import GatherBatch
 from rooftile.ops.patterns.argreduce import Argreduce
 from rooftile.ops.patterns.box_blur import BoxBlur
 from rooftile.ops.patterns.compact import Compact
@@ -155,6 +156,11 @@ PROBLEMS: dict[str, tuple[Problem, ...]] = {
     "optimiser_step": (
         OptimiserStep(70_003, decayed=50_000, steps=3),
         OptimiserStep(70_003, "adam", scaled=True),
+    ),
+    "gather_batch": (
+        GatherBatch(5, 21, 2, 14, 12, 17, 20, shift=3, target_words=3, size=7, epoch=19),
+        GatherBatch(4, 9, 1, 3, 25, 3, 25, floats=True, shift=2),
+        GatherBatch(70, 90, 1, 28, 28, 86, 86, shift=2),
     ),
     "record_mean": (RecordMean(1003, 70),),
     "linear_gradient": (

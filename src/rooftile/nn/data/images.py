@@ -12,6 +12,7 @@ from rooftile.errors import InputError
 from rooftile.nn.data.pixels import Pixels
 from rooftile.ops import Float32
 from rooftile.ops.checks import check_positive
+from rooftile.ops.layers.gather_batch import resizing
 
 MEAN = 0.2860
 """Mean of the pixels of Fashion-MNIST's 60,000 training images, scaled to [0, 1]."""
@@ -81,18 +82,6 @@ def _resized(images: NDArray[np.uint8], size: tuple[int, int]) -> Float32:
     if (height, width) != size:
         x = np.matmul(np.matmul(_weights(height, size[0]), x), _weights(width, size[1]).T)
     return x
-
-
-def resizing(old: int, new: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    """For each new index the first of the two old ones around it, and their weights.
-
-    The last index's second weight may have no old index; it is zero then.
-    """
-    centres = (np.arange(new) + 0.5) * old / new - 0.5
-    centres = centres.clip(0, old - 1)
-    lower = np.floor(centres).astype(int)
-    fraction = centres - lower
-    return lower, np.stack([1 - fraction, fraction], axis=1)
 
 
 @cache

@@ -16,6 +16,7 @@ from rooftile.nn.training import outputs, train, with_record
 from rooftile.nn.training.gpu import epochs, linear_layer
 from rooftile.nn.training.gpu.epochs import DeviceSteps, Given, rates_of, variation_of
 from rooftile.nn.training.gpu.forward import Outputs
+from rooftile.nn.training.gpu.launches import BoundLaunches
 from rooftile.nn.training.gpu.resident import Resident
 from rooftile.nn.training.gpu.step import TrainingStep
 from rooftile.nn.training.model import Model
@@ -112,7 +113,9 @@ def test_batches_are_resized_as_on_the_cpu(size, device):
     held.begin_epoch(np.arange(21), still, np.zeros((1, 4), np.float32), 0)
     x = np.full((21, 1, *size), np.nan, np.float32)
     to = device.upload(x), device.upload(LABELS.astype(np.int32))
-    device.launches([held.batches.gather(*to, 21, held.step)], ()).start(())
+    work = BoundLaunches(device)
+    held.batches.gather(work, *to, 21, held.step)
+    work.start()
     device.copy_out(to[0], x)
     np.testing.assert_allclose(x, network.prepare(IMAGES), rtol=0, atol=5e-7 * 255 * 2)
 
@@ -130,8 +133,9 @@ def test_batches_are_gathered_and_varied_as_on_the_cpu(dtype, flip, device):
     held.begin_epoch(order, variation, np.zeros((5, 4), np.float32), 2)
     x, labels = np.empty((5, 1, 20, 20), np.float32), np.empty(5, np.int32)
     to = device.upload(x), device.upload(labels)
-    call = held.batches.gather(*to, 5, held.step)
-    device.launches([call], ()).start(())
+    work = BoundLaunches(device)
+    held.batches.gather(work, *to, 5, held.step)
+    work.start()
     for memory, array in zip(to, (x, labels), strict=True):
         device.copy_out(memory, array)
     generator, chosen = np.random.default_rng(3), order[10:15]
@@ -156,7 +160,7 @@ def test_a_step_that_is_captured_leaves_no_trace(device):
     held.fetch("parameters", back)
     assert all((back[key] == value).all() for key, value in NETWORK.parameters.items())
     names = [one.name for one in step.starts]
-    assert "gather" in names
+    assert "gather_batch staged" in names
     assert names[-1] == "optimiser_step fused"
 
 

@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rooftile.devices.gpu import GpuDevice, Launch
-from rooftile.devices.launches import Call
+from rooftile.devices.gpu import GpuDevice
 from rooftile.nn.data import FASHION
-from rooftile.nn.data.images import resizing
 from rooftile.nn.network import Network
+from rooftile.nn.training.gpu.launches import BoundLaunches
 from rooftile.nn.training.gpu.sources import StreamedSource, source_of
 from rooftile.nn.training.options import TrainingOptions
-from rooftile.ops import Precision
+from rooftile.ops import FORMATS, Precision
 from rooftile.ops.formats import format_of
-from rooftile.strategies.common.cores import CORES
-from rooftile.strategies.common.grid import PORTABLE_SHARED_BYTES, blocks
-from rooftile.strategies.contract.gpu import HEADERS
+from rooftile.ops.layers.gather_batch import GatherBatch, resizing
 
-_THREADS = 256
-_ROW_BYTES = 16
-"""Of shared memory for what a new row is made of."""
-_BLOCKS = 512
-"""That a GPU runs about at once."""
 _FLOAT16_RANGE = 2.0**-2, 2.0**15
 """Of the largest number that pixels become: float16 holds it, and so much smaller ones, that what
 these lose is less than float32 leaves of a difference of such numbers."""
@@ -49,6 +40,7 @@ class Batches:
         self._gpu, self._pixels = gpu, network.pixels or FASHION
         self.size = options.batch or len(data)
         """Items of a batch; an epoch's last one may have fewer."""
+        self._count = len(data)
         self.steps = -(-len(data) // self.size)
         """Batches of an epoch."""
         self._shape = image_shape(network.input_shape)
@@ -84,29 +76,31 @@ class Batches:
         fits = not self._floats and least <= self._pixels.largest <= most
         return "fp16" if fits else ""
 
-    def gather(self, x: Any, targets: Any, count: int, step: Any, narrow: str = "") -> Call:
-        """The launch that gathers and prepares so many items of the step whose number lies in
-        ``step``; ``narrow`` is the precision in whose 16-bit numbers x lies, if not in float32."""
+    def gather(
+        self, work: BoundLaunches, x: Any, targets: Any, count: int, step: Any, narrow: str = ""
+    ) -> None:
+        """Append what gathers and prepares so many items of the step whose number lies in ``step``;
+        ``narrow`` is the precision in whose 16-bit numbers x lies, if not in float32."""
         channels, height, width = self._shape
-        sizes = {"CHANNELS": channels, "HEIGHT": height, "WIDTH": width}
-        old = {"OLD_HEIGHT": self._old[-2], "OLD_WIDTH": self._old[-1]}
-        macros: dict[str, int | str] = {**sizes, **old, "BATCH": self.size, "SHIFT": self._shift}
-        resized = self._old != (height, width) and not self._floats
-        held = 4 * self._old[-2] * (self._old[-1] + width) + _ROW_BYTES * height
-        staged = resized and held <= PORTABLE_SHARED_BYTES
-        macros |= {"FLOATS": int(self._floats), "STAGED": int(staged), "WORDS": self._words}
-        # Blocks enough for small batches; larger ones stage each image fewer times.
-        parts = min(blocks(height * width, _THREADS), 8, max(1, _BLOCKS // count))
-        macros["PARTS"] = parts
+        old_height, old_width = self._old[-2:]
+        problem = GatherBatch(
+            count,
+            self._count,
+            channels,
+            old_height,
+            old_width,
+            height,
+            width,
+            floats=self._floats,
+            shift=self._shift,
+            target_words=self._words,
+            size=self.size,
+        )
         if narrow:
-            macros |= {"OUT_NARROW": 1, "CORES": CORES[narrow].word}
-        text = Path(__file__).with_name("batch.cu").read_text(encoding="utf-8")
-        program = self._gpu.compile(text, macros, [HEADERS])
+            problem = problem.stored(x=FORMATS[narrow].dtype)
         source = self._source
         given = source.data, source.targets, self._order, self._variation, step
-        grid = (count * channels, parts, 1)
-        launch = Launch("gather", grid, (32, _THREADS // 32, 1), overlaps=True)
-        return Call(program, launch, (*given, *self._tables, x, targets))
+        work.run(problem, *given, *self._tables, x, targets)
 
     def _resizing(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         """The first of each row's and column's two, their weights, and levels' factors."""

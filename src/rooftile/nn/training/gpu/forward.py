@@ -81,7 +81,7 @@ class Outputs:
             row = [one for _, one in stages(self._work, network, held, count, x, scores=False)]
             narrow = narrow_between(row, held.batches.may_lie(options.precision))
             targets = self._work.floats(count)
-            self._work.call(held.batches.gather, x, targets, count, held.step, narrow)
+            held.batches.gather(self._work, x, targets, count, held.step, narrow)
             self._row = row
             for one in self._row:
                 one.forward()

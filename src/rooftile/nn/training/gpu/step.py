@@ -60,7 +60,7 @@ class TrainingStep:
             if isinstance(one, LinearStage):
                 one.begin()
         work.phase, work.layer = "data", ""
-        work.call(held.batches.gather, x, targets, count, held.step, narrow)
+        held.batches.gather(work, x, targets, count, held.step, narrow)
         last = row[-1][1]
         end = self._end_of(row)
         joined = 0 if end is None else len(end.layers)

@@ -1,5 +1,7 @@
-// A step's batch, gathered on the device: what the network reads of the next images in the epoch's
-// order, and their labels.
+// staged: a block makes a channel of an image, or a part of one, of an old image in shared memory.
+//
+// What it removes: of `naive` the four loads of each new pixel, and two thirds of its products, where
+// images are resized.
 //
 // An image is mirrored or not and moved, zeros behind it; resized bilinearly, by two weights a row
 // and two a column; and standardised.  FLOATS says that images are numbers already, which are
@@ -11,31 +13,18 @@
 // shares[HEIGHT + WIDTH][2] (their weights), scales[CHANNELS][2] (factor, and what is taken off);
 // x[][CHANNELS][HEIGHT][WIDTH] in float or, with OUT_NARROW, in the cores' own type; chosen[][WORDS].
 // STAGED: shared memory holds the old image, and its rows resized along columns, which are shared by
-// some new rows each: what is left for a new pixel is two products.
+// some new rows each: what is left for a new pixel is two products.  Old images that it does not hold,
+// and those that are not resized, are read from global memory.
 // Grid: x over the channels of the images; y over PARTS of one.
 // Block: x over 32 columns, y over ROWS rows.
 
 #include "common/formats.h"
 #include "common/pipelines/pdl.h"
+#include "moved.h"
 
 #define ROWS 8
 #define THREADS (32 * ROWS)
 #define RESIZED (!FLOATS && (OLD_HEIGHT != HEIGHT || OLD_WIDTH != WIDTH))
-#if FLOATS
-typedef float given_number;
-#else
-typedef unsigned char given_number;
-#endif
-
-// A pixel of the mirrored and moved image, as a float.
-__device__ __forceinline__ float moved(const GLOBAL given_number* plane, int variation, int i, int j)
-{
-    i += (variation & 255) - SHIFT, j += (variation >> 8 & 255) - SHIFT;
-    if (i < 0 || i >= OLD_HEIGHT || j < 0 || j >= OLD_WIDTH) return 0.0f;
-    if (variation >> 16) j = OLD_WIDTH - 1 - j;
-    return (float)plane[i * OLD_WIDTH + j];
-}
-
 #if STAGED
 // Columns that lie beside each other in pairs.
 #if WIDTH % 2 == 0
@@ -107,7 +96,7 @@ __device__ __forceinline__ void resize_columns(const SHARED float* across, int t
 #endif
 
 __global__ void RESIDENT_BOUNDS(THREADS, 8)
-gather(const GLOBAL given_number* given, const GLOBAL int* labels, const GLOBAL int* order,
+staged(const GLOBAL given_number* given, const GLOBAL int* labels, const GLOBAL int* order,
        const GLOBAL int* variation, const GLOBAL int* step, const GLOBAL int* places,
        const GLOBAL float* shares, const GLOBAL float* scales, GLOBAL result* __restrict__ x,
        GLOBAL int* __restrict__ chosen)

@@ -1,0 +1,1 @@
+"""How `gather_batch` is computed."""

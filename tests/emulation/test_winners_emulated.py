@@ -192,7 +192,7 @@ def test_a_later_one_of_equals_is_noticed(tmp_path):
 
 def test_only_maxima_have_winners():
     for pool in (None, Pool.of("average", 2), Pool.of("max", 2, activation="relu")):
-        with pytest.raises(InputError, match="max-pool with nothing behind it"):
+        with pytest.raises(InputError, match="max-pool that nothing follows"):
             dataclasses.replace(TWO, pool=pool, returns=("y", "argmax"))
     for rung in WINNERS:
         assert rung.why_not(TWO) == "it is written for problems with returns alone"

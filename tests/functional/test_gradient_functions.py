@@ -122,7 +122,7 @@ def test_wrong_arguments_are_named():
     with pytest.raises(InputError, match="y and activation"):
         rooftile.conv2d_weights_gradient(image, image, 1, activation="relu")
     where = np.zeros((1, 1, 4, 4), np.int32)
-    with pytest.raises(InputError, match="'none' behind a pool"):
+    with pytest.raises(InputError, match="'none' after a pool"):
         rooftile.conv2d_weights_gradient(
             image, image, 1, where=where, pool=("max", 2), y=image, activation="relu"
         )

@@ -110,7 +110,7 @@ def block_scan(algorithm: ScanAlgorithm, n: int, blocks: float, words: int = 1) 
 
 def run_scan(threads: int, run: int, blocks: float, words: int = 1) -> Accesses:
     """A section of runs in shared memory: each thread scans its run, passes scan the runs' ends,
-    and each thread adds what is before its run.  A gap behind each run keeps banks apart."""
+    and each thread adds its run's prefix. A gap after each run keeps banks apart."""
     warps = ceil_div(threads, WARP)
     own = (2 * run - 1) * threads - run
     reads = words * warps * (2 * run + 1) * blocks

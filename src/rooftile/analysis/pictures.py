@@ -32,7 +32,7 @@ Size2 = tuple[int, int]
 
 
 class Cell(NamedTuple):
-    """An element: what the block does with it, and who of its threads."""
+    """An element: its role in the block, and its thread."""
 
     role: Role
     label: str = ""
@@ -75,7 +75,7 @@ def filter_tile(
 
     ``first`` is the element that the tile begins at, below zero where ghost cells are; its
     ``core``, a number of rows and columns, is under the block's results and begins at element (0,
-    0). ``loads`` says which thread brings an element of the tile, and ``used`` are the elements of
+    0). ``loads`` is the thread that loads an element of the tile, and ``used`` are the elements of
     the tile that one thread reads.
     """
     margin = [min(1, size - 1) for size in array]  # An array of one row has no neighbours.

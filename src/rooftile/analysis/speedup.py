@@ -66,8 +66,8 @@ def gustafson(parallel: float, processors: float) -> float:
 def memory_constrained(parallel: float, processors: float, growth: float) -> float:
     """Sun and Ni's: (1 - p + p g) / (1 - p + p g / n).
 
-    The parallel work grows by g = G(n) as n processors bring n times the memory: g = 1 is
-    Amdahl's law, g = n Gustafson's.
+    The parallel work grows by g = G(n) as n processors have n times the memory: g = 1 is Amdahl's
+    law, g = n Gustafson's.
     """
     check_share(parallel=parallel)
     check_above_zero(processors=processors, growth=growth)

@@ -22,7 +22,7 @@ from rooftile.ops.checks import check_positive
 
 
 def input_tile(out_tile: Sequence[int], mask: Sequence[int]) -> tuple[int, ...]:
-    """Sizes of the input tile behind an output tile: out_tile + mask - 1."""
+    """Sizes of the input tile of an output tile: out_tile + mask - 1."""
     sizes = check_sizes("out_tile", out_tile)
     widths = check_sizes("mask", mask, len(sizes))
     return tuple(out + m - 1 for out, m in zip(sizes, widths, strict=True))

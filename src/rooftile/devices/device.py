@@ -25,7 +25,7 @@ class Device(Protocol):
 
     @property
     def cache_bytes(self) -> int | None:
-        """Size of the last-level cache; None where nobody tells."""
+        """Size of the last-level cache; None where it is not known."""
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Memory:
         """Memory for an array, its values undefined.  Raises `OutOfMemory`."""

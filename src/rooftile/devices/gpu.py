@@ -172,7 +172,7 @@ class Branch(Protocol):
         """Let the present stream's later work wait for the branch."""
 
     def mark(self, number: int) -> None:
-        """Name the point behind all that the branch was given."""
+        """Name the point after all work of the branch."""
 
     def wait(self, number: int) -> None:
         """Let the present stream's later work wait for the point of this name; the branch must
@@ -190,7 +190,7 @@ class GpuDevice(Device, Protocol):
     def compile(
         self, text: str, macros: Mapping[str, int | str], folders: Sequence[Path] = ()
     ) -> Program:
-        """Compile a kernel text behind the prelude, with headers from the folders. Raises
+        """Compile a kernel text after the prelude, with headers from the folders. Raises
         `CompileFailure`."""
 
     def launches(self, work: Sequence[Any], names: Sequence[str]) -> Launches:

@@ -1,8 +1,8 @@
 """Integers of the caller that say where something is: labels of classes, and places of winners.
 
-Arrays in the CPU's memory are looked at, and an integer out of its range is an error.  Nobody waits
-to look at arrays in a GPU's memory: there kernels skip such a label, and take the place that is
-nearest to such a place.  So neither reads or writes outside of an array.
+Arrays in the CPU's memory are looked at, and an integer out of its range is an error. Arrays in a
+GPU's memory are not checked, since the call would have to wait: kernels skip such a label, and take
+the place that is nearest to such a place. So neither reads or writes outside of an array.
 """
 
 from __future__ import annotations

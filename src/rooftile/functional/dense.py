@@ -46,19 +46,18 @@ def conv2d(
 ) -> Array:
     """``pool(activation(x * weights + bias))``; ``*`` is cross-correlation.
 
-    x[batch, channels, height, width], weights[maps, channels / groups, mask height, mask
-    width] and bias[maps] (None: zeros) give y[batch, maps, rows, columns].
-    With ``groups`` channels and maps are cut into as many equal parts, and a map's sum is over the
-    channels of its part; as many groups as channels are a depthwise convolution.  ``dilation`` (an
-    integer or a pair) is how many pixels apart the taps of a mask are.
-    ``stride`` and ``padding`` (the same on both sides) are an integer or a
-    (vertical, horizontal) pair.  ``boundary`` says what the padding holds: ``zero``,
+    x[batch, channels, height, width], weights[maps, channels / groups, mask height, mask width] and
+    bias[maps] (None: zeros) give y[batch, maps, rows, columns]. With ``groups`` channels and maps
+    are cut into as many equal parts, and a map's sum is over the channels of its part; as many
+    groups as channels are a depthwise convolution. ``dilation`` (an integer or a pair) is how many
+    pixels apart the taps of a mask are. ``stride`` and ``padding`` (the same on both sides) are an
+    integer or a (vertical, horizontal) pair. ``boundary`` says what the padding holds: ``zero``,
     ``replicate`` (the nearest pixel), ``reflect`` (the mirror image without its first pixel) and
     ``wrap`` (the other end) and ``symmetric`` (the mirror image with its first pixel) as
-    `numpy.pad` has them, or ``interior``: outputs of the convolution
-    whose mask leaves the image are zeros, bias included.  ``pool`` is ``("max", "average" or
-    "l2", window[, stride[, activation]])``, with the activation behind the pool, and only
-    the convolution outputs that it reads are computed.  An x without images gives an empty result.
+    `numpy.pad` has them, or ``interior``: outputs of the convolution whose mask leaves the image
+    are zeros, bias included. ``pool`` is ``("max", "average" or "l2", window[, stride[,
+    activation]])``, with the activation after the pool, and only the convolution outputs that it
+    reads are computed. An x without images gives an empty result.
 
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
     chapters 7 and 16.

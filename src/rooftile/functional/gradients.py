@@ -105,12 +105,12 @@ def conv2d_weights_gradient(
     """dweights[maps, channels, *mask] and dbias[maps] of a convolution, from dy.
 
     x[batch, channels, height, width], dy[batch, maps, rows, columns], the gradient before
-    activation and pool; ``mask`` is (height, width), or one number for both.  Behind a maximum,
-    ``pool``, dy has one gradient a window, and ``where``, int32 of its shape, says which output won
-    each: row * columns + column, as `pool2d_winners` finds them.  A place outside of its window is
-    an error in the CPU's memory; on a GPU nobody waits to look, and the nearest place of the window
-    stands for it.  With an ``activation`` of the layer, and no pool, dy is the gradient behind it,
-    and its value y, of dy's shape, is needed; of ``gelu`` its input in y's place.
+    activation and pool; ``mask`` is (height, width), or one number for both. After a maximum,
+    ``pool``, dy has one gradient a window, and ``where``, int32 of its shape, is the argmax of
+    each: row * columns + column, as `pool2d_winners` finds them. A place outside of its window is
+    an error in the CPU's memory; on a GPU, where the call would have to wait, the nearest place of
+    the window stands for it. With an ``activation`` of the layer, and no pool, dy is the gradient
+    after it, and its value y, of dy's shape, is needed; of ``gelu`` its input in y's place.
 
     Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 9.5.
     """
@@ -233,7 +233,7 @@ def pool2d_gradient(
 
 
 def _gradients(given: Arguments[Any], dy: Any, where: Any, pool: Any) -> list[Taken]:
-    """dy, and behind a pool the places of its winners.  Raises `InputError` for one alone."""
+    """dy, and after a pool the places of its argmax. Raises `InputError` for one alone."""
     found = [given.take("dy", dy, "batch, maps, rows, columns")]
     if (where is None) != (pool is None):
         expected = "where and pool, or neither"

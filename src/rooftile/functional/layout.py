@@ -69,9 +69,9 @@ def permute_columns(
 ) -> Array:
     """``y[i, j] = x[i, index[j]]``: the columns of x in another order, or any choice of them.
 
-    x is [rows, columns] of a dtype that `transpose` takes, ``index`` int32[width].  Its elements
-    are 0 to columns - 1: of arrays in the CPU's memory others are an error.  On a GPU nobody waits
-    to look; there the nearest column stands for them.
+    x is [rows, columns] of a dtype that `transpose` takes, ``index`` int32[width]. Its elements are
+    0 to columns - 1: of arrays in the CPU's memory others are an error. On a GPU, where the call
+    would have to wait, the nearest column stands for them.
     """
     given = Arguments(x)
     array = given.take("x", x, "rows, columns", dtypes=DTYPES)

@@ -36,7 +36,7 @@ PADDED_VOLUMES = (*PADDED, "replicate")
 """Boundaries that are padded for functions whose strategies know ``zero`` and ``valid`` alone."""
 
 Widths = tuple[tuple[int, int], ...]
-"""Ghost cells before and behind each of the last axes."""
+"""Ghost cells before and after each of the last axes."""
 
 
 def is_padded(boundary: str, known: Sequence[str], padded: Sequence[str] = PADDED) -> bool:

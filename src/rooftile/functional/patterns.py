@@ -103,10 +103,10 @@ def segmented_reduce(
 ) -> Array:
     """Each segment ``x[offsets[s]:offsets[s + 1]]`` combined on its own; empty: the identity.
 
-    x is [count] of a dtype that `reduce` takes, ``offsets`` int64 or int32[segments + 1].  They
-    rise from 0 to count: of arrays in the CPU's memory others are an error.  On a GPU nobody waits
-    to look; there other offsets give any results.  An empty x has empty segments, or none.  Every
-    run gives the same bits.
+    x is [count] of a dtype that `reduce` takes, ``offsets`` int64 or int32[segments + 1]. They rise
+    from 0 to count: of arrays in the CPU's memory others are an error. On a GPU, where the call
+    would have to wait, other offsets give any results. An empty x has empty segments, or none.
+    Every run gives the same bits.
     """
     combining = operator_of(operator)
     given = Arguments(x)

@@ -120,8 +120,9 @@ def softmax_cross_entropy(
     of none it is NaN, with the gradient 0.  dx, of x's shape, is the gradient of the sum, or of the
     mean; without a reduction it is divided by ``divisor``.
 
-    Another label than a class or ``ignore_index`` is an error in the CPU's memory.  On a GPU nobody
-    waits to look, and such a row counts as an ignored one; a mean waits for the labels, and looks.
+    Another label than a class or ``ignore_index`` is an error in the CPU's memory. On a GPU, where
+    the call would have to wait, such a row counts as an ignored one; a mean waits for the labels,
+    and checks them.
 
     Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 6.2.2.3.
     """
@@ -172,12 +173,12 @@ def loss_gradient(
     """The loss, float32[rows], of each row of outputs y[rows, outputs]; and dy, of their mean.
 
     ``loss`` is of a row's outputs k, and its label T or the numbers t that are wanted:
-    ``squared_error`` ``sum_j (k_j - t_j)^2``, ``half_squared_error`` half of it, ``missed``
-    ``1 - k_T``, ``squared_distance`` ``sum_j k_j (j - T)^2``, and of one output
-    ``sigmoid_cross_entropy`` in nats.  ``targets`` are int32[rows] (or int64 in the CPU's memory),
-    below the number of outputs, or of one output its value, or 0 or 1; of a squared error also
-    float32[rows, outputs].  Another label is an error in the CPU's memory; on a GPU nobody waits to
-    look, and such a label is that of no output.  Raises `InputError`.
+    ``squared_error`` ``sum_j (k_j - t_j)^2``, ``half_squared_error`` half of it, ``missed`` ``1 -
+    k_T``, ``squared_distance`` ``sum_j k_j (j - T)^2``, and of one output ``sigmoid_cross_entropy``
+    in nats. ``targets`` are int32[rows] (or int64 in the CPU's memory), below the number of
+    outputs, or of one output its value, or 0 or 1; of a squared error also float32[rows, outputs].
+    Another label is an error in the CPU's memory; on a GPU, where the call would have to wait, such
+    a label is no output's. Raises `InputError`.
 
     Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), sections 6.2.1 and 6.2.2.
     """
@@ -199,7 +200,7 @@ def loss_gradient(
 
 
 def _axis_last(name: str, x: Any, axis: Any) -> tuple[int, ...] | None:
-    """The order of axes that brings one behind the others; None where it is there already. Raises
+    """The order of axes that brings one after the others; None where it is there already. Raises
     `InputError` for an axis that x has not."""
     rank = len(getattr(x, "shape", ()))
     if not rank:

@@ -20,7 +20,7 @@ NUMBERS, WIDE = "numbers", "wide"
 
 
 class GpuPath:
-    """The layers as bound for images of a dtype, and the kernels before and behind them.
+    """The layers as bound for images of a dtype, and the kernels before and after them.
 
     ``scores`` is the dtype of the results: that of the images, float32 for pixels.
     """

@@ -84,7 +84,7 @@ RULES: dict[Init, Rule] = {
     "he": Rule(
         lambda generator, shape, fan_in, _: _normal(generator, shape, 2 / fan_in),
         False,
-        "normal of variance 2 / fan_in, biases 0: keeps the variance behind relu",
+        "normal of variance 2 / fan_in, biases 0: keeps the variance after relu",
         'He, Zhang, Ren, Sun, "Delving Deep into Rectifiers", ICCV 2015',
     ),
     "glorot": Rule(

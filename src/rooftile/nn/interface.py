@@ -111,9 +111,9 @@ class Interface:
     def shares(self, y: NDArray[Any]) -> Float32:
         """The probability that each class has by outputs y[n, outputs], float32[n, classes].
 
-        Behind a softmax the outputs are probabilities; without an activation softmax makes them of
+        After a softmax the outputs are probabilities; without an activation softmax makes them of
         the outputs; n sigmoids are probabilities that need not sum to 1; one output is the
-        probability of class 1, cut to 0 and 1.  Outputs of other activations stay as they are.
+        probability of class 1, cut to 0 and 1. Outputs of other activations stay as they are.
         """
         y = y.astype(np.float32, copy=False)
         if self.output_shape[0] == 1:

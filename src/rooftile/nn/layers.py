@@ -140,10 +140,10 @@ Layer = ConvLayer | LinearLayer
 
 
 def trained(layer: Layer, problem: Any) -> tuple[Any, LayerActivation]:
-    """The problem of a layer whose gradient is wanted, and the activation behind it.
+    """The problem of a layer whose gradient is wanted, and the activation after it.
 
-    An activation whose derivative needs its input runs behind the layer, whose result is that
-    input.  Raises `InputError` where a pool comes between.
+    An activation whose derivative needs its input runs after the layer, whose result is that input.
+    Raises `InputError` where a pool comes between.
     """
     left = apart(layer.activation)
     if left != "none" or ACTIVATIONS[problem.activation].needs == "y":

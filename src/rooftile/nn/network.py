@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rooftile.nn.plan import Plan
 
 PREDICT_BATCH = 256
-"""Images at a time where nobody says how many: enough to fill the cores, little memory."""
+"""Images at a time by default: enough to fill the cores, little memory."""
 
 
 class Network(NetworkDefinition):

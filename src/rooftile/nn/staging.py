@@ -89,7 +89,7 @@ class Source(Protocol):
         `sent` says otherwise."""
 
     def sent(self, mark: Any) -> None:
-        """A mark behind the copies of the segment that `next` gave last; it moves when as many
+        """A mark after the copies of the segment that `next` gave last; it moves when as many
         segments more as there are buffers have been sent."""
 
 

@@ -63,7 +63,7 @@ class _Slot:
     arrived: Event
     computed: Event
     returned: Event
-    """Once its results are out, nobody reads the slot any more."""
+    """Once its results are out, the slot is no longer read."""
 
 
 class Streamer:

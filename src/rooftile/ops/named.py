@@ -34,7 +34,7 @@ def names(operation: str) -> list[str]:
 
 
 def default_shape(operation: str) -> str:
-    """The named problem that stands for an operation where nobody names one: its first.
+    """The named problem that stands for an operation where none is named: its first.
 
     Raises `InputError` for an unknown operation.
     """
@@ -42,7 +42,7 @@ def default_shape(operation: str) -> str:
 
 
 def climbed_shapes(operation: str, kind: str = "cpu", *, large: bool = False) -> Climbed:
-    """The named problems that are climbed where nobody names one, on a ``kind`` of device.
+    """The named problems that are climbed where none is named, on a ``kind`` of device.
 
     They are those at which even the textbook's rungs take seconds on a CPU; on CUDA, where these
     would be too small, the first named problem, unless the textbook's have several forms.
@@ -71,12 +71,12 @@ def named(operation: str, shape: str, batch: int | None = None) -> Problem:
 
 
 def parse(operation: str, shape: str, batch: int | None = None) -> Problem:
-    """A named problem, or one from ``key=value`` pairs separated by commas; behind either, how its
+    """A named problem, or one from ``key=value`` pairs separated by commas; after either, how its
     arrays are stored, as in ``lenet-conv1 stored x=float16,out=float16:channels_last``.
 
     Values are integers, ``AxB`` pairs, 0 or 1 for no or yes, or words; a pool is ``max:2``,
-    ``average:3x3:2``, ``l2:2:2:sigmoid`` (kind, window, stride, activation behind it); several
-    words are joined as ``returns=y+argmax``.  Example:
+    ``average:3x3:2``, ``l2:2:2:sigmoid`` (kind, window, stride, activation after it); several words
+    are joined as ``returns=y+argmax``. Example:
     ``channels=3,height=64,width=64,maps=8,mask=5x5,padding=2x2,pool=max:2``.
     """
     shape, _, storage = shape.partition(STORED)

@@ -145,8 +145,8 @@ class Problem(ABC):
         where there are several."""
 
     def magnitude(self, *arrays: Any) -> Any:
-        """Sum of the magnitudes of the terms behind each element of an output with a budget. A
-        tuple where there are several outputs."""
+        """Sum of the magnitudes of the terms of each element of an output with a budget. A tuple
+        where there are several outputs."""
         made = self.reference(*arrays)
         return tuple(map(np.abs, made)) if isinstance(made, tuple) else np.abs(made)
 
@@ -180,7 +180,7 @@ class Problem(ABC):
 
     @property
     def reduction(self) -> int:
-        """Number of terms in the sum behind one element of an output."""
+        """Number of terms in the sum of an output's element."""
         return 1
 
     def judgement(self, output: Array, model: ErrorModel) -> Judgement:

@@ -122,7 +122,7 @@ class HostParameters(KeptParameters):
         keep(self.calls, (given.kind, library.own_dtype("float32"), x.shape), own)
 
     def _copies(self, parameters: Sequence[AnyArray | None]) -> list[AnyArray]:
-        """Nobody else writes to them."""
+        """No other code writes to them."""
         pairs = zip(parameters, self._shapes, strict=True)
         kind = next(a.dtype for a in parameters if a is not None)
         return [np.zeros(shape, kind) if a is None else a.copy() for a, shape in pairs]

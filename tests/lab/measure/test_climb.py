@@ -177,7 +177,7 @@ def test_peers_are_judged_like_strategies(fake_ladder, monkeypatch):
     assert rows["right peer"].kind == "peer"
     assert (rows["wrong peer"].status, rows["wrong peer"].cause) == ("failed", "wrong")
     assert "rooftile_no_such_package" in rows["absent"].reason
-    assert rows["unsaid"].reason == "nobody said how it computes conv2d"
+    assert rows["unsaid"].reason == "no operation says how it computes conv2d"
     assert (rows["absent"].status, rows["absent"].cause) == ("skipped", "not installed")
     assert (rows["unsaid"].status, rows["unsaid"].cause) == ("skipped", "unsupported")
 

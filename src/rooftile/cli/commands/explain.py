@@ -104,7 +104,7 @@ def command(arguments: argparse.Namespace) -> int:
         arguments.shape = _shape(arguments, kind)
         problem = parse(arguments.operation, arguments.shape, arguments.batch)
     if kind == "opencl" and arguments.profile:
-        raise InputError("profile", kind, "device cuda or cpu: nobody reads OpenCL's counters")
+        raise InputError("profile", kind, "device cuda or cpu: OpenCL has no counters")
     if arguments.matrix is not None and arguments.profile and kind == "cpu":
         raise InputError("profile", "given with --matrix", "a problem by its --shape on the cpu")
     for option in ("architecture", "config", "picture") if kind == "cpu" else ():

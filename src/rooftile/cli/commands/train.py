@@ -157,7 +157,7 @@ def _compile_ahead(
 def _ready_to_end(
     arguments: argparse.Namespace, network: Network, options: TrainingOptions, test: ImageSet
 ) -> None:
-    """Compile and import what comes behind the training."""
+    """Compile and import for the steps after the training."""
     from rooftile.devices.cuda.compile import has_compiled
     from rooftile.nn.training.gpu.ahead import compile_outputs_ahead
 

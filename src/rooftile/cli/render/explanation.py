@@ -66,7 +66,7 @@ def cpu_lines(found: CpuExplanation) -> list[str]:
         needed = bytes_under_way(rates.bandwidth_gbps, found.latency_ns)
         lines.append(
             f"latency: memory answers after {found.latency_ns:.0f} ns, so {quantity(needed, 'B')} "
-            f"must be under way to keep it busy, {needed / rates.threads / LINE_BYTES:.2g} cache "
+            f"must be in flight to keep it busy, {needed / rates.threads / LINE_BYTES:.2g} cache "
             "lines a thread"
         )
     lines += _counter_lines(found)
@@ -226,7 +226,7 @@ def _access_lines(made: Accesses, diverging: float) -> list[str]:
 
 
 def work_lines(made: Accesses) -> list[str]:
-    """Operations, and how many of them follow each other; nothing where nobody counted."""
+    """Operations, and how many of them follow each other; nothing without counts."""
     if not made.operations:
         return []
     return [
@@ -281,7 +281,7 @@ def _latency_lines(found: Explanation) -> list[str]:
     told = ", ".join(f"{count:.2g} B a thread of {name}" for name, count in each if count)
     return [
         f"latency: device memory answers after {found.target.latency_ns:.0f} ns, so "
-        f"{quantity(needed, 'B')} must be under way to keep it busy" + (f": {told}" if told else "")
+        f"{quantity(needed, 'B')} must be in flight to keep it busy" + (f": {told}" if told else "")
     ]
 
 

@@ -94,8 +94,8 @@ def stoppable() -> Iterator[Callable[[], None]]:
 def opened_meanwhile(device: str) -> Iterator[Callable[[Callable[[], object]], object]]:
     """A GPU's driver starts, if the device is one, while the block runs.
 
-    The block gets a function that hands a thread work to do after the GPU is open; nobody waits for
-    it. An error is raised where the work is next done.
+    The block gets a function that hands a thread work to do after the GPU is open; nothing waits
+    for it. An error is raised where the work is next done.
     """
     from rooftile.devices.names import parse_device
 

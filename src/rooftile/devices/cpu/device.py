@@ -1,4 +1,4 @@
-"""The host's processor behind the interface of `rooftile.devices.device`."""
+"""The host's processor with the interface of `rooftile.devices.device`."""
 
 from __future__ import annotations
 

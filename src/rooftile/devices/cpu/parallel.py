@@ -83,7 +83,7 @@ class KernelSequence:
     """
 
     def __init__(self, entries: Sequence[Entry], rows: Sequence[Sequence[int]]) -> None:
-        """``rows`` without the entries, and without zeros behind them."""
+        """``rows`` without the entries, and without zeros after them."""
         self._entries = tuple(entries)
         longest = max(map(len, rows))
         self._table: NDArray[np.int64] = np.zeros((len(rows), 1 + longest), np.int64)
@@ -114,7 +114,7 @@ class KernelSequence:
     ) -> Quick | None:
         """A whole call of Python's, see `quick_call`; the last row has the most units. ``places``
         say where in the rows the addresses of arrays of these shapes belong; all else is filled,
-        and ``kept`` keeps what it points at. Nobody else may run this from now on."""
+        and ``kept`` keeps what it points at. No other caller may run this from now on."""
         self._compile()
         threads = self._shared(self.rows[-1][_UNITS], threads)
         table = [number.value for number in self._place]

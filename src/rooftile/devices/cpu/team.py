@@ -1,10 +1,10 @@
 """Threads that run kernels together: a team for each number of threads.
 
 A team's members wait for work in compiled code, without the GIL: for about a millisecond they look
-again and again, then they sleep.  The caller claims shares like the others and waits for none that
-sleeps, so that a small kernel takes no longer than alone.  One caller at a time has a team; who
-finds it busy works alone.  A forked child has none of its parent's threads and makes teams of its
-own.
+again and again, then they sleep. The caller claims shares like the others and waits for none that
+sleeps, so that a small kernel takes no longer than alone. One caller at a time has a team; a caller
+that finds it busy works alone. A forked child has none of its parent's threads and makes teams of
+its own.
 """
 
 from __future__ import annotations

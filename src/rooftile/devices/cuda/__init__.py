@@ -1,5 +1,5 @@
 """NVIDIA GPUs, through the driver's library and NVRTC, which compiles at run time; NVIDIA's package
-cuda-core brings that, and passes arrays on by DLPack.
+cuda-core contains that, and passes arrays on by DLPack.
 
 All of it is imported on first use (PEP 562): calls on a CPU need `CudaArray` alone, and the thread
 that wakes a GPU not even NumPy.

@@ -19,8 +19,8 @@ ALIGNMENT = 16
 class CudaArray:
     """An array in a GPU's memory; ``owner`` keeps it there.
 
-    Nobody changes one; it is not frozen only because every call makes several, and to make a frozen
-    one takes four times as long.
+    It is never changed; it is not frozen only because every call makes several, and to make a
+    frozen one takes four times as long.
     """
 
     owner: Any

@@ -1,4 +1,4 @@
-"""An NVIDIA GPU behind the interface of `rooftile.devices.gpu`."""
+"""An NVIDIA GPU with the interface of `rooftile.devices.gpu`."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class CudaDevice(Described):
         return self.allocate(math.prod(shape) * dtype.itemsize)
 
     def allocate_alone(self, nbytes: int) -> Any:
-        """Memory that belongs to no stream; who frees it waits for the device."""
+        """Memory that belongs to no stream; freeing it waits for the device."""
         with self._out_of_memory(nbytes):
             return Alone(max(4, nbytes), self._context)
 
@@ -125,7 +125,7 @@ class CudaDevice(Described):
 
     def put(self, value: np.generic, memory: Any) -> None:
         """Write a number of 2, 4 or 8 bytes in the order of the present stream. It travels with the
-        command, so that nobody waits for it and a graph keeps it."""
+        command, so that no wait is needed and a graph keeps it."""
         size = min(value.nbytes, 4)
         for i, word in enumerate(np.frombuffer(value.tobytes(), f"u{size}")):
             place, kind = address_of(memory) + size * i, (ctypes.c_ushort, ctypes.c_uint)[size // 4]

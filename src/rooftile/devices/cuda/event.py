@@ -11,8 +11,8 @@ from typing import NamedTuple
 from rooftile.devices.cuda.driver import answer, call, check, library
 
 _TIMED, _WITHOUT_TIMING = 0, 2
-"""CU_EVENT_DEFAULT and CU_EVENT_DISABLE_TIMING: a stream passes an event sooner where nobody asks
-for its time."""
+"""CU_EVENT_DEFAULT and CU_EVENT_DISABLE_TIMING: a stream passes an event sooner where its time is
+not asked for."""
 
 
 class _Functions(NamedTuple):
@@ -42,7 +42,7 @@ class Event:
         weakref.finalize(self, destroy, event).atexit = False
 
     def record(self, stream: int) -> None:
-        """It is behind all that a stream holds."""
+        """It is after all work of a stream."""
         check(self._functions.record(self._event, stream))
 
     def delay(self, stream: int) -> None:

@@ -92,7 +92,7 @@ class CudaLaunches:
             self._turn.release()
 
     def _follow(self) -> None:
-        """Bring what was made from addresses to where the buffers lie now."""
+        """Update what was made from addresses to the buffers' present addresses."""
         for number, descriptor in self._maps:
             descriptor.point_to(self._addresses[number])
         for number, offset, source in self._sources:

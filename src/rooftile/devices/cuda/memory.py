@@ -1,4 +1,4 @@
-"""Memory of a GPU and of the host, which goes back to the driver when nobody holds it."""
+"""Memory of a GPU and of the host, which goes back to the driver when it is no longer held."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class MemoryPool:
 
 
 class Alone(_Held):
-    """Memory that belongs to no stream: who frees it waits for the GPU."""
+    """Memory that belongs to no stream: freeing it waits for the GPU."""
 
     def __init__(self, nbytes: int, context: int) -> None:
         """In the present context, which is this one.  Raises `RuntimeError`."""

@@ -71,7 +71,7 @@ def is_pinned(array: NDArray[Any]) -> bool:
 
 
 def own_stream(device: Any) -> CudaStream:
-    """A device's own stream, which its launches go to where nobody lends it another."""
+    """A device's own stream, which its launches go to where none is lent."""
     return CudaStream(device.own)
 
 

@@ -1,4 +1,4 @@
-"""An OpenCL device behind the interface of `rooftile.devices.gpu`."""
+"""An OpenCL device with the interface of `rooftile.devices.gpu`."""
 
 from __future__ import annotations
 

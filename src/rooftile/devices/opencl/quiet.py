@@ -13,7 +13,7 @@ from rooftile._locks import lock
 class Unheard:
     """Warnings of a kind are ignored as long as a thread is inside.
 
-    Python's filters belong to all threads.  Nobody puts back the list that it found: others may
+    Python's filters belong to all threads. No thread puts back the list that it found: others may
     have changed the filters meanwhile.
     """
 

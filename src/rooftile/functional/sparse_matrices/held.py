@@ -63,7 +63,7 @@ class Held:
     def _made(
         cls, shape: tuple[int, int], form: Form, arrays: Mapping[str, AnyArray], entries: int
     ) -> Self:
-        """A matrix whose arrays rooftile has laid out, which nobody needs to look at."""
+        """A matrix whose arrays rooftile has laid out, which need no check."""
         self = cls.__new__(cls)
         self._hold(shape, form, arrays, entries)
         return self

@@ -29,7 +29,7 @@ class Sparse(Held):
         return spmv(self, other)
 
     __array_ufunc__ = None
-    """NumPy's arrays leave products with a matrix behind them to `__rmatmul__`."""
+    """NumPy's arrays leave products with a matrix on the right to `__rmatmul__`."""
 
     def __rmatmul__(self, other: Any) -> Any:
         """The transpose's product with the other's transpose, turned back."""

@@ -185,7 +185,7 @@ def _in_place(
     tolerance: float,
     limit: int,
 ) -> Solution:
-    """With arrays in the GPU's memory, on a stream of its own behind the caller's."""
+    """With arrays in the GPU's memory, on a stream of its own after the caller's."""
     gpu: Any = cuda.lent_device(b.device)
     nbytes, caller = b.shape[0] * (8 if b.dtype == "float64" else 4), given.library.stream(b)
     held = A.on(given, b, A.problem(resident=True).tiled)

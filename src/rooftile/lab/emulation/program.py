@@ -85,7 +85,7 @@ def run(
     program is in the user's cache, and serves other arrays of the same sizes. ``fills`` are the
     arrays that constant memory is filled from, where their names differ from its own. ``opencl``:
     the text is OpenCL C. ``watched``: the program ends at a computation on shared memory, or on
-    arrays, that nobody wrote and `unwritten` marks. ``header``: the result of `shim`, where the
+    arrays, that is unwritten, as `unwritten` marks it. ``header``: the result of `shim`, where the
     program is a stranger's: the program is then in ``folder`` too.
     """
     for name, array in arrays.items():
@@ -116,7 +116,7 @@ def unwritten(nbytes: int) -> AnyArray:
 
 
 def _built(source: str, sanitizer: str, limit_s: float) -> Path:
-    """The program of what stands behind the shim, which is compiled once only."""
+    """The program after the shim, which is compiled once only."""
     header = shim(sanitizer)
     path = header.with_name(hashlib.sha256(source.encode()).hexdigest()[:32])
     return _compiled(path, header, sanitizer, limit_s, source)

@@ -111,7 +111,7 @@ class Apart:
 def _judged(
     say: Callable[[int | str], None], rules: Rules, candidates: Sequence[Candidate]
 ) -> tuple[Row, ...]:
-    """In the child: the rows; says which candidate is under way."""
+    """In the child: the rows; says which candidate is running."""
     contest = _contest(rules)
     contest.report = say
     with contest.device.on():
@@ -127,7 +127,7 @@ def _judged(
 def _timed(
     say: Callable[[int | str], None], contest: Contest, found: Sequence[Row | VerifiedCandidate]
 ) -> tuple[Row, ...]:
-    """Several candidates in turns, each of which says that it is under way."""
+    """Several candidates in turns, each of which says that it is running."""
     for number, one in enumerate(found):
         if isinstance(one, VerifiedCandidate):
             say(number)

@@ -79,7 +79,7 @@ def environment() -> Environment:
 
 
 def gpu_libraries(kind: str) -> dict[str, str]:
-    """Versions of the installed packages behind the devices of the kind ``cuda`` or ``opencl``."""
+    """Versions of the installed packages of the devices of the kind ``cuda`` or ``opencl``."""
     return versions(_GPU_PACKAGES[kind])
 
 

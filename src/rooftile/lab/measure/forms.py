@@ -1,4 +1,4 @@
-"""Several forms of one problem, of which each rung takes some: who climbs which, and one ladder.
+"""Several forms of one problem, of which each rung takes some: the rungs of each, and one ladder.
 
 The formats of a sparse matrix are such forms: their FLOPs are the same, their bytes are not, so
 that each row has the roof of its own form.

@@ -1,4 +1,4 @@
-"""Tells of long work: which of its parts is under way, and about how long the rest will take."""
+"""Tells of long work: which of its parts is running, and about how long the rest will take."""
 
 from __future__ import annotations
 

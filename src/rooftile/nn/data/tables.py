@@ -63,8 +63,8 @@ def read_csv(
     """Numbers in columns, one of which is the label; of a regression ``targets`` columns are.
 
     ``label`` counts columns from 0, from the end where it is negative, or is the column's name in
-    the header; the other targets stand behind that column, or before it where it counts from the
-    end.  Empty lines are left out.  Raises `InputError`, which names file, line and column.
+    the header; the other targets follow that column, or before it where it counts from the end.
+    Empty lines are left out. Raises `InputError`, which names file, line and column.
     """
     names, lines, values = _read(path, delimiter, header)
     count = targets or 1

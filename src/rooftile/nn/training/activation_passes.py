@@ -1,4 +1,4 @@
-"""Passes of what stands behind a layer: activations that it does not fuse, and dropout."""
+"""Passes after a layer: activations that it does not fuse, and dropout."""
 
 from __future__ import annotations
 

@@ -12,8 +12,7 @@ Images = NDArray[np.uint8] | NDArray[np.float32] | NDArray[np.float64]
 def augment(images: Images, generator: np.random.Generator, *, flip: bool, shift: int) -> Images:
     """A copy with every image mirrored or not, and moved by up to ``shift`` pixels each way.
 
-    What an image leaves behind is zeros: black.  The generator is used the same way whatever
-    the images hold.
+    Vacated pixels are zeros: black. The generator is used the same way for any images.
     """
     result = images.copy()
     if flip:

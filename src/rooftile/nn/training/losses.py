@@ -115,7 +115,7 @@ def loss_of(name: LossName, outputs: int, activation: str) -> Loss:
         if outputs == 1 and activation == "sigmoid":
             return Loss("cross_entropy", binary_cross_entropy, takes_scores=True)
         if outputs == 1 or activation not in ("none", "softmax"):
-            found = f"{outputs} outputs behind {activation!r}"
+            found = f"{outputs} outputs after {activation!r}"
             expected = "a last layer of two outputs or more with none or softmax, or of one sigmoid"
             raise InputError("loss", f"cross_entropy of {found}", expected)
     elif name in ("missed", "squared_distance") and outputs == 1:

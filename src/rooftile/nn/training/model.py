@@ -25,7 +25,7 @@ from rooftile.ops import Layer as LayerProblem
 
 
 class Model:
-    """The passes of a network's layers in a row, and a loss behind them."""
+    """The passes of a network's layers in a row, and a loss after them."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class Model:
         dropout: float = 0.0,
         phases: Phases | None = None,
     ) -> None:
-        """``dropout`` is behind every layer but the last.  Raises `InputError` for a loss that does
+        """``dropout`` is after every layer but the last. Raises `InputError` for a loss that does
         not fit the outputs, and for a dtype in which the layers do not compute."""
         self._dtype = np.dtype(dtype)
         self._phases = phases or Phases()

@@ -137,7 +137,7 @@ def _spread(kernel: Native, dtypes: tuple[str, ...]) -> cpu.Spread:
 
 
 def _run(kernel: Native, arrays: Sequence[NDArray[Any]], rates: Sequence[float]) -> None:
-    """Change the first of some arrays, and those behind the second, which is the gradient."""
+    """Change the first of some arrays, and the arrays after the second, which is the gradient."""
     parameter, gradient, *memory = arrays
     own = np.array(rates, parameter.dtype)
     given = [parameter, np.ascontiguousarray(gradient), *memory, own]

@@ -128,8 +128,8 @@ class ConvPass:
     def __init__(self, problem: Conv2d, threads: int) -> None:
         pool = problem.pool
         if pool is not None and (pool.kind not in ("max", "average") or pool.activation != "none"):
-            expected = "a maximum or an average with nothing behind it"
-            raise InputError("pool", f"{pool.kind} with {pool.activation} behind it", expected)
+            expected = "a maximum or an average that nothing follows"
+            raise InputError("pool", f"{pool.kind} followed by {pool.activation}", expected)
         if problem.ghosts != "zero":
             raise InputError("boundary", repr(problem.boundary), "'zero'")
         self._problem, self._operations = problem, _Operations(threads)

@@ -41,7 +41,7 @@ class Tally:
 
 
 class Phases:
-    """Does not look at the clock: what training uses where nobody asks."""
+    """Does not look at the clock: what training uses by default."""
 
     timed = False
     """True if the times are wanted."""

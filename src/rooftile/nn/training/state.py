@@ -45,7 +45,7 @@ class State:
     """The generator's state when the epoch began: a resumed run draws again what was drawn."""
 
     settle: Callable[[], None] = lambda: None
-    """Brings parameters and memory to these arrays from where they are: a device."""
+    """Copies parameters and memory to these arrays from a device."""
 
     def __post_init__(self) -> None:
         self.begin_epoch()

@@ -26,7 +26,7 @@ _ADVICE = (
 
 
 class LearningWatch:
-    """Looks at a run behind each epoch and says once that it does not learn.
+    """Looks at a run after each epoch and says once that it does not learn.
 
     What a network without inputs could reach, a constant answer, is the measure: a network whose
     layer is dead gives one.  No activation is looked at before a loss as high as that one's.

@@ -32,7 +32,7 @@ class ActivationGradient(Problem):
     """y[size] and dy[size] to dx[size].  Raises `InputError`, also for sign."""
 
     operation: ClassVar[str] = "activation_gradient"
-    words: ClassVar[str] = "{size} elements behind {activation}"
+    words: ClassVar[str] = "{size} elements after {activation}"
 
     size: int
     activation: Differentiable = "relu"

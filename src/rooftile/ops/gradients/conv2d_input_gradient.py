@@ -1,10 +1,10 @@
-"""`conv2d_input_gradient`: what a convolution's input changes in what follows it.
+"""`conv2d_input_gradient`: the gradient of a convolution's input.
 
 ``dx[n,c,i*s+p-P,j*s+q-P] += dy[n,m,i,j] * w[m,c,p,q]`` for all m, i, j, p and q, where dy is the
-gradient of the convolution's outputs before activation and pool.  Behind a max-pool, dy has one
-gradient a window and comes with their places (`rooftile.ops.gradients.places`).  Where the input
-x is the value of an activation, ``before``, dx is the gradient before that one: times its
-derivative, which follows from x.
+gradient of the convolution's outputs before activation and pool. After a max-pool, dy has one
+gradient a window and comes with their places (`rooftile.ops.gradients.places`). Where the input x
+is the value of an activation, ``before``, dx is the gradient before that one: times its derivative,
+which follows from x.
 
 Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 9.5.
 """
@@ -48,9 +48,9 @@ from rooftile.ops.problem import AnyArray, Array, Float32, Float64, Problem
 class Conv2dInputGradient(Problem):
     """dy[batch, maps, rows, columns] and weights[maps, channels, *mask] to dx.
 
-    dx is [batch, channels, height, width].  ``stride`` and ``padding`` are (vertical, horizontal).
-    Behind ``pool``, a maximum, there is also where[batch, maps, rows, columns]; where ``before`` is
-    an activation, also x[batch, channels, height, width].  Raises `InputError`.
+    dx is [batch, channels, height, width]. ``stride`` and ``padding`` are (vertical, horizontal).
+    After ``pool``, a maximum, there is also where[batch, maps, rows, columns]; where ``before`` is
+    an activation, also x[batch, channels, height, width]. Raises `InputError`.
     """
 
     operation: ClassVar[str] = "conv2d_input_gradient"
@@ -85,7 +85,7 @@ class Conv2dInputGradient(Problem):
 
     @cached_property
     def arrays(self) -> tuple[Array, ...]:
-        """dy, where behind a pool, x behind an activation, weights and dx."""
+        """dy, where after a pool, x after an activation, weights and dx."""
         shape = self.layer.parameter_shapes["weights"]
         # No product is made of x, so that no precision rounds it.
         x = Array("x", self.layer.input_shape, batched=True, operand=False)
@@ -187,7 +187,7 @@ class Conv2dInputGradient(Problem):
 
 
 def _add_all(problem: Conv2dInputGradient, dx: Float64, dy: Float64, weights: Float64) -> None:
-    """Add what gradients of all outputs bring."""
+    """Add the gradients of all outputs."""
     (down, right), (rows, columns) = problem.stride, dy.shape[2:]
     for p, q in np.ndindex(*problem.mask):
         brought = np.tensordot(weights[:, :, p, q], dy, axes=([0], [1])).swapaxes(0, 1)
@@ -202,7 +202,7 @@ def _add_at_places(
     weights: Float64,
     where: NDArray[np.int32],
 ) -> None:
-    """Add what gradients with their places bring."""
+    """Add the gradients at their places."""
     first, width = seen_from(problem.layer, where), dx.shape[3]
     gradients, images = dy.reshape(first.shape), np.arange(len(dy))[:, None, None]
     for c, p, q in np.ndindex(*weights.shape[1:]):

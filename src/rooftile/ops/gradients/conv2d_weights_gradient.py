@@ -49,9 +49,9 @@ from rooftile.ops.problem import AnyArray, Array, Float32, Float64, Problem
 class Conv2dWeightsGradient(Problem):
     """x[images, channels, height, width], dy[images, maps, rows, columns] to dweights and dbias.
 
-    ``stride`` and ``padding`` are (vertical, horizontal).  Behind ``pool``, a maximum, there is
-    also where[images, maps, rows, columns]; behind an ``activation``, and no pool then, also y, of
-    dy's shape.  Raises `InputError`.
+    ``stride`` and ``padding`` are (vertical, horizontal). After ``pool``, a maximum, there is also
+    where[images, maps, rows, columns]; after an ``activation``, and no pool then, also y, of dy's
+    shape. Raises `InputError`.
     """
 
     operation: ClassVar[str] = "conv2d_weights_gradient"
@@ -76,7 +76,7 @@ class Conv2dWeightsGradient(Problem):
         check_pool(self.pool)
         check_fused(self.activation)
         if self.pool is not None and self.activation != "none":
-            raise InputError("activation", repr(self.activation), "'none' behind a pool")
+            raise InputError("activation", repr(self.activation), "'none' after a pool")
         assert self.layer.flops
 
     @cached_property
@@ -89,7 +89,7 @@ class Conv2dWeightsGradient(Problem):
 
     @cached_property
     def arrays(self) -> tuple[Array, ...]:
-        """x, dy, where behind a pool, y behind an activation, dweights[maps, channels, *mask] and
+        """x, dy, where after a pool, y after an activation, dweights[maps, channels, *mask] and
         dbias[maps]."""
         shapes = self.layer.parameter_shapes
         # No product is made of y, so that no precision rounds it.

@@ -47,13 +47,13 @@ class LinearCrossEntropy(Problem):
     """x[images, inputs], weights[outputs, inputs], bias[outputs] and labels[images], int32, to
     dx[images, inputs], loss[images] and dz[images, outputs].
 
-    x is the value of the activation ``before``.  With ``features`` above 0 x[images, features] is
-    the value of ``below``; first_weights[inputs, features] and first_bias[inputs] come behind it,
-    and before dx the outputs hidden[images, inputs], the value of ``before``, and
-    hidden_dz[images, inputs], the gradient before that.  With ``scaled`` gradients are multiplied
-    by scaling[0] of an input scaling[2] behind the labels.  ``settled`` promises that the launch
-    before changes no weights or biases, so that they may be read before it is over.  An activation
-    whose derivative needs its input is refused.  Raises `InputError`.
+    x is the value of the activation ``before``. With ``features`` above 0 x[images, features] is
+    the value of ``below``; first_weights[inputs, features] and first_bias[inputs] come after it,
+    and before dx the outputs hidden[images, inputs], the value of ``before``, and hidden_dz[images,
+    inputs], the gradient before that. With ``scaled`` gradients are multiplied by scaling[0] of an
+    input scaling[2] after the labels. ``settled`` promises that the launch before changes no
+    weights or biases, so that they may be read before it is over. An activation whose derivative
+    needs its input is refused. Raises `InputError`.
     """
 
     operation: ClassVar[str] = "linear_cross_entropy"
@@ -76,7 +76,7 @@ class LinearCrossEntropy(Problem):
             given = getattr(self, name)
             check_fused(given)
             if activation(given).needs == "z":
-                expected = "'none' and activation_gradient behind it: its value does not tell it"
+                expected = "'none' and activation_gradient after it: its value does not tell it"
                 raise InputError(name, repr(given), expected)
 
     @cached_property
@@ -209,7 +209,7 @@ class LinearCrossEntropy(Problem):
     def _loss(
         self, z: Float64, of_z: Float64, labels: NDArray[np.int32], scale: float
     ) -> tuple[Float64, ...]:
-        """Losses and the gradient of their scaled mean, each with its magnitude behind it."""
+        """Losses and the gradient of their scaled mean, each followed by its magnitude."""
         rows = np.arange(len(z))
         shifted = z - z.max(axis=1, keepdims=True)
         e = np.exp(shifted)

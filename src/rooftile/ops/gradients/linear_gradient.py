@@ -55,7 +55,7 @@ class LinearGradient(Problem):
         check_fused(self.activation)
         check_fused(self.before)
         if activation(self.before).needs == "z":
-            expected = "'none' and activation_gradient behind it: x does not tell the derivative"
+            expected = "'none' and activation_gradient after it: x does not tell the derivative"
             raise InputError("before", repr(self.before), expected)
 
     @cached_property

@@ -148,7 +148,7 @@ def _value(name: str, z: Float64) -> Float64:
 
 
 def _through(name: str, z: Float64, y: Float64, dy: Float64) -> Float64:
-    """The gradient before an activation from the one behind it."""
+    """The gradient before an activation from the one after it."""
     if name == "softmax":
         made: Float64 = y * (dy - (dy * y).sum(axis=-1, keepdims=True))
         return made

@@ -176,8 +176,8 @@ class MlpTraining(Problem):
         """Of a weight: its first value and the terms of all that is ever added, by magnitude, and
         what `mlp_reference` adds for roundings that are not random.
 
-        Behind a step an error is carried by the factor of one minus the rate times a curvature:
-        rates are small, and it neither grows nor shrinks much.  A loss is off by what the weights
+        After a step an error is carried by the factor of one minus the rate times a curvature:
+        rates are small, and it neither grows nor shrinks much. A loss is off by what the weights
         are off times its mean slope.
         """
         found = self._trained(*arrays)

@@ -77,7 +77,7 @@ class OptimiserStep(Problem):
     @cached_property
     def arrays(self) -> tuple[Array, ...]:
         """parameters, gradients, memories, rates, step, scaling where there is one; what of them is
-        new, under the same names behind ``new_``."""
+        new, under the same names after ``new_``."""
         shape = (self.size,)
         kept = [Array("parameters", shape), *(Array(name, shape) for name in self.memories)]
         scaling = [Array("scaling", (2,))] if self.scaled else []

@@ -20,14 +20,14 @@ from rooftile.ops.problem import AnyArray, Array
 
 
 def check_pool(pool: Pool | None) -> None:
-    """Raise `InputError` for other pools than a maximum with nothing behind it."""
+    """Raise `InputError` for other pools than a maximum that nothing follows."""
     if pool is not None and (pool.kind != "max" or pool.activation != "none"):
-        found = f"{pool.kind} with {pool.activation} behind it"
-        raise InputError("pool", found, "a maximum with nothing behind it, or None")
+        found = f"{pool.kind} followed by {pool.activation}"
+        raise InputError("pool", found, "a maximum that nothing follows, or None")
 
 
 def gradient_arrays(layer: Conv2d, batched: bool) -> tuple[Array, ...]:
-    """dy, and behind a pool ``where``, of the shape of the layer's result."""
+    """dy, and after a pool ``where``, of the shape of the layer's result."""
     dy = Array("dy", layer.output_shape, batched=batched)
     if layer.pool is None:
         return (dy,)

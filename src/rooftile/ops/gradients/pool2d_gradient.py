@@ -31,7 +31,7 @@ class Pool2dGradient(Problem):
     """x[batch, channels, height, width] and dy[batch, channels, rows, columns] to dx of x's shape.
 
     Raises `InputError` where the window does not fit, and for other pools than a maximum or an
-    average with nothing behind it.
+    average that nothing follows.
     """
 
     operation: ClassVar[str] = "pool2d_gradient"
@@ -49,8 +49,8 @@ class Pool2dGradient(Problem):
             batch=self.batch, channels=self.channels, height=self.height, width=self.width
         )
         if self.pool.kind not in ("max", "average") or self.pool.activation != "none":
-            found = f"{self.pool.kind} with {self.pool.activation} behind it"
-            raise InputError("pool", found, "a maximum or an average with nothing behind it")
+            found = f"{self.pool.kind} followed by {self.pool.activation}"
+            raise InputError("pool", found, "a maximum or an average that nothing follows")
         self.pool.output_size(self.height, self.width)
 
     @cached_property
@@ -100,8 +100,8 @@ class Pool2dGradient(Problem):
         return self._spread(dy, self._winners(x) if self.pool.kind == "max" else None)
 
     def magnitude(self, x: Float32, dy: Float32) -> Float64:
-        """Sum of |dy| over the windows that an element is part of, whether it won them or not: who
-        won may hang on numbers that are not finite, which have no magnitude."""
+        """Sum of |dy| over the windows that an element is part of, whether it is their argmax or
+        not: the argmax may depend on numbers that are not finite, which have no magnitude."""
         return self._spread(np.abs(dy), None)
 
     def _spread(self, dy: Float32, places: NDArray[np.intp] | None) -> Float64:

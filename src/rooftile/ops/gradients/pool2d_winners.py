@@ -31,8 +31,8 @@ from rooftile.ops.problem import Array, Float32, Problem
 class Pool2dWinners(Problem):
     """x[batch, channels, height, width] to y[batch, channels, rows, columns] and where.
 
-    Raises `InputError` where the window does not fit, and for another pool than a maximum with
-    nothing behind it.
+    Raises `InputError` where the window does not fit, and for another pool than a maximum that
+    nothing follows.
     """
 
     operation: ClassVar[str] = "pool2d_winners"

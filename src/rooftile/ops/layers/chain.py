@@ -89,7 +89,7 @@ class Chain(Layer):
 
     @property
     def reduction(self) -> int:
-        """The sum of the layers' reductions, which is the number of roundings behind one output."""
+        """The sum of the layers' reductions, which is the number of roundings of one output."""
         return sum(problem.reduction for problem in self.problems)
 
     @property
@@ -147,7 +147,7 @@ class Chain(Layer):
         return y
 
     def magnitude(self, x: Float32, *parameters: Float32) -> Float64:
-        """Sum of the magnitudes of the terms behind each output, through all layers."""
+        """Sum of the magnitudes of the terms of each output, through all layers."""
         y: Float64 = x.astype("float64")
         for problem, own in self.shares(parameters):
             y = problem.magnitude(y.reshape(problem.input_shape), *own)

@@ -120,7 +120,7 @@ class Conv2d(Layer):
             pool = self.pool
             if pool is None or pool.kind != "max" or pool.activation != "none":
                 found = f"{self.returns} with {'no pool' if pool is None else pool.in_words()}"
-                raise InputError("returns", found, "('y',), or a max-pool with nothing behind it")
+                raise InputError("returns", found, "('y',), or a max-pool that nothing follows")
             if self.why_not_first:
                 expected = f"('y',), or an activation that rises: {self.activation} falls too"
                 raise InputError("returns", repr(self.returns), expected)
@@ -244,7 +244,7 @@ class Conv2d(Layer):
 
     @property
     def affine(self) -> bool:
-        """Without an activation, and without a pool or behind an average."""
+        """Without an activation, and without a pool or after an average."""
         return self.activation == "none" and (
             self.pool is None or (self.pool.kind, self.pool.activation) == ("average", "none")
         )
@@ -317,7 +317,7 @@ class Conv2d(Layer):
         return (pooled, self.pool.places(z)) if self.has_argmax else pooled
 
     def magnitude(self, x: Float32, *parameters: Float32) -> Any:
-        """Sum of |x||w| and |bias| behind each output; the window's largest under max-pool."""
+        """Sum of |x||w| and |bias| of each output's terms; the window's largest under max-pool."""
         z = self._before(np.abs(x), *map(np.abs, parameters))
         pooled = z if self.pool is None else self.pool.pooled(z)
         return (pooled, pooled) if self.has_argmax else pooled

@@ -90,7 +90,7 @@ class Linear(Layer):
         return y
 
     def magnitude(self, x: Float32, *parameters: Float32) -> Float64:
-        """Sum of |x||w| and |bias| behind each output."""
+        """Sum of |x||w| and |bias| of each output's terms."""
         weights, bias = (np.abs(p.astype(np.float64)) for p in parameters)
         with np.errstate(invalid="ignore", over="ignore"):
             z: Float64 = np.abs(x.astype(np.float64)) @ weights.T + bias

@@ -1,10 +1,10 @@
-"""`pool2d`: max, average, L2 or weighted pooling of images, with bias and activation behind it.
+"""`pool2d`: max, average, L2 or weighted pooling of images, followed by bias and activation.
 
 ``y[n,c] = activation(pool(x[n,c]) + bias[c])``.
 
 Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 9.3; LeCun, Bottou, Bengio,
 Haffner, "Gradient-Based Learning Applied to Document Recognition", Proc. IEEE 86 (1998), section
-II.B (averages with a bias and a sigmoid behind them).
+II.B (averages followed by a bias and a sigmoid).
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ class BoxBlur(Problem):
         return made
 
     def _ends(self, size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The first index of each window, and the one behind its last."""
+        """The first index of each window, and the one after its last."""
         at = np.arange(size)
         return np.maximum(at - self.radius, 0), np.minimum(at + self.radius + 1, size)
 

@@ -1,7 +1,7 @@
 """`compact`: the elements of an array that a mask keeps, one after the other.
 
-``y = x[mask]``.  How many there are depends on the data: y has room for all, the second output says
-how many of its elements are meant, and nobody looks at those behind them.
+``y = x[mask]``. How many there are depends on the data: y has room for all, the second output says
+how many of its elements are meant, and later ones are not looked at.
 
 Source: Blelloch, "Prefix Sums and Their Applications" (CMU-CS-90-190, 1990), section 1.5; Billeter,
 Olsson, Assarsson, "Efficient Stream Compaction on Wide SIMD Many-Core Architectures" (HPG 2009).
@@ -83,7 +83,7 @@ class Compact(Counted):
         return y, np.array([kept.size], np.int64)
 
     def defined(self, *outputs: AnyArray) -> tuple[AnyArray, ...]:
-        """See `Problem.defined`: nothing behind the elements that were kept."""
+        """See `Problem.defined`: nothing after the kept elements."""
         y, kept = outputs
         return y[: max(0, int(kept[0]))], kept
 

@@ -150,7 +150,7 @@ class Conv1d(Problem):
         return alone
 
     def magnitude(self, x: Float32, weights: Float32) -> Float64:
-        """Sum of |x||w| behind each output."""
+        """Sum of |x||w| of each output's terms."""
         return self.reference(np.abs(x), np.abs(weights))
 
     def _correlated(self, x: AnyArray, weights: AnyArray) -> Float64:

@@ -184,7 +184,7 @@ class Conv3d(Problem):
         return sums.reshape(self.output_size) if self.form == "volume" else sums
 
     def magnitude(self, x: Float32, *parameters: Float32) -> Float64:
-        """Sum of |x||w| behind each output."""
+        """Sum of |x||w| of each output's terms."""
         return self.reference(np.abs(x), *map(np.abs, parameters))
 
     def neighbours(self) -> tuple[Conv3d, ...]:

@@ -81,7 +81,7 @@ class Matmul(Problem):
         return product
 
     def magnitude(self, a: Float32, b: Float32) -> Float64:
-        """Sum of |a||b| behind each element."""
+        """Sum of |a||b| of each element's terms."""
         return self.reference(np.abs(a), np.abs(b))
 
     def hard(self, seed: int) -> Mapping[str, tuple[AnyArray, ...]]:

@@ -74,7 +74,7 @@ class Matvec(Problem):
         return product
 
     def magnitude(self, a: Float32, x: Float32) -> Float64:
-        """Sum of |a||x| behind each element."""
+        """Sum of |a||x| of each element's terms."""
         return self.reference(np.abs(a), np.abs(x))
 
     def hard(self, seed: int) -> Mapping[str, tuple[AnyArray, ...]]:

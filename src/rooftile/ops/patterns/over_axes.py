@@ -33,7 +33,7 @@ class OverAxes(Problem):
 
     @cached_property
     def inner(self) -> int:
-        """Elements behind the axes: from one element of a result to the next."""
+        """Elements after the axes: from one element of a result to the next."""
         behind = self.shape[self.axes[-1] + 1 :] if self.axes else ()
         return math.prod(behind)
 

@@ -1,7 +1,7 @@
 """`partition`: the elements that go before a pivot, and then the others, each in their order.
 
 It is quicksort's step, stable and without an exchange: where an element goes follows from a scan.
-The order is that of `sort`, so that NaN goes behind every number; -0.0 equals +0.0.
+The order is that of `sort`, so that NaN goes after every number; -0.0 equals +0.0.
 
 Source: Hoare, "Quicksort" (The Computer Journal 5, 1962); Blelloch, "Prefix Sums and Their
 Applications" (CMU-CS-90-190, 1990), section 1.5.
@@ -35,7 +35,7 @@ class Partition(Counted):
     """
 
     operation: ClassVar[str] = "partition"
-    words: ClassVar[str] = "{count} {dtype} before and behind a pivot"
+    words: ClassVar[str] = "{count} {dtype} before and after a pivot"
 
     dtype: Dtype = "float32"
 

@@ -1,6 +1,6 @@
 """`record_mean`: the mean of values is noted in a record, at a place that a counter tells.
 
-A training notes its losses so: the device counts its own steps, and nobody waits to read them.
+A training notes its losses so: the device counts its own steps, and it need not wait to read them.
 
 Source: Harris, "Optimizing Parallel Reduction in CUDA" (2007).
 """

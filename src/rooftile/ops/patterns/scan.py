@@ -73,7 +73,7 @@ class Scan(Problem):
 
     @cached_property
     def outer(self) -> int:
-        """Blocks of ``count`` times ``inner`` elements, one behind the other."""
+        """Blocks of ``count`` times ``inner`` elements, one after the other."""
         return math.prod(self.shape[: self.axis])
 
     @property
@@ -99,7 +99,7 @@ class Scan(Problem):
 
     @property
     def reduction(self) -> int:
-        """Elements behind the last result."""
+        """Elements of the last result."""
         return self.count
 
     @property

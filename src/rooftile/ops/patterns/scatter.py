@@ -1,8 +1,8 @@
 """`scatter`: values that update elements at given places, in any order.
 
 ``y = x``, and for each i, in whatever order, ``y[index[i]] = f(y[index[i]], values[i])``. Several
-values may meet at one place, so that each update must be one step that nobody comes between: an
-atomic one.
+values may meet at one place, so that each update must be one step that no other update interrupts:
+an atomic one.
 
 Source: PMPP, section 9.2.
 """

@@ -1,4 +1,4 @@
-"""`segmented_scan`: the scan of each of many segments that lie one behind the other.
+"""`segmented_scan`: the scan of each of many segments that lie one after the other.
 
 Segment ``s`` is ``x[offsets[s]]`` to ``x[offsets[s + 1] - 1]``, and may be empty. Numbers of 16
 bits are combined in float32, and integers in 64 bits unless they are selected.
@@ -115,7 +115,7 @@ class SegmentedScan(Problem):
         return x, self._offsets(np.sort(inside))
 
     def hard(self, seed: int) -> Mapping[str, tuple[AnyArray, ...]]:
-        """See `Problem.hard`; and one segment of all elements, with all others empty behind it."""
+        """See `Problem.hard`; and one segment of all elements, with all others empty after it."""
         x, offsets = self.random(seed)
         kinds = combining.hard(self.operator, super().hard(seed), (x, offsets))
         long = self._offsets(np.full(self.segments - 1, self.count))

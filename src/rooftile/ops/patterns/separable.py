@@ -167,7 +167,7 @@ class Separable(Problem):
         return made
 
     def magnitude(self, x: Float32, column: Float32, row: Float32) -> Float64:
-        """Sum of |x||column||row| behind each output."""
+        """Sum of |x||column||row| of each output's terms."""
         return self.reference(np.abs(x), np.abs(column), np.abs(row))
 
     def neighbours(self) -> tuple[Separable, ...]:

@@ -92,7 +92,7 @@ class Unique(Counted):
         return y, found, index, inverse, counts
 
     def defined(self, *outputs: AnyArray) -> tuple[AnyArray, ...]:
-        """See `Problem.defined`: nothing behind the last run."""
+        """See `Problem.defined`: nothing after the last run."""
         y, found, *more = outputs
         kept = slice(0, max(0, int(found[0])))
         if not more:

@@ -2,8 +2,8 @@
 
 A packet has a number of neighbouring rows, and their entries whose columns have the same numbers as
 the rows. Within it a row and a column are 16 bits each, packed into one word; other entries are
-left to COO. In a banded matrix, or one whose rows were put into an order that brings neighbours
-together, little is left.
+left to COO. In a banded matrix, or one whose rows were put into an order that groups neighbours,
+little is left.
 
 Source: Bell and Garland, "Implementing Sparse Matrix-Vector Multiplication on Throughput-Oriented
 Processors", SC 2009, section 3.6.

@@ -1,8 +1,8 @@
 """Memory for results on the CPU.
 
 The system gives a large piece of memory as zeros, page by page as it is written, which takes as
-long as many a kernel.  So the memory of a large result waits for the next one of about its size,
-once nobody has the result any more; some of it may wait, until other sizes come or memory is short.
+long as many a kernel. So the memory of a large result waits for the next one of about its size,
+once the result is released; some of it may wait, until other sizes come or memory is short.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class _Lent:
 
 
 def _taken(size: int) -> NDArray[Any]:
-    """``size`` bytes that nobody uses."""
+    """``size`` unused bytes."""
     try:
         return _waiting[size].pop()
     except (KeyError, IndexError):

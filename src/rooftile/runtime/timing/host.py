@@ -64,7 +64,7 @@ class Timing:
     sample where a round is one."""
     waited: float | None = None
     """The share of the median, at most, in which it waited for processors that other programs had;
-    None where nobody knows (`rooftile.runtime.timing.others`)."""
+    None where it is not known (`rooftile.runtime.timing.others`)."""
 
     @property
     def disturbed(self) -> bool:

@@ -151,9 +151,9 @@ class Adapter:
     ) -> None:
         """``arrays`` are as kernels take them; ``forms`` tells what is otherwise at the caller."""
         self.before: list[Call] = []
-        """They bring inputs and parameters to what kernels take."""
+        """Launches that convert inputs and parameters to the kernels' storage."""
         self.after: list[Call] = []
-        """They bring outputs to what the caller takes."""
+        """Launches that convert outputs to the caller's storage."""
         self.temporaries: dict[str, int] = {}
         """float32 elements of the arrays between both."""
         self.names = [self._name(device, array, forms) for array in arrays]
@@ -181,7 +181,7 @@ def conversion(
     target: Argument,
     wanted: Form,
 ) -> Call:
-    """The launch that brings array ``source`` to array ``target``: buffers or names of such."""
+    """The launch that converts array ``source`` to array ``target``: buffers or names of such."""
     launch, sizes = _launch(shape, given, wanted)
     formats = {"FROM": FORMATS[given.dtype], "TO": FORMATS[wanted.dtype]}
     macros = {**formats, "FROM_LAST": int(given.channels_last), **_tile(shape)}

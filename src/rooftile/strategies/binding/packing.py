@@ -50,7 +50,7 @@ class Form:
 
 @dataclass(frozen=True)
 class Places:
-    """For an array that kernels read, the element of one parameter behind each, -1 for zero."""
+    """For an array that kernels read, the element of one parameter for each, -1 for zero."""
 
     parameter: str
     places: NDArray[np.int32] | None

@@ -136,7 +136,7 @@ def correlated_rows(x, weights, bias, out, sizes, begin, end):  # type: ignore[n
 
 @native
 def correlated(x, weights, out, sizes, begin, end):  # type: ignore[no-untyped-def]
-    """Without a bias; nobody reads what stands for it."""
+    """Without a bias; its placeholder is not read."""
     correlated_rows(x, weights, weights, out, sizes, begin, end)
 
 

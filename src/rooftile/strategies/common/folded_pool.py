@@ -19,7 +19,7 @@ from rooftile.strategies.contract.gpu import Config
 GROUP_MAPS = 4
 """Maps whose columns one instruction has: 16, four a map."""
 _LEAST_ROWS = 8
-"""Of a band of few images: each brings rows of the image that the next one brings too."""
+"""Of a band of few images: each loads rows of the image that the next one loads too."""
 
 
 def does_not_fold(problem: Conv2d) -> str | None:

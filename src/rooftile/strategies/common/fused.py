@@ -1,7 +1,7 @@
 """The fused block after the convolution, as compiled helpers for kernels that need it.
 
-`finish_row` turns rows of convolution outputs (bias included) that lie in
-scratch into one row of the result: activation, then pooling, and what comes behind the pool.
+`finish_row` turns rows of convolution outputs (bias included) that lie in scratch into one row of
+the result: activation, then pooling, and the activation after the pool.
 """
 
 from __future__ import annotations

@@ -14,9 +14,9 @@ _PASS_BYTES = 128
 
 
 def brought(elements: float, size: int, piece: int | None = None) -> Accesses:
-    """Elements of ``size`` bytes that come to shared memory by copies of ``piece`` of them.
+    """Elements of ``size`` bytes that are copied to shared memory of ``piece`` of them.
 
-    Without a piece the copy engine brings them: no thread asks for any.
+    Without a piece the copy engine copies them, without a thread's loads.
     """
     requests = elements / (piece * WARP) if piece else 0.0
     return Accesses(elements, requests, elements * size / SECTOR_BYTES)

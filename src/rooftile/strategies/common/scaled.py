@@ -6,7 +6,7 @@ from __future__ import annotations
 
 _LOW_SCALE = 2.0**11
 _LARGEST = 14
-"""The exponent to which the largest number is brought."""
+"""The exponent that the largest number is scaled to."""
 _LEAST = 2.0**-12
 """The least scaled number whose low number float16 holds whole."""
 _LOST = 2.0**-36

@@ -9,7 +9,7 @@ from rooftile.ops import ACTIVATIONS, Float32, Pool
 
 
 def pooled(pool: Pool | None) -> list[Any]:
-    """The modules of a pool that has no weights, and of what comes behind it."""
+    """The modules of a pool that has no weights, and of its activation."""
     from torch import nn
 
     if pool is None:

@@ -33,7 +33,7 @@ _MOST_SEGMENTS = 64
 class MarchingStrategy(VolumeStrategy):
     """Columns of tiles are cut into segments of planes, so that all multiprocessors have work.
 
-    A segment reads planes before and behind its own, so there are no more than that.
+    A segment reads planes before and after its own, so there are no more than that.
     """
 
     @abstractmethod

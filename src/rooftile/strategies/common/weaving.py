@@ -44,7 +44,7 @@ def emit_woven(to: Writer, height: int, width: int, lanes: int, lie: Lie | None)
     """Write the sums ``s<row>_<panel>`` of ``length`` products of woven rows, from ``x[a]`` on,
     with panels, from ``weights[w]`` on.
 
-    The next rows lie behind these.  Of what is wanted next, a line is brought near at a time.
+    The next rows follow these, and are prefetched a line at a time.
     """
     to.line("whole = 0")
     if width > 1:

@@ -8,7 +8,7 @@ from typing import Any
 from rooftile.strategies.common.storage import is_narrow
 
 _TOGETHER = 4
-"""As many bytes are the least that a copy brings."""
+"""The least bytes of a copy."""
 
 
 def ragged(problem: Any) -> str | None:

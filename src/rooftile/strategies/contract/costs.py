@@ -88,9 +88,9 @@ class Work:
 
 
 NOMINAL_CPU = Speeds(2, 1.6e11, 2.4e10, 6e10, 2**25, 4e-6)
-"""A processor that nobody measured: two cores with vectors of eight lanes."""
+"""An unmeasured processor: two cores with vectors of eight lanes."""
 NOMINAL_GPU = Speeds(132, 5e13, 3e12, 6e12, 50 * 2**20, 2.2e-6,
                      {"fp16": 6e14, "bf16": 6e14, "tf32": 3e14})  # fmt: skip
-"""A GPU that nobody measured: an H100."""
+"""An unmeasured GPU: an H100."""
 
 __all__ = ["NOMINAL_CPU", "NOMINAL_GPU", "Costs", "Speeds", "Work"]

@@ -126,7 +126,7 @@ class GpuStrategy(Strategy):
         return dict(parameters)
 
     def preparation(self, problem: Any, config: Config) -> tuple[Step, ...]:
-        """Launches that bring the packed parameters into arrays of the workspace, in numbers that
+        """Launches that make arrays of the workspace from the packed parameters, in numbers that
         they do not become by reordering; once, for parameters that stay."""
         return ()
 

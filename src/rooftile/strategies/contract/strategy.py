@@ -93,8 +93,8 @@ class Strategy(ABC):
         return None
 
     def estimate(self, problem: Any, machine: Speeds) -> float | None:
-        """About how many seconds a call takes on a machine; None where nobody fitted its costs
-        to problems of the kind, or of the size."""
+        """About how many seconds a call takes on a machine; None where its costs are not fitted to
+        problems of the kind, or of the size."""
         costs = self.costs.get(problem.case)
         if costs is None or problem.bytes > costs.most_bytes:
             return None

@@ -25,5 +25,5 @@ def torch_modules(problem: Matvec, parameters: Sequence[AnyArray]) -> list[Any]:
 
 
 def numpy_function(problem: Matvec, parameters: Sequence[AnyArray]) -> Callable[..., AnyArray]:
-    """NumPy's product, by the BLAS that it brings."""
+    """NumPy's product, by its BLAS."""
     return lambda a, x: np.asarray((a.T if problem.transpose else a) @ x)

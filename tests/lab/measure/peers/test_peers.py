@@ -101,7 +101,7 @@ def test_an_operation_that_nobody_describes_has_no_peers():
     for peer in (*peers.PEERS, *gpu_peers("ieee")):
         here = replace(peer, packages=()) if isinstance(peer, peers.Peer) else peer
         if here.missing() is None:
-            assert here.why_not(Unknown(2, 3)) == "nobody said how it computes unknown"
+            assert here.why_not(Unknown(2, 3)) == "no operation says how it computes unknown"
             known = Conv1d(9, 3) if here.name in ("numpy", "scipy") else Softmax(2, 3)
             assert here.why_not(known) is None
 

@@ -29,11 +29,11 @@ _TABLED = (9, 41, 42)
 """R_X86_64_GOTPCREL, and its forms that a linker may shorten: the same to where the symbol's
 address is written."""
 _JUMP, _PADDING = b"\xff\x25\x00\x00\x00\x00", b"\x00\x00"
-"""A jump to the address behind it, which may be anywhere; both have 16 bytes with the padding."""
+"""A jump to the address after it, which may be anywhere; both have 16 bytes with the padding."""
 
 
 class Image:
-    """Code and constants in memory that nobody writes, until the object is garbage.
+    """Code and constants in read-only memory, until the object is garbage.
 
     The memory outlives the interpreter, as the threads do that run in it.
     """

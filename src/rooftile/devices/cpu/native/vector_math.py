@@ -44,7 +44,7 @@ _FLAT = 10.0
 _SHORT, _SMALL = 0.693359375, math.log(2.0) - 0.693359375
 """Their sum is ln 2; the first has so few digits that its products with integers are exact."""
 _ROUND = 1.5 * 2.0**23
-"""To whom a small number is added, the sum's last bits are the nearest integer."""
+"""Added to a small number, it makes the sum's last bits the nearest integer."""
 _Q = (0.5, 0.1666652113199234, 0.04166838899254799, 0.008368716575205326, 0.001381459878757596)
 _E = (1.0, 0.9999997, 0.49999148, 0.16667654, 0.041898206, 0.0082891127)
 """Of ``e^r`` itself, rounded to float32; the relative error is 9.3e-8 at most."""
@@ -109,13 +109,13 @@ class _Lanes:
         return self.where("olt", x, self.all(limit), self.all(limit), x)
 
     def parts(self, x: Value, raised: int = 0) -> tuple[Value, Value, Value]:
-        """``r``, ``q(r)``, and ``n`` behind the bits of `_ROUND`, so much larger there."""
+        """``r``, ``q(r)``, and ``n`` after the bits of `_ROUND`, so much larger there."""
         n, shifted = self.nearest(x, raised)
         r = self.fma(n, self.all(-_SMALL), self.fma(n, self.all(-_SHORT), x))
         return r, self.polynomial(_Q, r), shifted
 
     def nearest(self, x: Value, raised: int) -> tuple[Value, Value]:
-        """``n``, and the same behind the bits of `_ROUND`."""
+        """``n``, and the same after the bits of `_ROUND`."""
         magic = self.all(_ROUND + raised)
         shifted = self.fma(x, self.all(1.0 / math.log(2.0)), magic)
         return self.do("fsub", shifted, magic), shifted

@@ -1,4 +1,4 @@
-"""The kernels behind `rooftile.lab.measure.ceilings.cpu`: FMAs alone, or memory traffic alone.
+"""The kernels of `rooftile.lab.measure.ceilings.cpu`: FMAs alone, or memory traffic alone.
 
 Each is generated for this machine's vectors and run by the same drivers as every
 strategy, so that a ceiling is what a perfect strategy could reach here.
@@ -234,9 +234,8 @@ def _bind(
 def best(call: Callable[[], None], threads: int, seconds: float) -> BestTime:
     """The seconds that one call in twenty beats; only undisturbed calls count, if there are any.
 
-    A ceiling is what the machine does when nobody disturbs it, but one lucky sample is no
-    ceiling.  A call was disturbed if the process got less processor time than its threads
-    could have used.
+    A ceiling is what the machine does undisturbed, but one lucky sample is no ceiling. A call was
+    disturbed if the process got less processor time than its threads could have used.
     """
     call()
     clean: list[float] = []

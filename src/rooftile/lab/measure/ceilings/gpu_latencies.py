@@ -35,7 +35,7 @@ _SHARED_BYTES, _CONSTANT_BYTES = 8 * 2**10, 2**10
 _BEYOND = 16
 """The footprint of global memory, in second caches: little of it is left there by the upload."""
 _UNKNOWN_CACHE = 64 * 2**20
-"""The second cache where nobody tells its size."""
+"""The second cache whose size is not known."""
 _STEPS = {
     "registers": 2**18,
     "constant": 2**14,
@@ -46,7 +46,7 @@ _STEPS = {
 }
 """Steps of a walk that are counted: about a millisecond of them."""
 _THREADS, _LOADS = 256, 8
-"""Threads of a block of strided reads, and how many each has under way."""
+"""Threads of a block of strided reads, and how many each has in flight."""
 
 
 def gpu_microbenchmarks(

@@ -40,7 +40,7 @@ class Latency:
     """Bytes of all lines that are read in turn; 0 for registers."""
     ns: float
     cycles: float | None
-    """None where nobody counts them."""
+    """None where they are not counted."""
 
 
 @dataclass(frozen=True)

@@ -119,8 +119,8 @@ def ab(
 
     ``a`` and ``b`` are callables, timed on the CPU's clock in rounds
     (`rooftile.runtime.timing.host`), or whatever else ``sample`` takes a time of: `device_ms` for
-    work on a GPU.  Who comes first changes from turn to turn.  There are at least ten turns.
-    Raises `InputError`.
+    work on a GPU. The order changes from turn to turn. There are at least ten turns. Raises
+    `InputError`.
     """
     times: tuple[list[float], list[float]] = ([], [])
     share = level / len(LOOKS)

@@ -1,9 +1,9 @@
 """Every record in one SQLite database, which several processes may write at once.
 
-A *run* is one call of a command on one device; its *results* are rows of a ladder or of a
-search, written one by one, each in a transaction of its own: what was written stays when the
-process is killed.  Writers wait for each other (a write-ahead log, a busy timeout, immediate
-transactions); readers wait for nobody.
+A *run* is one call of a command on one device; its *results* are rows of a ladder or of a search,
+written one by one, each in a transaction of its own: what was written stays when the process is
+killed. Writers wait for each other (a write-ahead log, a busy timeout, immediate transactions);
+readers never wait.
 
 The schema has a version, and a database of an older version is brought up to date when it is
 opened.  A file that is no database of rooftile, that is damaged, or that a newer rooftile wrote,

@@ -223,7 +223,7 @@ def _openvino(problem: Problem, parameters: Sequence[AnyArray]) -> PeerCall:
 
 
 def _function(problem: Problem, parameters: Sequence[AnyArray], brings: str) -> PeerCall:
-    """A library that takes and gives NumPy arrays, by the function that its operation brings."""
+    """A library that takes and gives NumPy arrays, by the function of its operation."""
     function = getattr(peers_of(problem.operation), brings)(problem, parameters)
     return PeerCall(lambda inputs: inputs, lambda given: function(*given), np.asarray, problem)
 

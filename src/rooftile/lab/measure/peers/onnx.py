@@ -82,7 +82,7 @@ class OnnxGraph:
             self.node(row.onnx)
 
     def window(self, pool: Pool) -> None:
-        """Add a pool that has no weights, without what comes behind it."""
+        """Add a pool that has no weights, without its activation."""
         more = {"p": 2} if pool.kind == "l2" else {}
         self.node(_POOLS[pool.kind], kernel_shape=pool.window, strides=pool.stride, **more)
 

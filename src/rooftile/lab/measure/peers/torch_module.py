@@ -34,9 +34,9 @@ def lacking(problem: Problem, function: str) -> str | None:
     """Why a library does not compute a problem: what ``peers`` of its operations lack."""
     for part, _ in parts_of(problem, ()):
         if not hasattr(peers_of(part.operation), function):
-            return f"nobody said how it computes {part.operation}"
+            return f"no operation says how it computes {part.operation}"
         if part is not part.plain or "returns" in part.described_features():
-            return f"nobody said how it computes {part.in_words()}"
+            return f"no operation says how it computes {part.in_words()}"
     return None
 
 

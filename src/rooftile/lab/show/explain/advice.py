@@ -96,7 +96,7 @@ def _banks(found: Explanation) -> Iterator[str]:
             passes = 1 + made.conflicts / made.shared_reads
             yield (
                 f"A read of {kernel.name} takes {passes:.2g} passes of shared memory, since lanes "
-                "meet in a bank: threads that read neighbours, or a gap behind each row, keep them "
+                "meet in a bank: threads that read neighbours, or a gap after each row, keep them "
                 "apart."
             )
             return
@@ -193,7 +193,7 @@ def _steps(found: Explanation) -> str:
     steps = kernel.accesses.steps if kernel.accesses is not None else 0.0
     return (
         f"{kernel.name} makes {steps:,.0f} steps one after another, each of which waits for the "
-        "one before: more threads, or several results a thread that wait for nobody, shorten "
+        "one before: more threads, or several independent results a thread, shorten "
         "that chain."
     )
 

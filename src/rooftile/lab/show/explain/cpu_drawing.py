@@ -1,4 +1,4 @@
-"""A CPU's strategy drawn: who does which units of work, and what its busiest loop holds."""
+"""A CPU's strategy drawn: the threads of units of work, and its busiest loop."""
 
 from __future__ import annotations
 

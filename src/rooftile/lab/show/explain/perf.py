@@ -46,7 +46,7 @@ _ATTRIBUTES = struct.Struct("IIQQQQQIIQ")
 """``perf_event_attr`` as the oldest version has it, which all take."""
 _LEVEL = Path("/proc/sys/kernel/perf_event_paranoid")
 LINE_BYTES = 64
-"""Of a cache line, which each miss brings."""
+"""Bytes of a cache line, which each miss loads."""
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ class CpuExplanation:
     cache_bytes: int | None = None
     """Of the largest cache."""
     loop: Loop | None = None
-    """The kernel's busiest loop; None where a library computes, or nobody can read it."""
+    """The kernel's busiest loop; None where a library computes, or it cannot be read."""
     round_trips: Mapping[str, int] = field(default_factory=dict)
     """Bytes that are written and read again between its parts, by what holds them."""
     parts: Counted = field(default_factory=dict)

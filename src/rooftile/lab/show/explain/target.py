@@ -20,7 +20,7 @@ DEFAULT = "sm_90"
 
 @dataclass(frozen=True)
 class Target:
-    """Limits and rates of a GPU; None where nobody tells."""
+    """Limits and rates of a GPU; None where it is not known."""
 
     name: str
     source: str

@@ -10,7 +10,7 @@ from rooftile.lab.show.report.content import Section
 
 
 def figure(section: Section) -> Figure | None:
-    """Bars like the ladder's; None where nobody's kernel was judged."""
+    """Bars like the ladder's; None where no foreign kernel was judged."""
     if not section.foreign:
         return None
     # Bars are coloured by precision, and nothing calls them peers.

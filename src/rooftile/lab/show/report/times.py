@@ -62,7 +62,7 @@ def figure(section: Section) -> Figure | None:
     scale = Log.over([*ends, *floors])
     strips = tuple(_strip(row, scale) for row in rows)
     cold = any(row.cold_ms for row in rows)
-    caption = "A mark is the median, the line behind it reaches from p20 to p80."
+    caption = "A mark is the median, its line reaches from p20 to p80."
     caption += (
         " Cold: with nothing of the data in the last-level cache; warm: the same arrays again."
         if cold

@@ -41,7 +41,7 @@ class Columns(GpuArgreduce):
         return super().limits(problem)
 
     def defaults(self, problem: Argreduce) -> dict[str, int]:
-        """Fewer loads under way where a vector has many elements: each has its registers."""
+        """Fewer loads in flight where a vector has many elements: each has its registers."""
         return {**super().defaults(problem), "LOADS": 8 if _vector(problem) <= 4 else 4}
 
     def invalid(self, problem: Argreduce, config: Config) -> str | None:

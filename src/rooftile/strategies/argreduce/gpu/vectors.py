@@ -26,7 +26,7 @@ class Vectors(InRows, GpuArgreduce):
         return self.not_in_rows(problem) or super().limits(problem)
 
     def defaults(self, problem: Argreduce) -> dict[str, int]:
-        """Of many rows fewer loads under way: each of a row's chunks is compared with the best."""
+        """Of many rows fewer loads in flight: each of a row's chunks is compared with the best."""
         found = super().defaults(problem)
         return {**found, "LOADS": 2} if problem.rows > 1 else found
 

@@ -30,7 +30,7 @@ def of_windows(problem: BoxBlur, across: int, down: int) -> Accesses:
 
 
 def of_tiles(problem: BoxBlur, across: int, down: int) -> Accesses:
-    """A block brings its tile and what its windows reach; zeros stand for what is outside."""
+    """A block loads its tile and what its windows reach; zeros stand for what is outside."""
     radius, halo = problem.radius, problem.radius * problem.channels
     wide, high = across + 2 * halo, down + 2 * radius
     beside, below = blocks(problem.columns, across), blocks(problem.height, down)

@@ -2,7 +2,7 @@
 
 A branch that goes either way costs some twenty cycles each time it is guessed wrong. So every
 element is stored, and the next one over it unless it was to be kept. A part ends with the last
-element that it keeps, and not a store later: behind it another part begins.
+element that it keeps, and not a store later: after it another part begins.
 
 Source: PMPP, section 11.6.
 """

@@ -1,10 +1,9 @@
 """`vectors`: whole vectors, on every core, stored past the cache where they outgrow it.
 
-A store to a line that is not in the cache reads that line from memory first.  Of a sum of two
-arrays that is a quarter of all traffic, and of a multiple a third.  A streaming store of whole
-lines leaves that out.  It needs places on a line's boundary, so that the elements before the first
-boundary of ``out`` are computed one by one.  An array that fits into the cache stays there, for who
-reads it next.
+A store to a line that is not in the cache reads that line from memory first. Of a sum of two arrays
+that is a quarter of all traffic, and of a multiple a third. A streaming store of whole lines leaves
+that out. It needs places on a line's boundary, so that the elements before the first boundary of
+``out`` are computed one by one. An array that fits into the cache stays there, for its next reader.
 """
 
 from __future__ import annotations

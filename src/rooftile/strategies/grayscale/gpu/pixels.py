@@ -89,7 +89,8 @@ class Vectors(GpuGrayscale):
         return {self.kernel(): found + stores + Accesses(shared_reads=reads)}
 
     def picture(self, problem: Grayscale, config: Config) -> Panels:
-        """Rows of sixteen bytes: who loads them, and who makes sixteen pixels of three of them."""
+        """Rows of sixteen bytes: the threads that load them, and the threads that make sixteen
+        pixels of three of them."""
         block = config["BLOCK"]
 
         def cell(i: int) -> Cell:

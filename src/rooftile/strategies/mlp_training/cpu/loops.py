@@ -115,7 +115,7 @@ class _Loops:
             to.line(f"a[{at} + j] = a[{at} + j] / sum")
 
     def _through(self, k: int) -> None:
-        """From the gradient behind an activation to the one before it."""
+        """From the gradient after an activation to the one before it."""
         to, p, at = self._to, self._p, self._at[k + 1]
         name, neurons = p.layers.activations[k], p.layers.counts[k]
         if name == "softmax":
@@ -130,7 +130,7 @@ class _Loops:
                 to.line(f"d[{at} + j] = d[{at} + j] * ({slope})")
 
     def _backward(self, k: int) -> None:
-        """The gradient behind the activation before."""
+        """The gradient after the activation before."""
         to, p = self._to, self._p
         inputs, neurons, start = p.sizes_in_a_row[k], p.layers.counts[k], p.starts[k]
         with to.block(f"for j in range({inputs}):"):

@@ -86,7 +86,7 @@ def _forward(to: Writer, k: int, name: str, inputs: int, neurons: int) -> None:
 
 
 def _backward(to: Writer, k: int, name: str, inputs: int, neurons: int) -> None:
-    """From ``e``, the gradient behind the activation, to ``d`` before it, and the step."""
+    """From ``e``, the gradient after the activation, to ``d`` before it, and the step."""
     if name == "softmax":
         to.line("sum = " + " + ".join(f"e{k + 1}_{j} * a{k + 1}_{j}" for j in range(neurons)))
         to.line(*(f"d{j} = a{k + 1}_{j} * (e{k + 1}_{j} - sum)" for j in range(neurons)))

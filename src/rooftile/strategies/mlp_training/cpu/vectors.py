@@ -165,7 +165,7 @@ class _Vectors:
         return f"splat_lane({function}({x}, {group}), 0)" if group > 1 else f"splat_lane({x}, 0)"
 
     def _backward(self, k: int, name: str) -> None:
-        """From ``e``, the gradient behind the activation, to ``d`` before it, and the step."""
+        """From ``e``, the gradient after the activation, to ``d`` before it, and the step."""
         to, p = self._to, self._p
         inputs, neurons = p.sizes_in_a_row[k], p.layers.counts[k]
         y, z = f"a{k + 1}", f"z{k}"

@@ -39,7 +39,7 @@ class Columns(GpuReduce):
         return super().limits(problem)
 
     def defaults(self, problem: Reduce) -> dict[str, int]:
-        """Fewer loads under way where a vector has many elements: each has its register."""
+        """Fewer loads in flight where a vector has many elements: each has its register."""
         return {**super().defaults(problem), "LOADS": 8 if _vector(problem) <= 4 else 4}
 
     def invalid(self, problem: Reduce, config: Config) -> str | None:

@@ -41,7 +41,7 @@ class Vectors(InRows, GpuReduce):
         return (Step(launch, (*first.arguments[:2], *numbers)), *others)
 
     def accesses(self, problem: Reduce, config: Config) -> Counted:
-        """Vectors, LOADS totals a thread that wait for nobody, then a tree a team."""
+        """Vectors, LOADS independent totals a thread, then a tree a team."""
         teams = problem.rows * self.segments(problem, config)
         count, team = problem.rows * problem.columns, config["GROUP"]
         size, width = problem.input_arrays[0].numpy.itemsize, row_vector(problem)

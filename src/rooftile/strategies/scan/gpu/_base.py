@@ -87,7 +87,7 @@ class LineScan(GpuScan):
 
 
 class SectionScan(GpuScan):
-    """Sections of runs of elements, brought to shared memory; sums of a line's parts between."""
+    """Sections of runs of elements, loaded to shared memory; sums of a line's parts between."""
 
     takes = features(
         "axis dtype:float64,int32,int64,uint8 exclusive operator.commutative operator:* reverse"
@@ -96,7 +96,7 @@ class SectionScan(GpuScan):
     tunables: ClassVar[tuple[Tunable, ...]] = (BLOCKS, RUNS)
 
     def shared_bytes(self, problem: Scan, config: Config) -> int:
-        """A section with a gap behind each run, and the runs' ends."""
+        """A section with a gap after each run, and the runs' ends."""
         return config["BLOCK"] * (config["RUN"] + 2) * itemsize(problem)
 
     def launch(self, kernel: str, grid: int, config: Config) -> Launch:

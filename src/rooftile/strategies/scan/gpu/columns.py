@@ -20,7 +20,7 @@ class Columns(GpuScan):
     """Takes every associative operator along an axis that is not the last."""
 
     name = "columns"
-    summary = "bands of neighbouring lines, the next rows under way while these are scanned"
+    summary = "bands of neighbouring lines, the next rows in flight while these are scanned"
     tunables = (
         Tunable("LANES", (8, 16, 32), 16),
         Tunable("TEAMS", (4, 8, 16, 32), 16),

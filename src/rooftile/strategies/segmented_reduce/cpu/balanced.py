@@ -1,9 +1,9 @@
 """`balanced`: the cores share out elements and ends of segments, and not segments.
 
-Elements and ends are one sequence of items, in which an end follows the elements before it.  A unit
-takes as many items as another: it combines elements, and at each end it has a result.  Only its
-first result lacks what units before it have of that segment; a last pass brings that.  Long pieces
-are combined by vectors of accumulators.
+Elements and ends are one sequence of items, in which an end follows the elements before it. A unit
+takes as many items as another: it combines elements, and at each end it has a result. Only its
+first result lacks the part of earlier units in that segment; a last pass adds it. Long pieces are
+combined by vectors of accumulators.
 
 Source: Merrill and Garland, "Merge-Based Parallel Sparse Matrix-Vector Multiplication", SC 2016.
 """

@@ -93,8 +93,8 @@ class ByTiles(GpuSegmented):
         )
 
     def accesses(self, problem: SegmentedReduce, config: Config) -> Counted:
-        """Segments of one length: elements by wide loads, once; an end twice, by its segment and
-        by the one behind it."""
+        """Segments of one length: elements by wide loads, once; an end twice, by its segment and by
+        the next one."""
         size, offset = (array.numpy.itemsize for array in problem.input_arrays)
         tiles, threads = _tiles(problem, config), config["THREADS"]
         searches = (problem.segments + 1).bit_length()

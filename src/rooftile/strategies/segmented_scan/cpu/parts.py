@@ -1,7 +1,7 @@
 """`parts`: parts of equally many elements, however long segments are.
 
-All cores find what is behind the last beginning in each part, and whether there is one; then they
-scan the parts.  A part looks for its first segment by halves.
+All cores combine the elements after the last beginning in each part, where there is one; then they
+scan the parts. A part looks for its first segment by halves.
 
 Source: Schwartz, "Ultracomputers", ACM TOPLAS 2 (1980).
 """

@@ -125,7 +125,7 @@ def _long(lanes: int, *, early: bool) -> Native:
 
 
 def _write_loop(to: Writer, lanes: int, early: bool, *, raises: bool, shares: bool) -> None:
-    """A row's exponentials and the maximum of the row ahead, the shares of the row behind."""
+    """A row's exponentials and the maximum of the next row, the shares of the previous row."""
     if shares:
         # Some of its lanes are divided with the vector before it.
         to.line("rest = load(out, behind + last)")

@@ -74,7 +74,7 @@ class Buckets(HostStrategy):
 
 
 class _Sorting:
-    """Lines that lie one behind the other."""
+    """Lines that lie one after the other."""
 
     def __init__(self, problem: Sort, threads: int) -> None:
         self._problem, self._threads = problem, threads

@@ -65,7 +65,7 @@ class Halves(HostStrategy):
         return buckets.STRATEGY.units(_half(problem))
 
     def accesses(self, problem: Sort) -> Counted:
-        """Each half is a sort of its own, behind which its places are followed."""
+        """Each half is a sort of its own, after which its places are followed."""
         count = problem.lines * problem.count
         parts = buckets.STRATEGY.accesses(_half(problem))
         sorts = {

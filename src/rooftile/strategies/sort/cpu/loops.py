@@ -75,7 +75,7 @@ class Loops(HostStrategy):
 
 
 class _Merging:
-    """Lines that lie one behind the other."""
+    """Lines that lie one after the other."""
 
     def __init__(self, problem: Sort) -> None:
         self._problem = problem

@@ -76,7 +76,7 @@ class Radix(HostStrategy):
 
 
 class _Sorting:
-    """Lines that lie one behind the other."""
+    """Lines that lie one after the other."""
 
     def __init__(self, problem: Sort, threads: int) -> None:
         words = Words(problem)

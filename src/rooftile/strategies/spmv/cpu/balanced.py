@@ -1,9 +1,9 @@
 """`balanced`: the cores share out entries and ends of rows, and not rows.
 
-Entries and ends are one sequence of items, in which an end follows the entries before it.  A unit
-takes as many items as another: it adds products, and at each end it has a result.  Only its first
-result lacks what units before it have of that row; a last pass brings that.  What it removes: cores
-that wait for the one with the long row.
+Entries and ends are one sequence of items, in which an end follows the entries before it. A unit
+takes as many items as another: it adds products, and at each end it has a result. Only its first
+result lacks the part of earlier units in that row; a last pass adds it. What it removes: cores that
+wait for the one with the long row.
 
 Source: Merrill and Garland, "Merge-Based Parallel Sparse Matrix-Vector Multiplication", SC 2016.
 """

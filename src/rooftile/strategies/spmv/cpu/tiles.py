@@ -16,7 +16,7 @@ from rooftile.strategies.spmv.cpu._base import CpuSpmv
 from rooftile.strategies.spmv.cpu._texts import FIRST, sizes_of, spread
 
 _ROWS = 1024
-"""Rows of a tile: their sums, and what a column brings for them, stay in the first cache."""
+"""Rows of a tile: their sums, and a column's terms for them, stay in the first cache."""
 _TILE = """
     rows, columns, width, most = sizes[0], sizes[1], sizes[2], sizes[4]
     for tile in range(begin, end):

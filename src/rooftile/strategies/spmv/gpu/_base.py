@@ -52,7 +52,7 @@ class GpuSpmv(GpuStrategy):
 
 
 def update_of(problem: Spmv) -> tuple[str, ...]:
-    """The arrays behind the others of a kernel that finishes rows."""
+    """The arrays after the others of a kernel that finishes rows."""
     return ("alpha", "beta", "start", "y") if problem.updated else ("y",)
 
 

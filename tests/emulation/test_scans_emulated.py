@@ -165,7 +165,7 @@ def test_waves_of_tiles(blocks, problem, config, tmp_path):
         ("bool counts = at >= 0 &&", "bool counts = at > 0 &&"),
         ("joined(cut ? nothing() : carry, of_lanes(all))", "joined(nothing(), of_lanes(all))"),
         ("threadIdx.x % 32 + 32 * k;", "threadIdx.x % 32 + 32 * k + 1;"),
-        ("lane ? joined(carry, earlier) : carry", "carry"),
+        ("lane ? own : value_of(carry)", "value_of(carry)"),
     ],
 )
 def test_waves_that_miss_a_tile_are_caught(before, after, tmp_path):

@@ -6,9 +6,9 @@
 // window's columns; the next column's sum differs by two of them.  What it removes: all but a few
 // additions a byte, and narrow accesses.
 //
-// Where 16 bits hold the sum of a window (PAIRED), a word holds two of them: the lower half of a
-// row of the upper band, the upper half of the same row of the band below.  Additions are of words,
-// and no half ever exceeds its 16 bits, nor is it below zero.
+// Where 16 bits hold the sum of a window (PAIRED), a word holds two sums: the lower half of a row
+// of the upper band, the upper half of the same row of the band below. Additions are of words, and
+// no half ever exceeds its 16 bits, nor is it below zero.
 //
 // A whole window is divided by a multiplication: with m = ceil(2^24 / d) the quotient is
 // (sum m) >> 24, exactly, as sum <= 255 d and 255 d^2 < 2^24.

@@ -1,10 +1,10 @@
-// What texts of conv2d share.  The problem's sizes are macros:
+// Common parts of conv2d's texts. The problem's sizes are macros:
 //   CHANNELS HEIGHT WIDTH MAPS MASK_HEIGHT MASK_WIDTH STRIDE_Y STRIDE_X PAD_Y PAD_X
 //   DILATION_Y DILATION_X CONV_GROUPS (1 in texts that do not name them)
 //   CONV_ROWS CONV_COLUMNS (of the convolution, as far as the pool reaches)
 //   ROWS COLUMNS (of the result)
 //   POOL_HEIGHT POOL_WIDTH POOL_STRIDE_Y POOL_STRIDE_X (1x1 without a pool)
-//   POOL_KIND POOL_ACTIVATION ACTIVATION (of what is fused)
+// POOL_KIND POOL_ACTIVATION ACTIVATION (fused)
 //   BOUNDARY (0 ghost cells are zeros, 1 they are the nearest pixels, 2 interior: positions whose
 //   mask meets one are zeros)
 // Offsets of images are 64-bit, so that arrays may have more than 2^31 elements.
@@ -61,9 +61,9 @@ __device__ __forceinline__ float pooled_window(const SHARED float* window, int p
     return POOL_END(pooled);
 }
 
-// Where several kernels make a result, they keep the convolution's sums, without bias, in planes
-// of READ_ROWS x READ_COLUMNS: those that the pool reads.  Where its windows leave gaps, the sums
-// lie close together: WINDOW_STRIDE leads from window to window in a plane, and READ_ROW and
+// Where several kernels make a result, they keep the convolution's sums, without bias, in planes of
+// READ_ROWS x READ_COLUMNS: the sums that the pool reads. Where its windows leave gaps, the sums
+// are stored without them: WINDOW_STRIDE leads from window to window in a plane, and READ_ROW and
 // READ_COLUMN from a plane's index to the convolution's own.
 #if POOL_STRIDE_Y > POOL_HEIGHT
 #define READ_ROWS (ROWS * POOL_HEIGHT)

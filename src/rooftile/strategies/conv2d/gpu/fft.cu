@@ -4,8 +4,8 @@
 // TILE x TILE inputs gives OUT_Y x OUT_X outputs; its spectrum, times the mask's
 // conjugate one, summed over channels, is transformed back.  Transforms are radix 2 in
 // shared memory: decimation in frequency there, in time back, so that the spectrum stays
-// in bit-reversed order and nothing is ever permuted.  Of a real tile's columns only
-// those of frequencies 0 to TILE / 2 are kept: the others are their conjugates.  An
+// in bit-reversed order and nothing is ever permuted.  Of a real tile's columns only the
+// frequencies 0 to TILE / 2 are kept: the others are their conjugates.  An
 // infinity or NaN spreads over its tile: outputs that are not finite are computed from
 // the definition.
 //
@@ -33,7 +33,7 @@
 CONSTANT_ARRAY(float, waves, TILE)
 
 // The column that holds the k-th kept frequencies: in bit-reversed order the lower half of
-// the frequencies lies in the even columns, and TILE / 2 in column 1.
+// the frequencies is in the even columns, and TILE / 2 in column 1.
 #define KEPT_COLUMN(k) ((k) < HALF_TILE ? 2 * (k) : 1)
 
 __device__ __forceinline__ int bit_reversed(int k)
@@ -74,7 +74,7 @@ fft_transform_weights(const GLOBAL float* weights, GLOBAL float2* masks)
     }
     __syncthreads();
 
-    // Two rows beside each other have frequencies half a turn apart: odd terms differ in sign.
+    // Two adjacent rows have frequencies half a turn apart: odd terms differ in sign.
     for (int e = threadIdx.x; e < FREQUENCIES / 2; e += THREADS) {
         int row = e / KEPT * 2, column = e % KEPT, frequency = bit_reversed(row);
         wide x[2] = {0, 0}, y[2] = {0, 0};
@@ -92,7 +92,7 @@ fft_transform_weights(const GLOBAL float* weights, GLOBAL float2* masks)
 }
 
 // Butterfly e of a stage, on rows or on kept columns, that joins elements `reach` apart:
-// where its first element lies, how far the second, and which wave turns it.
+// the index of its first element, the distance of the second, and its wave.
 #define BUTTERFLY(e, rows, reach)                                                        \
     int line = rows ? (e) / HALF_TILE : (e) % KEPT, k = rows ? (e) % HALF_TILE : (e) / KEPT; \
     int lower = 2 * k - k % (reach), wave = k % (reach) * (HALF_TILE / (reach));         \

@@ -17,7 +17,7 @@
 #define HALF 64
 #define WINDOW (POOL_HEIGHT * POOL_WIDTH)
 #define PIXELS (ROWS * COLUMNS * WINDOW)
-// Of a tile of taps, each thread brings so many vectors of weights, and so many inputs.
+// Numbers of vectors of weights, and of inputs, that each thread loads of a tile of taps.
 #define VECTORS (TILE_K / 8)
 #define LOADS (TILE_K / 2)
 
@@ -28,7 +28,7 @@ __device__ __forceinline__ void fetch_weights(const GLOBAL float* weights, float
         fetched[l] = *(const GLOBAL float4*)(weights + 8 * l * PADDED_MAPS);
 }
 
-// The row or column of an image that stands for one, which may lie beside it.
+// The row or column of an image that stands for one, which may be outside it.
 __device__ __forceinline__ int nearest(int index, int size)
 {
     return REPLICATES ? clamped(index, size) : index;
@@ -57,7 +57,7 @@ __device__ __forceinline__ void fetch_inputs(const GLOBAL float* image, int top,
 #endif
 }
 
-// What was fetched, into tiles [TILE_K][TILE] in shared memory.
+// Stores the fetched values into tiles [TILE_K][TILE] in shared memory.
 __device__ __forceinline__ void keep(const float4* weights, const float* inputs, int thread,
                                      SHARED float* left, SHARED float* right)
 {
@@ -128,7 +128,7 @@ __global__ RESIDENT_BOUNDS(256, 2) void im2col_register(
     int position = within % WINDOW, window = within / WINDOW;
     int top = (window / COLUMNS * POOL_STRIDE_Y + position / POOL_WIDTH) * STRIDE_Y - PAD_Y;
     int left = (window % COLUMNS * POOL_STRIDE_X + position % POOL_WIDTH) * STRIDE_X - PAD_X;
-    // Beyond the last image: a window that no tap of which lies inside.
+    // Beyond the last image: a window without a tap inside.
     int64 n = pixel_fetched / PIXELS;
     if (n >= images) top = HEIGHT;
     const GLOBAL float* image = x + (size_t)(n < images ? n : 0) * IMAGE_SIZE;

@@ -2,7 +2,7 @@
 //
 // Threads along x make neighbours of a row, so a warp reads neighbours under a tap.  With ALONG_ROWS
 // (naive_transposed) they make neighbours of a column: the same work, but what a warp reads
-// or stores at a time lies rows apart.
+// or stores at a time is rows apart.
 //
 // x[images][CHANNELS][HEIGHT][WIDTH], weights[MAPS][CHANNELS / CONV_GROUPS][MASK_HEIGHT][MASK_WIDTH],
 // bias[MAPS], out[images][MAPS][ROWS][COLUMNS].

@@ -1,4 +1,4 @@
-// What the rungs share whose threads own a map and slide a window of four columns along rows.
+// Common parts of rungs whose threads own a map and slide a window of four columns along rows.
 //
 // A group makes RESULT_ROWS rows of the result, that is SUM_ROWS rows of the convolution, which
 // read LINES rows of the image.  A thread keeps SPAN columns of them, in WINDOWS windows, and so

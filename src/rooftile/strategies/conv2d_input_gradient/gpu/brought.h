@@ -1,5 +1,5 @@
-// What a pixel met, one gradient after another, in numbers as the cores take them: for pixels of which
-// zeros times infinities made NaN.  The text says how it rounds: ROUND.
+// The gradients that a pixel meets, one after another, in the cores' type: for pixels of which
+// zeros times infinities made NaN. The text defines its rounding, ROUND.
 
 #pragma once
 
@@ -9,7 +9,7 @@
 
 #define IS_NAN(value) (WIDE_RESULT(value) != WIDE_RESULT(value))
 
-// What a pixel of the padded image met, one after another.
+// The gradients that a pixel of the padded image meets, one after another.
 __device__ float met(const gradient_number* dy, const winner_place* where, const float* weights,
                      int n, int channel, int i, int j)
 {

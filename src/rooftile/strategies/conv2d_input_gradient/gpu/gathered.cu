@@ -29,7 +29,8 @@ gathered(const GLOBAL float* dy, WHERE_ARGUMENT X_ARGUMENT const GLOBAL float* w
          GLOBAL float* __restrict__ dx)
 {
     __shared__ float4 taps[TILE_MAPS * TAPS];
-    // A gradient's bits, and where the output's first pixel lies: its row above, its column below.
+    // A gradient's bits, and the place of the output's first pixel: its row in the upper bits, its
+    // column in the lower.
     __shared__ int2 held[TILE_MAPS * GRADIENTS];
     GRIDDEPCONTROL_WAIT();
     int n = blockIdx.x / ACROSS, channel = blockIdx.y * 4;

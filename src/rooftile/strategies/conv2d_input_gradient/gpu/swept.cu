@@ -33,7 +33,7 @@
 // Four rows of a mask are a vector: taps[MAPS][QUARTERS][4 channels][8 columns].
 #define QUARTERS ((MASK_HEIGHT + 3) / 4)
 #define MAP_TAPS (QUARTERS * 32)
-// What a row of windows meets: swaths[WINDOW_ROWS][GROUPS][SWATH_ROWS][PITCH][4 channels].  Behind
+// The pixels of a row of windows: swaths[WINDOW_ROWS][GROUPS][SWATH_ROWS][PITCH][4 channels]. After
 // eight columns there is a gap, so that threads with four pixels each read other banks.
 #define SWATH_ROWS (WINDOW_HEIGHT + MASK_HEIGHT - 1)
 #define SWATH_COLUMNS (COLUMNS * WINDOW_WIDTH + 8 - STEP)
@@ -79,7 +79,7 @@ typedef struct {
     int place[HELD];
 } Winners;
 
-// Those of an image's row of windows r.
+// The gradients of an image's row of windows r.
 __device__ __forceinline__ Winners fetch(const float* dy, const winner_place* where, int n, int images,
                                          int r)
 {
@@ -109,8 +109,8 @@ __device__ __forceinline__ void add(float* to, const float4* taps, float gradien
     UNROLL for (int p = 0; p < MASK_HEIGHT; p++) to[p] += gradient * tap[p];
 }
 
-// Adds those winners of a window that stand in a pair of its columns, `ahead` of the first of which
-// the lane's column lies.
+// Adds a window's gradients with their argmax in a pair of its columns, `ahead` of the first of
+// which is the lane's column.
 __device__ __forceinline__ void add_step(float sum[SWATH_ROWS], const float4* taps, int ahead,
                                          float gradient, int place)
 {

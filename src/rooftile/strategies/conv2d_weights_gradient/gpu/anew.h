@@ -49,7 +49,7 @@ __device__ __forceinline__ float share(const given* x, const gradient_number* dy
     return sum;
 }
 
-// Makes those of a block's 32 sums anew that are `lost`, one after another.
+// Recomputes a block's 32 sums that are `lost`, one after another.
 __device__ __forceinline__ void make_anew(unsigned lost, const given* x, const gradient_number* dy,
                                           const winner_place* where, int images, float found[32])
 {

@@ -7,7 +7,7 @@
 
 // Of a map: its weights, then its bias.
 #define COLUMNS_ALL (CHANNELS * TAPS + 1)
-// Where these are SCALED, behind them for each channel what sums of its weights may miss.
+// Where these are SCALED, after them for each channel the amount that sums of its weights may miss.
 #define COLUMNS_TOLD (COLUMNS_ALL + (SCALED ? CHANNELS : 0))
 
 // Adds up the rows of partial[rows][MAPS * COLUMNS_ALL] by 16 threads of each column, into joined[0].

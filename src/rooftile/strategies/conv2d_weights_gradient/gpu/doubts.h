@@ -1,5 +1,5 @@
-// Sums over the blocks, of which those are made anew, in the same launch, that may miss too much, as blocks
-// tell beside their sums; or that are NaN, where zeros met an infinity.
+// Sums over the blocks. The same launch recomputes sums that may miss too much, as blocks tell with
+// their sums, or that are NaN, where zeros met an infinity.
 
 #pragma once
 
@@ -8,7 +8,7 @@
 // A column's sum over the blocks, the sum of its magnitudes, and what it may miss.
 struct total { float sum, least, doubt; };
 
-// What a share of the rows, every sixteenth, comes to.
+// The sum of a share of the rows, every sixteenth.
 __device__ __forceinline__ struct total share_of_rows(const float* partial, int rows)
 {
     struct total total = {};
@@ -24,8 +24,8 @@ __device__ __forceinline__ struct total share_of_rows(const float* partial, int 
     return total;
 }
 
-// Whether a sum is NaN, or may miss an eighth of what float32's errors come to: terms of such a sum are
-// no smaller together than the magnitudes of its parts.
+// True if a sum is NaN, or may miss an eighth of float32's errors: terms of such a sum are no
+// smaller together than the magnitudes of its parts.
 __device__ __forceinline__ int doubtful(struct total total, int images)
 {
     return !(total.doubt * 0x1p26f <= sqrtf((float)images * GRADIENTS) * total.least);

@@ -27,7 +27,7 @@
 #define SUMS_PITCH (SUMS | 1)
 #define PART_ROWS ((ROWS + PARTS - 1) / PARTS)
 
-// Starts to copy a channel into the tile; what lies around it stays zeros.
+// Starts to copy a channel into the tile; the elements around it stay zeros.
 __device__ __forceinline__ void start_channel(const GLOBAL float* from, SHARED float* tile)
 {
     for (int at = threadIdx.x; at < HEIGHT * WIDTH; at += THREADS)

@@ -30,7 +30,7 @@
 #define WARP_MAPS ((SPLIT_MAPS + WARPS - 1) / WARPS)
 #define LANES (GROUP_CHANNELS * MASK_HEIGHT)
 
-// Starts to copy some channels of an image into the tile; what lies around them stays zeros.
+// Starts to copy some channels of an image into the tile; the elements around them stay zeros.
 __device__ __forceinline__ void start_image(const GLOBAL float* image, SHARED float* tile, int first)
 {
     int channels = CHANNELS - first < GROUP_CHANNELS ? CHANNELS - first : GROUP_CHANNELS;
@@ -41,8 +41,8 @@ __device__ __forceinline__ void start_image(const GLOBAL float* image, SHARED fl
     }
 }
 
-// Gradients of an image's maps from `begin` on, as bits, each with where in a plane the first pixel
-// lies that it met.
+// Gradients of an image's maps from `begin` on, as bits, each with the index in a plane of the
+// first pixel that it meets.
 __device__ __forceinline__ void hold_gradients(const GLOBAL float* dy,
                                                WHERE_ARGUMENT Y_ARGUMENT int64 n, int begin,
                                                SHARED int2* held)

@@ -27,12 +27,12 @@
 #define LANE_TAPS (TILE_TAPS / 32 + 1)
 #define MAP_GROUPS ((MAPS + MAP_GROUP - 1) / MAP_GROUP)
 #define SPLIT_GROUPS ((MAP_GROUPS + SPLITS - 1) / SPLITS)
-// Jobs of a block: a group of maps and a part of its gradients; each warp has so many of them.
+// Jobs of a block: a group of maps and a part of its gradients; and the number of each warp's.
 #define JOBS (SPLIT_GROUPS * PARTS)
 #define WARP_JOBS ((JOBS + WARPS - 1) / WARPS)
 #define PART_SIZE ((GRADIENTS + PARTS - 1) / PARTS)
 
-// Fills the tile with some channels of an image, and what lies around them with zeros.
+// Fills the tile with some channels of an image, and the elements around them with zeros.
 __device__ __forceinline__ void stage(const GLOBAL float* image, SHARED float* tile, int channel)
 {
     for (int at = threadIdx.x; at < TILE_CHANNELS * PLANE; at += 32 * WARPS) {
@@ -50,7 +50,7 @@ lane_taps(const GLOBAL float* x, const GLOBAL float* dy,
     GRIDDEPCONTROL_WAIT();
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     int channel = blockIdx.y * TILE_CHANNELS, split = blockIdx.z * SPLIT_GROUPS;
-    // Where a lane's taps lie from an output's first pixel; lanes beyond the taps meet the one.
+    // Offsets of a lane's taps from an output's first pixel; lanes beyond the taps meet the one.
     int offset[LANE_TAPS];
     UNROLL for (int k = 0; k < LANE_TAPS; k++) {
         int tap = lane + 32 * k, c = tap / TAPS;

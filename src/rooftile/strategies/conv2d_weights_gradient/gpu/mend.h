@@ -5,7 +5,7 @@
 
 #include "conv2d_weights_gradient/gpu/anew.h"
 
-// As in finish.h; then a block makes those of its 32 columns anew that are NaN.
+// As in finish.h; then a block recomputes its 32 columns' sums that are NaN.
 // Grid: x over the columns.  Block: 32 by 16.
 __global__ void LAUNCH_BOUNDS(512)
 KERNEL(finish)(const GLOBAL given* x, const GLOBAL gradient_number* dy,

@@ -1,21 +1,21 @@
-// queued: a warp queues the winners that relu left, and takes one of each queue at a time.
+// queued: a warp queues the gradients that relu left, and takes one of each queue at a time.
 //
-// In `lane_rows` all lanes of a warp take the same winner, each a row of a channel's mask: of few
-// channels there are few rows, and a winner that relu cut, whose gradient is zero, takes as long as any
-// other.  Here a warp looks at 32 windows at once and queues the winners that are left.  There are as
-// many queues as the warp has lanes for: SLOTS shares of its lanes take a winner each, and a lane is a
-// row of a channel's mask again.  A window's column modulo SLOTS says which queue its winner joins.
-// Where there are several, each column of the windows has a layer of its own in shared memory, with
-// every UNITth pixel: so pixels of windows beside each other lie beside each other, wherever in their
-// windows winners stand, and rows lie whole slots apart: winners of different queues share no bank.
-// What it removes: products of what relu cut, and lanes without a row.
+// In `lane_rows` all lanes of a warp take the same gradient, each a row of a channel's mask: of few
+// channels there are few rows, and a gradient that relu cut to zero takes as long as any other.
+// Here a warp looks at 32 windows at once and queues the gradients that are left. There are as many
+// queues as the warp has lanes for: SLOTS shares of its lanes take a gradient each, and a lane is a
+// row of a channel's mask again. A window's column modulo SLOTS is its gradient's queue. Where
+// there are several, each column of the windows has a layer of its own in shared memory, with every
+// UNITth pixel: so pixels of adjacent windows are adjacent, wherever their argmax is, and rows are
+// whole slots apart: gradients of different queues share no bank. What it removes: products of
+// gradients that relu cut, and lanes without a row.
 //
-// Queues are rings.  A warp takes from them what all of them have when one is nearly full, and
-// everything at the end of a map: then zeros that meet zeros fill up the shorter ones.  Windows that
+// Queues are rings. A warp takes as many from each as all of them have when one is nearly full, and
+// everything at the end of a map: then zeros that meet zeros fill up the shorter ones. Windows that
 // relu cut are left out, unless a pixel of the image is an infinity or NaN.
 //
-// Sums are made by slot, block, then by `finish` over the blocks, in a fixed order, whatever is left
-// out.  CUDA only, from compute capability 8.0 on.
+// Sums are made by slot, block, then by `finish` over the blocks, in a fixed order, also where some
+// are left out. CUDA only, from compute capability 8.0 on.
 //
 // x[images][CHANNELS][HEIGHT][WIDTH], dy and where: see common/places.h,
 // partial[gridDim.x][MAPS][COLUMNS_ALL]: a map's weights, then its bias.
@@ -30,7 +30,7 @@
 #define THREADS (32 * WARPS)
 #define SPLIT_MAPS ((MAPS + SPLITS - 1) / SPLITS)
 #define WARP_MAPS ((SPLIT_MAPS + TEAMS - 1) / TEAMS)
-// Lanes of a slot, of which so many have a row.
+// Lanes of a slot, and the number of them with a row.
 #define SHARE (32 / SLOTS)
 #define LANE_ROWS (GROUP_CHANNELS * MASK_HEIGHT)
 // Rows of windows in whole slots, in parts of which each has whole warps of windows but the last.
@@ -40,20 +40,21 @@
 #define WHOLE (ROW_WINDOWS == COLUMNS && PART_SIZE * PARTS == WINDOWS)
 // The rings' beginnings lie in banks of their own.
 #define RING_PITCH (RING + 8)
-// What is taken from a ring at a time.
+// Gradients taken from a ring at a time.
 #define TAKEN 4
 // Of a map and a group of channels: weights, and the bias.
 #define SUMS (LANE_ROWS * MASK_WIDTH + 1)
-// Units of pixels that an image has, behind those of the zeros before it; what a thread loads of it.
+// Units of pixels of an image, after the units of zeros before it; and the number that a thread
+// loads.
 #define FIRST_UNIT (PAD_X / UNIT)
 #define UNITS ((PAD_X + WIDTH + UNIT - 1) / UNIT - FIRST_UNIT)
 #define ACROSS (UNITS < THREADS ? UNITS : THREADS)
 #define DOWN (THREADS / ACROSS)
 #define AHEAD 8
-// Whether a lane has a window of the 32 from e on, its own one from there.
+// True if a lane has a window of the 32 from e on, its own one from there.
 #define THERE(e, own, end) \
     ((e) < (end) && (WHOLE || ((e) + (own) < (end) && ((e) + (own)) % ROW_WINDOWS < COLUMNS)))
-// Where a tap's pixel lies from the first one that its mask met.
+// The offset of a tap's pixel from the first one that its mask meets.
 #define TAP(q) ((q) % UNIT * LAYER + (q) / UNIT)
 
 // A unit of an image's pixels of row i.
@@ -70,8 +71,8 @@ __device__ __forceinline__ void load_unit(const float* plane, int i, int unit, f
 #endif
 }
 
-// Brings a channel of an image into the tile; what lies around it stays zeros.  Adds to `beyond` what is
-// zero if all pixels are finite, else NaN.
+// Loads a channel of an image into the tile; the elements around it stay zeros. Adds zero to
+// `beyond` if all pixels are finite, else NaN.
 __device__ __forceinline__ void bring_channel(const float* plane, float* tile, float* beyond)
 {
     int down = threadIdx.x / ACROSS < DOWN ? threadIdx.x / ACROSS : HEIGHT;
@@ -91,7 +92,7 @@ __device__ __forceinline__ void bring_channel(const float* plane, float* tile, f
         }
 }
 
-// What a lane knows of a window.
+// A lane's data of a window.
 typedef struct {
     float gradient;
     winner_place told;
@@ -119,7 +120,7 @@ typedef struct {
     unsigned waiting, begin, like, before;
 } Rings;
 
-// What a lane has, by a shuffle: else compilers compute it anew from the thread's number in each round.
+// A lane's value, by a shuffle: else compilers recompute it from the thread's number in each round.
 #define KEPT(value) __shfl_sync(~0u, value, threadIdx.x % 32)
 
 // Queues the winners of the lanes' windows, the lane's number e, and adds them to the bias; `keep` says
@@ -195,7 +196,7 @@ __device__ __forceinline__ void add_part(Rings* rings, const float* dy, WHERE_AR
     }
 }
 
-// Joins the sums of slots by warp, then those of parts, and stores the block's.
+// Joins the sums of slots by warp, then of parts, and stores the block's.
 __device__ __forceinline__ void join(float sum[WARP_MAPS][MASK_WIDTH], float bias[WARP_MAPS],
                                      float* joined, float* partial, int begin, int first)
 {
@@ -235,7 +236,7 @@ queued(const GLOBAL float* x, const GLOBAL float* dy,
     int maps = MAPS - begin < SPLIT_MAPS ? MAPS - begin : SPLIT_MAPS;
     int team = warp / PARTS, from = warp % PARTS * PART_SIZE;
     int to = from + PART_SIZE < WINDOWS ? from + PART_SIZE : WINDOWS, end = team < maps ? to : 0;
-    // Of 32 windows beside each other a slot has every SLOTSth.
+    // Of 32 adjacent windows a slot has every SLOTSth.
     int own = lane % SHARE * SLOTS + lane / SHARE;
     Rings rings = rings_of(warp, lane, tile + TILE);
     // Lanes beyond the rows read what the slot's first one reads.

@@ -1,4 +1,4 @@
-// What a weight met, in texts that read it from global memory.
+// A weight's terms, in texts that read them from global memory.
 
 #pragma once
 

@@ -24,9 +24,9 @@
 #define PART_SIZE ((GRADIENTS + PARTS - 1) / PARTS)
 // Pixels that a row of the mask met, the winner in either column, in whole pairs.
 #define PAIRS ((MASK_WIDTH + 2) / 2)
-// From a sum of all threads to the next: those of neighbouring threads lie in other banks.
+// From a sum of all threads to the next: neighbouring threads' sums are in other banks.
 #define APART (TEAM + 1)
-// What a copy brings of a row.
+// Bytes of a copy of a row.
 #if WIDTH % 2 == 0 && PAD_X % 2 == 0
 #define PIECE float2
 #else
@@ -35,7 +35,7 @@
 #define PIECE_PIXELS ((int)(sizeof(PIECE) / sizeof(float)))
 #define ROW_PIECES (WIDTH / PIECE_PIXELS)
 
-// Starts to copy a channel of an image into the tile; what lies around it stays zeros.
+// Starts to copy a channel of an image into the tile; the elements around it stay zeros.
 __device__ __forceinline__ void start(const GLOBAL float* plane, SHARED float* tile, int thread)
 {
     for (int at = thread; at < HEIGHT * ROW_PIECES; at += TEAM * TEAMS) {

@@ -1,4 +1,4 @@
-// What makes results of sums: a bias and an activation, which products of matrices have not.
+// The epilogue of a layer: a bias and an activation, which products of matrices have not.
 //
 // The problem's sizes are macros: INPUTS OUTPUTS; ACTIVATION is the fused one.  x[images][INPUTS], weights[OUTPUTS][INPUTS], bias[OUTPUTS], out[images][OUTPUTS].
 // Offsets of rows are 64-bit, so that arrays may have more than 2^31 elements.
@@ -7,7 +7,7 @@
 
 #include "common/fused.h"
 
-// What is read of a bias; with UNBIASED nothing.
+// The bias's part of a result; with UNBIASED zero.
 #if UNBIASED
 #define BIAS(value) 0.0f
 #else

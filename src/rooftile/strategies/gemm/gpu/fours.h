@@ -1,4 +1,4 @@
-// Tiles that threads bring to shared memory by fours of neighbours, whichever way a matrix lies:
+// Tiles that threads load to shared memory by fours of neighbours, of a matrix in either order:
 // LOADERS threads together, TILE_K terms at a time.
 
 #pragma once
@@ -18,7 +18,7 @@ __device__ __forceinline__ float4 four(const GLOBAL given* line, int at, int end
                        at + 2 < end ? line[at + 2] : 0.0f, at + 3 < end ? line[at + 3] : 0.0f);
 }
 
-// Where a thread's four of load `e` are in a tile: places across it, and terms.
+// The place in a tile of a thread's four of load `e`: places across it, and terms.
 __device__ __forceinline__ int place_of(int e, int tile, bool along)
 {
     return along ? e / (TILE_K / 4) : e % (tile / 4) * 4;

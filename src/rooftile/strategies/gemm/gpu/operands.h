@@ -1,7 +1,7 @@
-// The operands of a product of matrices and its epilogue.  Macros say how the matrices are laid out:
+// The operands of a product of matrices and its epilogue. Macros say how the matrices are laid out:
 // a[rows][inner], with TRANSPOSE_A a[inner][rows]; b[inner][columns], with TRANSPOSE_B
-// b[columns][inner]; out[rows][columns].  Sizes come with the launch.  Elements of a and b are
-// `given`, those of out `result`: in 16 bits where X_NARROW and OUT_NARROW say so.
+// b[columns][inner]; out[rows][columns]. Sizes come with the launch. Elements of a and b are
+// `given`, of out `result`: in 16 bits where X_NARROW and OUT_NARROW say so.
 //
 // With BIASED the product is a layer's: a is x[images][inputs], b the weights[outputs][inputs], and
 // each result gets bias[outputs] and the ACTIVATION.

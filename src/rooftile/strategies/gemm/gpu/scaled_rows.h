@@ -23,7 +23,7 @@
 #define X_ACROSS 0
 #endif
 
-// Where the result of an image lies.
+// The address of an image's result.
 __device__ __forceinline__ size_t place_of_result(int n, int output)
 {
 #if TURNED
@@ -33,8 +33,8 @@ __device__ __forceinline__ size_t place_of_result(int n, int output)
 #endif
 }
 
-// What is known of a row of x: its largest number, and a sum over its small ones, each counted as
-// its slice's unit of 2^-14.
+// The range of a row of x: its largest number, and a sum over its small ones, each counted as its
+// slice's unit of 2^-14.
 struct row { float most, small; };
 
 // The scale of a slice of a row, of which each of four lanes has eight numbers.
@@ -99,7 +99,7 @@ __global__ __launch_bounds__(PACK_THREADS) void KERNEL(measure_weights)(
     if (lane == 0) row_scales[output] = row_scale;
 }
 
-// Splits a weight into two numbers, so many elements apart.
+// Splits a weight into two numbers, `apart` elements from each other.
 __device__ __forceinline__ void split_weight(float weight, struct row_scale row_scale, narrow* to, int apart)
 {
     weight *= scale_to(row_scale.unit);
@@ -121,8 +121,8 @@ __device__ __forceinline__ float scaled_back(float sum, struct row row, struct r
     return fabsf(sum) >= least ? finite(sum) * row_scale.unit : __int_as_float(0x7fffffff);
 }
 
-// Where an output's weights begin, and four of them: they lie as weights[OUTPUTS][INPUTS] or, with
-// WEIGHTS_BY_INPUT, as weights[INPUTS][OUTPUTS].
+// The first of an output's weights, and four of them: weights[OUTPUTS][INPUTS] or, with
+// WEIGHTS_BY_INPUT, weights[INPUTS][OUTPUTS].
 __device__ __forceinline__ const float* weights_of(const float* weights, int output)
 {
     return weights + (WEIGHTS_BY_INPUT ? output : (size_t)output * INPUTS);
@@ -139,7 +139,7 @@ __device__ __forceinline__ float4 four_weights(const float* with, int k)
 #endif
 }
 
-// Where a row of x begins, and four of its numbers.
+// The first number of a row of x, and four of its numbers.
 __device__ __forceinline__ const float* row_of(const float* x, int n)
 {
     return x + (X_ACROSS ? n : (size_t)n * INPUTS);

@@ -1,8 +1,8 @@
-// What texts on `mma.sync` share whose matrices lie in memory as they are given: slices of terms come
-// to shared memory by copies that go on meanwhile, and a warp multiplies them from there.
+// Common parts of texts on `mma.sync` that read the caller's matrices: slices of terms are loaded
+// to shared memory by asynchronous copies, and a warp multiplies them from there.
 //
-// TRANSPOSE_A and TRANSPOSE_B say how the matrices lie, A_PIECE and B_PIECE how many elements a copy
-// brings; see `mma.cu`.
+// TRANSPOSE_A and TRANSPOSE_B tell the order of the matrices, A_PIECE and B_PIECE the elements of a
+// copy; see `mma.cu`.
 
 #pragma once
 
@@ -29,8 +29,8 @@
 
 struct sums { float of[ROWS][COLUMNS][4]; };
 
-// Starts to copy a tile of `width` places by a slice of terms.  Terms lie `along` a matrix's lines or
-// across them; what lies outside becomes zeros.
+// Starts to copy a tile of `width` places by a slice of terms. Terms are `along` a matrix's lines
+// or across them; elements outside become zeros.
 __device__ __forceinline__ void start_tile(given* to, const given* matrix, int first, int size,
                                            int start, int inner, int width, bool along, int piece)
 {

@@ -1,4 +1,4 @@
-// What products on tensor cores share: the type of weights, and how a lane stores.
+// Common parts of products on tensor cores: the type of weights, and a lane's stores.
 
 #pragma once
 

@@ -37,7 +37,7 @@ typedef given vector;
 #define EACH(v, e) NUMBER(v)
 #endif
 
-// What the kernels over b store.
+// The stores of the kernels over b.
 #if PARTS > 1
 typedef float total;
 #define TOTAL(y) (y)
@@ -126,7 +126,7 @@ __global__ void KERNEL(finish)(
     out[e] = RESULT(y);
 }
 #else
-// As many terms as a vector has, of a row of a from `k` on: they lie apart where a lies transposed.
+// As many terms as a vector has, of a row of a from `k` on: they are strided where a is transposed.
 __device__ __forceinline__ void take_terms(float terms[VECTOR], const GLOBAL given* a, int r, int k,
                                            int rows, int inner)
 {

@@ -1,8 +1,8 @@
 // tiled_any: tiles in shared memory for sizes that no tile divides.
 //
-// As `tiled`, but tiles hang over the edges.  A thread whose result lies outside still loads what
-// others need, so there are three guards and not one: of the element of a, of the element of b, and
-// of the result.  Elements outside are zeros, which add nothing.
+// As `tiled`, but tiles hang over the edges. A thread whose result is outside still loads elements
+// that others need, so there are three guards and not one: of the element of a, of the element of
+// b, and of the result. Elements outside are zeros, which add nothing.
 // What it removes: the condition that tiles divide all sizes.
 //
 // a, b, out: see operands.h.

@@ -1,7 +1,7 @@
 // naive: the column's sums of whole images into memory, then the row's sums of these.
 //
-// Each pass is a convolution along one axis, a thread an output.  The sums between the passes,
-// those of ghost columns included, go to memory and come back, which is as much traffic again
+// Each pass is a convolution along one axis, a thread an output. The sums between the passes, ghost
+// columns' included, go to memory and come back, which is as much traffic again
 // as input and output.
 //
 // x[images][height][width], column[HIGH], row[WIDE], sums[images][rows][columns + WIDE - 1],

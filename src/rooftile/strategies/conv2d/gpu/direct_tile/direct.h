@@ -15,14 +15,15 @@
 #define BAND_STRIDE (BAND_ROWS * POOL_HEIGHT * STRIDE_Y)
 #define BANDS ((ROWS + BAND_ROWS - 1) / BAND_ROWS)
 #define ACROSS ((COLUMNS + THREAD_COLUMNS - 1) / THREAD_COLUMNS)
-// What a row of threads reads of a row of the image, windows beyond the last column included.
+// The part of a row of the image that a row of threads reads, windows beyond the last column
+// included.
 #define READ_COLUMNS ((ACROSS - 1) * SUM_COLUMNS * STRIDE_X + PATCH_COLUMNS)
 #define GROUPS (PADDED_MAPS / THREAD_MAPS)
 #define TAP_ROW ((MASK_WIDTH * THREAD_MAPS + 3) / 4 * 4)
 #define GROUP_TAPS (MASK_HEIGHT * TAP_ROW)
 
-// Reads one row of a thread's patch in as few loads as its alignment allows.  The place that
-// depends on the thread is a multiple of ALIGNED floats; the row lies `start` floats beyond it.
+// Reads one row of a thread's patch in as few loads as its alignment allows. The place that depends
+// on the thread is a multiple of ALIGNED floats; the row is `start` floats beyond it.
 __device__ __forceinline__ void load_patch(const SHARED float* row, int start, float* patch)
 {
     UNROLL for (int v = 0; v < PATCH_COLUMNS; v++) {
@@ -50,9 +51,9 @@ __device__ __forceinline__ void load_patch(const SHARED float* row, int start, f
 // Rows of the patch that are held at a time: where sums have several rows, each meets several rows
 // of taps.
 #define HELD_ROWS (SUM_ROWS > 1 ? PATCH_ROWS : 1)
-// Where rows of taps have nothing in common, many products are written out for one row only:
-// compilers take a second or two for thousands of them, and of a large mask half a second even where
-// a thread has few sums.  Taps in constant memory are operands only where their places are literals.
+// Where rows of taps have nothing in common, many products are unrolled for one row only: compilers
+// take a second or two for thousands of them, and of a large mask half a second even where a thread
+// has few sums. Taps in constant memory are operands only where their places are literals.
 #define TAPS_OF_MASK (MASK_HEIGHT * MASK_WIDTH)
 #if SUM_ROWS == 1 && !TAPS_CONSTANT && \
     (TAPS_OF_MASK > 64 || TAPS_OF_MASK * THREAD_MAPS * SUM_COLUMNS > 2048)
@@ -144,8 +145,8 @@ __device__ __forceinline__ void store(GLOBAL result* out, float sum[SUM_ROWS][SU
 #include "common/winner.h"
 #include "common/winner_place.h"
 
-// How far behind a window's first place its element e stands, and what `where` says of a winner there,
-// by the window's result.
+// The offset of a window's element e from its first place, and the value of `where` for an argmax
+// there, by the window's result.
 #if WHERE_NARROW
 #define POSITION(e) (e)
 #define WON(position, row, column, y) (CUT(WIDE_RESULT(y)) ? NO_WINNER : (position))

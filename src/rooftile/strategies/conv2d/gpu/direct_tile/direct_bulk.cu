@@ -54,7 +54,7 @@ __global__ RESIDENT_BOUNDS(BLOCK_PIXELS, LEAST_BLOCKS) void direct_bulk(
     if (threadIdx.x == 0)
         fetch(x + (size_t)blockIdx.x * IMAGE_SIZE, (unsigned)__cvta_generic_to_shared(held),
               barriers);
-    // What lies beyond the image reaches sums that nobody stores.
+    // Elements beyond the image reach sums that are not stored.
     if (READ(ROWS) < HELD_SIZE)
         for (int e = READ(ROWS) + threadIdx.x; e < HELD_SIZE; e += BLOCK_PIXELS) held[e] = 0.0f;
     __syncthreads();

@@ -55,7 +55,7 @@ __device__ __forceinline__ void load_rows(const GLOBAL given* channel, SHARED fl
                                           int thread)
 {
 #if ROUNDED
-    // A piece lies within a row of the image.  Ghost columns are zeros from the start.
+    // A piece is within a row of the image. Ghost columns are zeros from the start.
     const int row_pieces = WIDTH / PIECE, most = TILE_ROWS * row_pieces;
     UNROLL for (int e = 0; e < most; e += THREADS) {
         int i = (thread + e) / row_pieces, j = (thread + e) % row_pieces * PIECE;
@@ -166,7 +166,7 @@ __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void direct_tile(
         int columns = COLUMNS % THREAD_COLUMNS == 0 ? THREAD_COLUMNS : COLUMNS - left;
         UNROLL for (int m = 0; m < THREAD_MAPS; m++) {
             int map = group * THREAD_MAPS + m;
-            // No test around those of rows and columns: between barriers, PoCL 3.0 loses it.
+            // No test around the tests of rows and columns: between barriers, PoCL 3.0 loses it.
             int there = PADDED_MAPS == MAPS || map < MAPS;
             size_t to = (((size_t)(band / BANDS) * MAPS + map) * ROWS + row) * COLUMNS + left;
             float shift = bias[there ? map : 0];

@@ -1,9 +1,9 @@
-// How a tile's inputs come to shared memory as words.  Ghost cells, and images beyond the last, are
-// zeros.
+// A tile's inputs are loaded to shared memory as words. Ghost cells, and images beyond the last,
+// are zeros.
 //
-// Lanes of a warp take runs of words that lie beside each other in memory: rows of a plane or, with
-// X_LAST, rows of pixels with all their planes.  Where a tile wants whole rows and nothing around
-// them, all rows of a plane are one run, of which a thread takes FLAT words at a time.
+// Lanes of a warp take runs of adjacent words: rows of a plane or, with X_LAST, rows of pixels with
+// all their planes. Where a tile wants whole rows and nothing around them, all rows of a plane are
+// one run, of which a thread takes FLAT words at a time.
 
 #pragma once
 

@@ -2,17 +2,17 @@
 //
 // Rows of a matrix product are pixels, columns are maps, and the sum runs over the taps of all
 // channels without gaps: with few channels a sum that ran over one channel's taps, or over one
-// tap's channels, would leave most of an instruction empty.  A tile of inputs lies in shared memory
-// once.  A term of a pixel lies there at the pixel's place plus the term's own, whatever mask and
-// stride are, so lanes gather their operands from the tile: nothing is unrolled.  Lanes beside each
-// other want inputs beside each other or the same ones, which meet different banks.  A warp has its
-// share of a tile in registers; then sums take the inputs' place in shared memory, and are pooled and
-// stored in whole lines.
+// tap's channels, would leave most of an instruction empty. A tile of inputs is in shared memory
+// once. A term of a pixel is there at the pixel's place plus the term's own, for any mask and
+// stride, so lanes gather their operands from the tile: nothing is unrolled. Adjacent lanes read
+// adjacent inputs or the same ones, which are in different banks. A warp has its share of a tile in
+// registers; then sums take the inputs' place in shared memory, and are pooled and stored in whole
+// lines.
 // With two NUMBERS, float32 is split in two of TF32, x = high + low, and three products stand for
-// one.  Cores cut sums off, so what an instruction has summed up is added to the total in float32.
-// TF32 has float32's range, but not the low numbers of what is below SMALL: results of tiles, or of
-// weights, with such a number are computed from their definition, and so are results that are not
-// finite, which zeros around weights may have spoiled.
+// one. Cores cut sums off, so an instruction's sum is added to the total in float32. TF32 has
+// float32's range, but not the low parts of numbers below SMALL: results of tiles, or of weights,
+// with such a number are computed from their definition, and so are results that are not finite,
+// which zeros around weights may have spoiled.
 // What it removes: the FMA units' limit for few channels.
 //
 // x[images][CHANNELS][HEIGHT][WIDTH], or with X_LAST its channels last, in float or, with X_NARROW,
@@ -36,7 +36,7 @@
 
 struct sums { float of[PIECES][COLUMN_SETS][4]; };
 
-// Whether a number is too small to be split, but not zero.
+// True if a number is too small to be split, but not zero.
 __device__ __forceinline__ bool too_small(unsigned bits) { return (bits << 1) - 1 < SMALL; }
 
 // Rounds the numbers of a tile that has come as it lay, or looks at those that will be split.
@@ -135,7 +135,7 @@ __device__ __forceinline__ void keep(float* staged, const struct sums* sums, int
     }
 }
 
-// Whether all sums of a thread are finite.
+// True if all sums of a thread are finite.
 __device__ __forceinline__ bool finite(const struct sums* sums)
 {
     float zero = 0.0f;
@@ -177,7 +177,7 @@ __global__ RESIDENT_BOUNDS(THREADS, BLOCKS) void gathered_gemm(const given* __re
     // A lane wants two words of each step: its fourth's, and the one four further.
     for (int e = threadIdx.x; e < 8 * STEPS; e += THREADS)
         offsets[e] = offset_of(e / 8 * 8 + e % 2 * 4 + e / 2 % 4);
-    // What `end_tile` reads beyond the last word.
+    // The words that `end_tile` reads beyond the last one.
     if (threadIdx.x < (4 - TILE_WORDS % 4) % 4) tile[TILE_WORDS + threadIdx.x] = 0;
     bool small_taps = NUMBERS == 2 && __syncthreads_or(small);
 

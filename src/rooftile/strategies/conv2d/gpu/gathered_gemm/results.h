@@ -1,4 +1,4 @@
-// What becomes of a tile's sums: bias, activation, pool, and stores in whole lines.
+// The epilogue of a tile's sums: bias, activation, pool, and stores in whole lines.
 
 #pragma once
 
@@ -10,7 +10,7 @@
 #define STAGED_AT(map, pixel) ((map) * STAGED_PITCH + (pixel))
 #endif
 
-// Where a map's word lies among the weights of its tile.
+// The index of a map's word among the weights of its tile.
 #define TAP_AT(map, word)                                                                       \
     ((((word) / 8 * SETS + (map) / 8) * 32 + (map) % 8 * 4 + (word) % 4) * 2 + (word) / 4 % 2)
 
@@ -70,7 +70,7 @@ __device__ __forceinline__ float finished_at(const float* staged, int map, int p
     return POOL_END(pooled);
 }
 
-// Stores results that lie beside each other in memory.
+// Stores adjacent results.
 __device__ __forceinline__ void store_piece(result* out, const float y[STORED])
 {
 #if STORED == 4

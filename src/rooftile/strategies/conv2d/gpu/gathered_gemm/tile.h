@@ -54,7 +54,7 @@ __device__ __forceinline__ int pixel_place(int pixel)
     return n * (4 * IMAGE_WORDS) + i * (4 * STRIDE_Y * IN_WORDS) + j * (4 * STRIDE_X / COLUMNS_A_WORD);
 }
 
-// Where an input lies in its image.
+// The index of an input in its image.
 #if X_LAST
 #define INPUT_AT(c, i, j) (((i) * WIDTH + (j)) * CHANNELS + (c))
 #else

@@ -1,18 +1,18 @@
 // implicit_gemm: the convolution as a matrix product on Hopper's warpgroups.
 //
-// A first kernel packs the image with its channels innermost, in the cores' type; an image that lies
-// so is read as it lies, and float32 rounded to TF32 on its way.  Launches overlap.  The bulk copy engine then brings a chunk's patch, the tile's pixels and
-// the halo around them, to shared memory once: a tap is only another start address in it, since
-// eight pixels beside each other are eight rows of 128 bytes whose swizzle follows from their
-// addresses.  Ghost cells are what the engine fills in beyond the image.  A persistent grid: one
-// thread fetches weights through a ring of stages, one fetches patches, two warpgroups multiply.
-// Where tiles are few, the blocks of a cluster share a tile's taps, and add their sums through each
-// other's shared memory.
+// A first kernel packs the image with its channels innermost, in the cores' type; an image in this
+// layout is read in place, and float32 is rounded to TF32 by the copy. Launches overlap. The bulk
+// copy engine then brings a chunk's patch, the tile's pixels and the halo around them, to shared
+// memory once: a tap is only another start address in it, since eight adjacent pixels are eight
+// rows of 128 bytes whose swizzle follows from their addresses. The engine fills ghost cells beyond
+// the image. A persistent grid: one thread fetches weights through a ring of stages, one fetches
+// patches, two warpgroups multiply. Where tiles are few, the blocks of a cluster share a tile's
+// taps, and add their sums through each other's shared memory.
 // What it removes: the traffic of the unrolled image, shared memory's included.
 //
 // x[images][CHANNELS][HEIGHT][WIDTH], or with X_LAST its channels last, in float or, with X_NARROW,
 // in the cores' own type; bias[MAPS]; out: see `results.h`, in float or, with OUT_NARROW, in the
-// cores' own type; the others, and what a tile is, in `product.h`.
+// cores' own type; the others, and the tile, in `product.h`.
 
 #include "common/narrow.h"
 #include "conv2d/gpu/implicit_gemm/product.h"

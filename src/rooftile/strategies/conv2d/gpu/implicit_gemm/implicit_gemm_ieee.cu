@@ -18,8 +18,8 @@
 #include "conv2d/gpu/implicit_gemm/parts.h"
 #include "conv2d/gpu/implicit_gemm/results.h"
 
-// A thread's numbers, of so many that are shared out.  A literal: with a loop's end that only the
-// thread knows, compilers write its rounds out twice.
+// A thread's share of `count` numbers. A literal: with a loop's end that only the thread knows,
+// compilers unroll it twice.
 #define ROUNDS(count, threads) (((count) + (threads) - 1) / (threads))
 #define GIVEN(weights, map) ((weights) + WEIGHTS + (map) * FILTER_SIZE)
 

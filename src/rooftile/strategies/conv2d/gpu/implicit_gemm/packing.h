@@ -21,7 +21,7 @@ typedef unsigned short element;
 typedef float element;
 #endif
 
-// Where an input lies in its image, by its channel and its pixel.
+// The index of an input in its image, by its channel and its pixel.
 #if X_LAST
 #define INPUT_AT(channel, pixel) ((pixel) * CHANNELS + (channel))
 #else

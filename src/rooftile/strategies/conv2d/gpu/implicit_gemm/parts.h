@@ -1,6 +1,6 @@
 // A tile's taps shared out to the PARTS blocks of a cluster: each leaves its sums in its own shared
-// memory, and adds up those of some slices of 32 results from all blocks' memory, in the same order
-// in each run.
+// memory, and adds up some slices of 32 results from all blocks' memory, in the same order in each
+// run.
 
 #pragma once
 
@@ -13,7 +13,7 @@
 
 #if PARTS > 1
 #define IN_CLUSTERS __cluster_dims__(PARTS, 1, 1)
-// Whether the block adds up the slice that begins at this result.
+// True if the block adds up the slice that begins at this result.
 #define OWN_SLICE(first) ((first) / SLICE % PARTS == blockIdx.x % PARTS)
 
 // Waits for all threads of the cluster that are still there.
@@ -22,7 +22,7 @@ __device__ __forceinline__ void meet_parts()
     asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
 }
 
-// What lies at an address of shared memory in another block of the cluster.
+// The value at an address of shared memory in another block of the cluster.
 __device__ __forceinline__ float in_block(unsigned address, int block)
 {
     float value;

@@ -26,7 +26,7 @@
 #define LOADED_BYTES (PATCH_ROWS * LINE * 128)
 #define STAGE_BYTES (NUMBERS * TILE_MAPS * 128)
 #define STEPS (CHUNKS * MASK_SIZE)
-// How often an instruction's 32 bytes go into a chunk: the last one need not be full.
+// Number of an instruction's 32 bytes in a chunk: the last one need not be full.
 #define DEPTHS (CHUNKS == 1 ? (CHANNELS * ELEMENT_BYTES + 31) / 32 : 4)
 #define SUMS (PIXELS / 2)
 #define TILES_RIGHT ((CONV_COLUMNS + 8 * GROUPS - 1) / (8 * GROUPS))
@@ -149,7 +149,7 @@ __device__ __forceinline__ bool fetches(const tensor_map* image, const tensor_ma
     return false;
 }
 
-// Where a warpgroup is in both rings, and what it has yet to release.
+// A warpgroup's position in both rings, and the stages that it has yet to release.
 struct reader { struct pipeline_state patch, stage; unsigned inputs, weights; };
 
 // The address of a warpgroup's pixels in the next patch, which it waits for.

@@ -1,4 +1,4 @@
-// What becomes of a tile's sums: bias, activation, pool, and stores in whole lines.
+// The epilogue of a tile's sums: bias, activation, pool, and stores in whole lines.
 //
 // A warp has 16 maps of its warpgroup's pixels.  Its results wait in shared memory, 32 pixels at a
 // time, and leave it in runs: pixels of a map or, with OUT_LAST, maps of a pixel.

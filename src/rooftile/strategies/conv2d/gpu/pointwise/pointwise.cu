@@ -1,12 +1,12 @@
-// pointwise: a mask of one tap is a matrix product, of the images as they lie.
+// pointwise: a mask of one tap is a matrix product, of the unpacked images.
 //
-// The sum of a result runs over a pixel's channels alone: weights times an image, which lies as
-// matrix [CHANNELS][PIXELS], or with X_LAST all images as one [pixels][CHANNELS].  Each comes to
-// shared memory once for a tile of maps, by copies that go on meanwhile, and is rounded or split on
-// its way to the cores (`matmul/gpu/mma/mma.cu` says how); an instruction brings what has 16 bits.
-// So nothing is packed, which would take longer than the product.  Results wait in shared memory,
-// and leave it in whole lines.
-// What it removes: the pass that brings channels together.
+// The sum of a result runs over a pixel's channels alone: weights times an image, which is a matrix
+// [CHANNELS][PIXELS], or with X_LAST all images are one [pixels][CHANNELS]. Each is loaded to
+// shared memory once for a tile of maps, by asynchronous copies, and is rounded or split on its way
+// to the cores (`matmul/gpu/mma/mma.cu` says how); an instruction loads 16-bit operands. So nothing
+// is packed, which would take longer than the product. Results wait in shared memory, and leave it
+// in whole lines.
+// What it removes: the pass that packs channels.
 //
 // x: see above, in float or, with X_NARROW, in the cores' own type; weights[MAPS][CHANNELS] likewise;
 // bias[MAPS]; out[images][MAPS][PIXELS], or with OUT_LAST [images][PIXELS][MAPS].

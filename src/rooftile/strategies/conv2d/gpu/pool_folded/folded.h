@@ -1,11 +1,11 @@
-// What all texts share that fold the pool into columns of a matrix product: sizes, and the copies of
-// a band.  ELEMENT_BYTES is 2 where a band is kept in 16 bits, 4 where it is kept in float32.
+// Common parts of texts that fold the pool into columns of a matrix product: sizes, and the copies
+// of a band. ELEMENT_BYTES is 2 where a band is kept in 16 bits, 4 where it is kept in float32.
 //
-// A fold's window is two by two.  A pool's window has WINDOWS_DOWN x WINDOWS_RIGHT of them, and
-// FOLD_COLUMNS stand beside each other.  A band is BAND_ROWS rows of results.  An instruction
-// multiplies sixteen windows, two for each lane: eight of the band's upper half, and the eight below
-// them of its lower half, or BESIDE each other, which belong to the same window of the pool.  A strip
-// is eight lanes' windows wide.  A task is STEPS rows of a strip's windows, a row a step.
+// A fold's window is two by two. A pool's window has WINDOWS_DOWN x WINDOWS_RIGHT of them,
+// FOLD_COLUMNS across. A band is BAND_ROWS rows of results. An instruction multiplies sixteen
+// windows, two for each lane: eight of the band's upper half, and the eight below them of its lower
+// half, or adjacent ones (BESIDE), which belong to the same window of the pool. A strip is eight
+// lanes' windows wide. A task is STEPS rows of a strip's windows, a row a step.
 
 #pragma once
 
@@ -35,7 +35,7 @@
 #define BAND_STRIDE (BAND_ROWS * POOL_HEIGHT)
 #define BAND_SIZE (CHANNELS * TILE_SIZE)
 
-// Who shares a band: the block or, with OWN_BANDS, each of its warpgroups.
+// The threads that share a band: the block or, with OWN_BANDS, each of its warpgroups.
 #if OWN_BANDS
 #define TEAM 128
 #define MEMBER (threadIdx.x % 128)
@@ -68,7 +68,7 @@ typedef float element;
 #endif
 #endif
 
-// What a copy brings at once.
+// Bytes of a copy.
 #if PIECE_BYTES == 16
 typedef uint4 piece;
 #elif PIECE_BYTES == 8
@@ -78,7 +78,7 @@ typedef unsigned piece;
 #endif
 #define PIECE (PIECE_BYTES / (int)sizeof(given))
 
-// How far apart a band's results of two maps lie, in `out` or, with STAGED, in shared memory.
+// The distance of a band's results of two maps, in `out` or, with STAGED, in shared memory.
 #if STAGED
 #define MAP_PITCH STAGED_PITCH
 #else
@@ -96,7 +96,7 @@ __device__ __forceinline__ void meet()
 }
 
 #if STAGED
-// What one store takes of a band.
+// Bytes of a store of a band.
 #if STORED_BYTES == 16
 typedef uint4 stored;
 #elif STORED_BYTES == 8
@@ -109,8 +109,8 @@ typedef unsigned short stored;
 typedef char stored;
 #endif
 
-// Stores numbers of a band, of so many bytes each, that shared memory holds: contiguous in each map,
-// here as there.
+// Stores a band's numbers, of this size in bytes, from shared memory: contiguous in each map, here
+// as there.
 __device__ __forceinline__ void store_band(const void* staged, void* out, const int bytes, int band)
 {
     int top = band % BANDS * BAND_ROWS;

@@ -3,16 +3,16 @@
 // Four neighbouring outputs of a map, 2x2 of them, read one patch of (MASK + 1)^2 inputs.
 // With the mask shifted to each of the four places and zeros around it, they are four
 // columns of a matrix product over that patch, which tensor cores compute from the
-// image as it lies in shared memory: nothing is unrolled.  The columns are ordered so
+// image in shared memory: nothing is unrolled.  The columns are ordered so
 // that one thread holds a map's four positions: bias, activation and pool happen in
 // registers, and the convolution's output never exists in memory.  From one row of
 // windows to the next only two rows of the patch are new; the others stay in registers.
 // What it removes: the FMA units' limit, and the traffic between convolution and pool.
-// With STAGED, a band's results, and the places of their winners, wait in shared memory, and are
-// stored in whole lines while the next band is computed, not in the small pieces in which warps
-// have them: the cache takes no more pieces a second than lines.
+// With STAGED, a band's results, and their argmax, wait in shared memory, and are stored in whole
+// lines while the next band is computed, not in the small pieces in which warps have them: the
+// cache takes no more pieces a second than lines.
 //
-// With SCALED, x lies in float16, and weights have TF32's range: `tf32_in_float16.h` says how.
+// With SCALED, x is stored in float16, and weights have TF32's range: `tf32_in_float16.h` says how.
 //
 // x[images][CHANNELS][HEIGHT][WIDTH] in float or, with X_NARROW, in the cores' own type;
 // weights[MAP_GROUPS][SLABS][4][32 lanes], pairs of elements as a lane holds them, rounded by a
@@ -51,7 +51,7 @@ __device__ __forceinline__ float tap(const element* weights, int map, int c, int
 #define SCALED_BACK(four)
 #endif
 
-// Converts a band of floats to the cores' type; it lies as they do.
+// Converts a band of floats to the cores' type, in the same order.
 __device__ __forceinline__ void convert(const float* raw, element* tile)
 {
     const int most = BAND_SIZE / 4;
@@ -159,7 +159,7 @@ __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void pool_folded(
     int first_band = blockIdx.x * BLOCK_BANDS, bands = images * BANDS - first_band;
     if (bands > BLOCK_BANDS) bands = BLOCK_BANDS;
 #if FLAT
-    // What no copy reaches meets zeros of the mask, and must be finite.
+    // Memory that no copy reaches meets zeros of the mask, and must be finite.
     for (int e = threadIdx.x; e < TILES * BAND_SIZE; e += THREADS) raw[e] = 0;
     __syncthreads();
     start_band(x, first_band, raw);

@@ -19,7 +19,7 @@
 
 #define RING PATCH_SLABS
 
-// What one warp multiplies by: for each slab high numbers, then low ones.
+// A warp's weights: for each slab high numbers, then low ones.
 typedef pair numbers[SLABS][2][4];
 
 // Multiplies the patches of a row of windows by a group's folded masks; sums are still scaled.
@@ -45,8 +45,8 @@ __device__ __forceinline__ void multiply(const struct slab a[CHANNELS][RING], in
     UNROLL for (int e = 0; e < SUMS; e++) sum[e] = fmaf(small[e], 1.0f / LOW_SCALE, sum[e]);
 }
 
-// Reads the slabs that are new at a task's step.  Were these loads not volatile, the compiler would
-// join those of both numbers, and move each to where an instruction wants it every time.
+// Reads the slabs that are new at a task's step. Were these loads not volatile, the compiler would
+// join the loads of both numbers, and move each to its instruction's registers every time.
 __device__ __forceinline__ void load_step(const float* patch, int step, int turn,
                                           struct slab a[CHANNELS][RING])
 {
@@ -127,7 +127,7 @@ __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void pool_folded_ieee(
     float* tiles = (float*)shared;
     int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     int group = warp % MAP_GROUPS, map = group * 4 + lane % 4;
-    // What no copy reaches meets zeros of the mask, and must be finite.
+    // Memory that no copy reaches meets zeros of the mask, and must be finite.
     for (int e = threadIdx.x; e < BUFFERS * BAND_SIZE; e += THREADS) tiles[e] = 0.0f;
     float shift[GROUPS] = {map < MAPS ? bias[map] : 0.0f};
     numbers b;

@@ -134,7 +134,7 @@ __global__ RESIDENT_BOUNDS(THREADS, LEAST_BLOCKS) void pool_folded_tf32(
     int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     int worker = warp / MAP_GROUPS, group = warp % MAP_GROUPS;
     int map = group * 4 + lane % 4;
-    // What no copy reaches meets zeros of the mask, and must be finite.
+    // Memory that no copy reaches meets zeros of the mask, and must be finite.
     for (int e = threadIdx.x; e < BUFFERS * BAND_SIZE; e += THREADS) tiles[e] = 0.0f;
     float shift[GROUPS];
     UNROLL for (int m = 0; m < GROUPS; m++)

@@ -1,17 +1,17 @@
 // pool_folded_wgmma: the pool folded on warpgroups of Hopper.
 //
 // As pool_folded, but four warps multiply 64 windows with the folded masks of all maps at
-// once.  The weights lie in shared memory, where the cores read them; the slabs of patches rotate
-// through registers, so that a step reads one slab of a channel.  Where folds of a pool's window
-// stand beside each other, a lane has both, and no lane asks another one.
-// What it removes: weights in every warp's registers, which hold those of few maps.
+// once. The weights are in shared memory, where the cores read them; the slabs of patches rotate
+// through registers, so that a step reads one slab of a channel. Where folds of a pool's window are
+// adjacent, a lane has both, and no lane needs a shuffle.
+// What it removes: weights in every warp's registers, which hold few maps'.
 //
 // pool_folded_wgmma_tf32, is the same with SCALED numbers: float16 has TF32's bits, and the
 // cores multiply it at twice the rate.  Results that are in doubt become NaN, which `repair` finds.
 //
 // x[images][CHANNELS][HEIGHT][WIDTH] in float or, with X_NARROW, in the cores' own type;
-// weights[SLABS][2 rows][MAP_GROUPS][2 rows of windows][8 columns][8 deep] in that type, rounded by a
-// kernel before; with SCALED, `split.h` says what lies behind them; bias[MAPS];
+// weights[SLABS][2 rows][MAP_GROUPS][2 rows of windows][8 columns][8 deep] in that type, rounded by
+// a kernel before; with SCALED, `split.h` says what follows them; bias[MAPS];
 // out[images][MAPS][ROWS][COLUMNS] in float or, with OUT_NARROW, in the cores' own type.
 // Block: WARPS warps, in warpgroups that have bands of their own, see `warpgroup_bands.h`.  A warp
 // takes tasks, for all maps.  `folded.h` says what a band, a strip and a task are.
@@ -64,8 +64,9 @@ __device__ __forceinline__ void multiply(const pair a[CHANNELS][PATCH_SLABS][4],
     WGMMA_WAIT_FOR(sum);
 }
 
-// Has what a lane has of a window be known here, for a trap that never comes.  The compiler would put
-// it off, and hold a step's sums beside the next step's, for which there are no registers.
+// Makes the compiler compute a lane's part of a window here, for a trap that never comes. It would
+// put it off, and hold a step's sums together with the next step's, for which there are no
+// registers.
 __device__ __forceinline__ void known(struct pooled most)
 {
 #if WINNERS

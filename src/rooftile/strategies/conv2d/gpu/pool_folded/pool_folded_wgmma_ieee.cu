@@ -25,7 +25,7 @@
 // Two rows of a patch for a lane's two windows, as an instruction takes them.
 struct slab { pair high[4], low[4]; };
 
-// How many slabs a lane holds: two that are multiplied, and the next one.
+// Slabs of a lane: two that are multiplied, and the next one.
 #define BUFFERED 3
 
 __device__ __forceinline__ float tap(const float* weights, int map, int c, int p, int q)
@@ -79,7 +79,7 @@ __device__ __forceinline__ void multiply(const narrow* patch, word b, struct sla
         float big[SUMS];
         UNROLL for (int s = first; s < first + SUMMED; s++) {
             begin(&a[s % BUFFERED], b + s * (SLAB_BYTES >> 4), s == first, big, small);
-            // What the slab before the last one was read from is free.
+            // The memory of the slab before the last one is free.
             if (s + 1 < ALL_SLABS) load_slab(patch, s + 1, &a[(s + 1) % BUFFERED]);
             WGMMA_WAIT(1);
         }

@@ -1,13 +1,13 @@
-// What becomes of the sums that a matrix product with a folded pool gives: they are pooled, stored,
-// and computed from their definition where they are NaN.  A text defines `tap`, which knows how its
-// weights lie.
+// The epilogue of a matrix product with a folded pool: its sums are pooled, stored, and computed
+// from their definition where they are NaN. A text defines `tap`, which knows the layout of its
+// weights.
 //
 // A thread holds SUMS sums, eight of each group of four maps: [row of the fold's window][half of
-// the band, or window of two beside each other][column of the fold's window].
+// the band, or window of two adjacent ones][column of the fold's window].
 //
-// With WINNERS, a text says too where the largest sum of each window stands, see winner_place.h:
-// where[images][MAPS][ROWS][COLUMNS].  Its kernel and its functions then have an argument more
-// beside `out` and what points into it.
+// With WINNERS, a text also gives each window's argmax, see winner_place.h:
+// where[images][MAPS][ROWS][COLUMNS]. Its kernel and its functions then have one more argument
+// after `out` and pointers into it.
 
 #pragma once
 
@@ -82,7 +82,7 @@ __device__ __forceinline__ float completed(float most, float shift)
 }
 
 #if WINNERS
-// Where a window's winner stands, of which the position in the window is known, and the result y.
+// A window's argmax, from its position in the window and the result y.
 __device__ __forceinline__ winner_place won(int position, int row, int column, result y)
 {
 #if WHERE_NARROW
@@ -94,8 +94,7 @@ __device__ __forceinline__ winner_place won(int position, int row, int column, r
 }
 #endif
 
-// So many lanes share out the taps of a position, so that a warp has all positions of a pool at
-// once.
+// Lanes that share out the taps of a position, so that a warp has all positions of a pool at once.
 #define POOL_SIZE (POOL_HEIGHT * POOL_WIDTH)
 #define SHARERS (POOL_SIZE <= 4 ? 8 : POOL_SIZE <= 8 ? 4 : POOL_SIZE <= 16 ? 2 : 1)
 
@@ -136,8 +135,8 @@ __device__ __noinline__ struct pooled directly(const given* image, const element
     return most;
 }
 
-// The pool over a fold's window, or over the eight sums of two BESIDE each other, of one group of maps
-// and one half of the band.  An average needs the activations first.
+// The pool over a fold's window, or over the eight sums of two adjacent ones (BESIDE), of one group
+// of maps and one half of the band. An average needs the activations first.
 __device__ __forceinline__ struct pooled of_four(const float sum[8], int half, float shift)
 {
     struct pooled most;
@@ -154,7 +153,7 @@ __device__ __forceinline__ struct pooled of_four(const float sum[8], int half, f
     return most;
 }
 
-// Whether a lane holds a result.  The compiler sees that all do where the sizes leave none over.
+// True if a lane holds a result. The compiler sees that all do where the sizes leave none over.
 __device__ __forceinline__ bool held(int map, int window, int row)
 {
     bool column = FOLD_COLUMNS % STRIP_COLUMNS == 0 || window < FOLD_COLUMNS;
@@ -174,7 +173,7 @@ __device__ __forceinline__ bool add_fold(struct pooled fold, struct pooled* most
     return (step + 1) % WINDOWS_DOWN == 0;
 }
 
-// What lanes have of a window.
+// The lanes' parts of a window.
 __device__ __forceinline__ struct pooled whole_window(struct pooled most)
 {
     return of_lanes(most, 4, 2 * HALVES * WINDOWS_RIGHT);
@@ -207,7 +206,7 @@ __device__ __forceinline__ bool pool_step(struct pooled fold, struct pooled* mos
                         window, top);
 }
 
-// Computes those of a task's results that are NaN from their definition, one by one.
+// Computes a task's results that are NaN from their definition, one by one.
 __device__ __noinline__ void repair(const given* image, const element* weights, float shift,
                                     result* results WHERE_ARGUMENT, int map, int window, int top,
                                     int start)

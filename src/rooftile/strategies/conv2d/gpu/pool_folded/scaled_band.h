@@ -7,8 +7,8 @@
 #include "common/warp_range.h"
 #include "conv2d/gpu/pool_folded/pooled.h"
 
-// The range of some of a band's numbers, those of one thread of a team.  Of infinities, which are
-// few, it is found again, number by number.
+// The range of some of a band's numbers, one thread's of a team. Of infinities, which are few, it
+// is found again, number by number.
 __device__ __forceinline__ struct range own_range(const float* tile, bool finite)
 {
     struct range range = {0, ~0u};
@@ -52,7 +52,7 @@ __device__ __forceinline__ struct range range_of(const float* tile)
     return of_team(own_range(tile, false));
 }
 
-// Clears the rows that the image's last band lacks, where those of the band before lie.
+// Clears the rows that the image's last band lacks, over the rows of the band before.
 __device__ __forceinline__ void clear_rest(float* tile, int band)
 {
     int rows = HEIGHT - band % BANDS * BAND_STRIDE;
@@ -62,7 +62,7 @@ __device__ __forceinline__ void clear_rest(float* tile, int band)
         if (e % TILE_SIZE >= first) tile[e] = 0.0f;
 }
 
-// As `of_four`, of sums that are 2^exponent times too small: those of an average are scaled back.
+// As `of_four`, of sums that are 2^exponent times too small: an average's are scaled back.
 __device__ __forceinline__ struct pooled of_scaled_four(float sum[8], int half, float shift,
                                                         int exponent, struct floors least)
 {

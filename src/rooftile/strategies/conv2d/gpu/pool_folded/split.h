@@ -15,7 +15,7 @@
 #include "common/scaled.h"
 #include "conv2d/gpu/pool_folded/sizes.h"
 
-// How many weights are folded, and how many of them lie together, before their low numbers.
+// Number of folded weights, and of adjacent ones before their low numbers.
 #if WGMMA
 #define ALL_SLABS ((SLABS + SUMMED - 1) / SUMMED * SUMMED)
 #define TOGETHER (128 * MAP_GROUPS)

@@ -15,7 +15,7 @@ __device__ __forceinline__ float tap(const float* weights, int map, int c, int p
                    ((map * CHANNELS + c) * MASK_HEIGHT + p) * MASK_WIDTH + q];
 }
 
-// Splits a band where it lies: of each two neighbours first the high numbers, then the low ones.
+// Splits a band in place: of each two neighbours first the high numbers, then the low ones.
 __device__ __forceinline__ void split(float* tile, float scale)
 {
     for (int e = MEMBER; e < BAND_SIZE / 4; e += TEAM) {

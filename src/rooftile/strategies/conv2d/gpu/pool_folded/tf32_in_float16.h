@@ -1,13 +1,14 @@
 // Products of TF32 by float16's instructions, which take half as long: both have 11 significant bits.
 //
-// x lies in float16.  Weights, whose range float16 lacks, are scaled by a power of two, each map's by
-// one that brings its largest to 2^14, and sums are scaled back.  A weight is small where float16 has
-// not all of its bits: it loses up to 2^-25.  Where a map has such weights, sums below LEAST_RESULT
-// become NaN, and are computed from their definition.
+// x is stored in float16. Weights, whose range float16 lacks, are scaled by a power of two, each
+// map's by one that brings its largest to 2^14, and sums are scaled back. A weight is small where
+// float16 has not all of its bits: it loses up to 2^-25. Where a map has such weights, sums below
+// LEAST_RESULT become NaN, and are computed from their definition.
 //
-// weights[MAP_GROUPS][FOLDED] in float, and the given weights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH]
-// behind them; scaled[MAP_GROUPS][FOLDED] in float16, and behind them scales[4 MAP_GROUPS], of each
-// map what scales sums back and the least that is sure, and the given weights in TF32.
+// weights[MAP_GROUPS][FOLDED] in float, and the given
+// weights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH] behind them; scaled[MAP_GROUPS][FOLDED] in
+// float16, and behind them scales[4 MAP_GROUPS], of each map the factor that scales sums back and
+// the least sure result, and the given weights in TF32.
 
 #pragma once
 
@@ -36,7 +37,7 @@ __device__ __forceinline__ float tap(const element* weights, int map, int c, int
 #define GIVEN_SCALE const struct scale scale = scales_of(weights)[map]
 #define SCALED_BACK(four) (four).sum = scaled_back((four).sum, scale)
 
-// What a sum of scaled products stands for.
+// The value of a sum of scaled products.
 __device__ __forceinline__ float scaled_back(float sum, struct scale scale)
 {
     return fabsf(sum) < scale.least ? __int_as_float(0x7fffffff) : sum * scale.back;

@@ -24,7 +24,7 @@
 // Of the copies, two buffers or one; and of what is made of them.
 #define TEAM_BYTES ((X_NARROW ? 4 : 4 + 2 * NUMBERS) * BAND_SIZE)
 
-// What scales a band's sums back, of each of a lane's maps.
+// Factors that scale a band's sums back, of each of a lane's maps.
 struct scales {
 #if SCALED
     int exponents[GROUPS];
@@ -38,7 +38,7 @@ __device__ __forceinline__ void do_task(const narrow* tile, word b, struct scale
                                         const element* weights, result* results WHERE_ARGUMENT,
                                         int map, int window, int top, int start);
 
-// Rounds a band to what the cores multiply; it lies as it did.  Low numbers lie behind the high ones.
+// Rounds a band to the cores' type, in the same order. Low numbers follow the high ones.
 __device__ __forceinline__ void convert(const float* raw, narrow* tile, float scale)
 {
     for (int e = MEMBER; e < BAND_SIZE / 4; e += TEAM) {
@@ -112,13 +112,13 @@ __device__ __forceinline__ void bands(const given* x, const element* weights, re
     }
 }
 
-// What a block does, with the weights in `shared` and the teams' bands behind them.
+// A block's work, with the weights in `shared` and the teams' bands after them.
 __device__ __forceinline__ void do_block(const given* x, const element* weights, const float* bias,
                                          result* out, int images, char* shared WHERE_ARGUMENT)
 {
     given* raw = (given*)(shared + WEIGHT_BYTES + threadIdx.x / TEAM * TEAM_BYTES);
     int band = threadIdx.x / TEAM * gridDim.x + blockIdx.x;
-    // What no copy reaches meets zeros of the mask, and must be finite.
+    // Memory that no copy reaches meets zeros of the mask, and must be finite.
     for (int e = MEMBER; e < TEAM_BYTES / 4; e += TEAM) ((unsigned*)raw)[e] = 0;
     meet();
     if (FLAT && band < images * BANDS) start_band(x, band, raw);

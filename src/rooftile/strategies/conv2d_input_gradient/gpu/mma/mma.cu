@@ -1,15 +1,15 @@
-// mma: transposed convolution of winners on tensor cores, pixels as rows.
+// mma: transposed convolution of argmax gradients on tensor cores, pixels as rows.
 //
-// In `gathered` a pixel looks at every window that it may have met, and two looks in three find a
-// winner elsewhere.  Here gradients stand in shared memory where they won, in 16 bits, among zeros,
-// 16 maps beside each other, and all of it is multiplied: an instruction's rows are 16 pairs of
-// neighbouring pixels, four pairs beside each other in four bands of rows; its terms are the maps, its
-// columns both pixels of four channels, by masks moved to each of the two.  A warp makes BAND rows of
-// its pairs: a row of gradients is read once for all rows of pixels that it reaches.
+// In `gathered` a pixel looks at every window that it may have met, and two looks in three find an
+// argmax elsewhere. Here gradients are in shared memory at their argmax, in 16 bits, among zeros,
+// 16 maps adjacent, and all of it is multiplied: an instruction's rows are 16 pairs of neighbouring
+// pixels, four adjacent pairs in four bands of rows; its terms are the maps, its columns both
+// pixels of four channels, by masks moved to each of the two. A warp makes BAND rows of its pairs:
+// a row of gradients is read once for all rows of pixels that it reaches.
 // What it removes: looks that find nothing, and all but a few of shared memory's reads.
 //
-// A window's winner takes the last one's place away, then its own; the zeros around stay.
-// Zeros make NaN of infinities: such pixels are made anew from what they met.
+// A window's gradient clears the last one's place, then takes its own; the zeros around stay.
+// Zeros make NaN of infinities: such pixels are recomputed from their gradients.
 //
 // dy and where: see common/places.h, x: see before.h, weights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH],
 // dx[images][CHANNELS][HEIGHT][WIDTH]; dy and dx in float or, with DY_NARROW and OUT_NARROW, in 16
@@ -24,7 +24,7 @@
 
 #define ROUND(value) widened(NARROW(value))
 #define THREADS (32 * WARPS)
-// Pairs of pixels of a warp: so many beside each other, in so many bands of rows.
+// Pairs of pixels of a warp: a number of adjacent ones, in a number of bands of rows.
 #define TILE_PAIRS 4
 #define TILE_BANDS 4
 #define TILES_ACROSS ((WIDTH + 2 * TILE_PAIRS - 1) / (2 * TILE_PAIRS))
@@ -62,7 +62,7 @@ __device__ __forceinline__ void hold_masks(const float* weights, uint2* taps, in
     }
 }
 
-// Where a map's gradient stands that won at a place, as an element of the planes.
+// The index in the planes of a map's gradient with its argmax at a place.
 __device__ __forceinline__ int stand(int map, spot won)
 {
     int row = won.row + MASK_HEIGHT - 1, column = won.column + MASK_WIDTH - 1;
@@ -96,8 +96,8 @@ typedef struct __align__(2 * sizeof(given)) { given of[2]; } given_two;
 // Rows of which a lane asks x in a step.
 #define ASKED ((BAND + STEPS - 1) / STEPS)
 
-// A lane's two pairs of pixels: rows of the band in which they are, and where the first pixel of the
-// first row lies in x and dx.
+// A lane's two pairs of pixels: rows of the band in which they are, and the index of the first
+// pixel of the first row in x and dx.
 typedef struct {
     int rows[2], left[2];
     int64 first[2];
@@ -156,8 +156,8 @@ __device__ __forceinline__ unsigned long long slopes(int begin, const float2 ask
 #define SLOPED(value, slope) (value)
 #endif
 
-// What gradients brought to a warp's pairs of pixels; `first` is the lane's row of the planes.  Says
-// which pixels have a slope: x is on its way while gradients are multiplied.
+// The sums of gradients for a warp's pairs of pixels; `first` is the lane's row of the planes.
+// Tells the pixels with a slope: x is in flight while gradients are multiplied.
 __device__ __forceinline__ unsigned long long add_all(float sum[BAND][4], const uint2* taps,
                                                       const uint4* first, X_ARGUMENT Pairs of)
 {

@@ -1,15 +1,15 @@
-// mma: transposed convolution of winners on tensor cores, windows as rows.
+// mma: transposed convolution of argmax gradients on tensor cores, windows as rows.
 //
-// In `gathered` a pixel looks at every window that it may have met, and two looks in three find a
-// winner elsewhere.  Here gradients stand among the zeros of their windows, and whole windows are
-// multiplied: an instruction's 16 rows are eight windows beside each other of two images, its terms
-// the four columns of a window's row of some maps, and its columns the pixels that these met, two
-// columns of four channels a time, by masks moved to each of the window's columns.  A warp makes BAND
-// rows of pixels: a row of the masks is read once for all of them, and a row of outputs moves on from
-// one to the next.  What windows beside each other brought to the same pixels is added by shuffles.
-// What it removes: looks that find nothing, and all but a few of shared memory's reads.
+// In `gathered` a pixel looks at every window that it may have met, and two looks in three find an
+// argmax elsewhere. Here gradients are among the zeros of their windows, and whole windows are
+// multiplied: an instruction's 16 rows are eight adjacent windows of two images, its terms the four
+// columns of a window's row of some maps, and its columns the pixels that these met, two columns of
+// four channels a time, by masks moved to each of the window's columns. A warp makes BAND rows of
+// pixels: a row of the masks is read once for all of them, and a row of outputs moves on from one
+// to the next. The parts of adjacent windows in the same pixels are added by shuffles. What it
+// removes: looks that find nothing, and all but a few of shared memory's reads.
 //
-// Zeros make NaN of infinities: such pixels are made anew from what they met.
+// Zeros make NaN of infinities: such pixels are recomputed from their gradients.
 //
 // dy and where: see common/places.h, x: see before.h, weights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH],
 // dx[images][CHANNELS][HEIGHT][WIDTH].
@@ -34,7 +34,7 @@
 #define HELD_ROWS (ROWS + 1)
 #define PAIRS ((SIDE + MASK_WIDTH) / 2)
 #define BANDS ((HEIGHT + 2 * PAD_Y + BAND - 1) / BAND)
-// What a copy brings of an image's gradients or places.
+// Bytes of a copy of an image's gradients or places.
 #if MAPS * GRADIENTS % 4 == 0
 #define PIECE float4
 #else
@@ -83,7 +83,7 @@ __device__ __forceinline__ void start(const float* dy, const winner_place* where
 }
 
 // Gradients of two images, held[2][HELD_ROWS][SLOTS][WINDOWS], each with its number in its window;
-// those of the last row are zeros.
+// the last row's are zeros.
 __device__ __forceinline__ void hold_gradients(const float* given, uint2* held, int n, int images)
 {
     for (int at = threadIdx.x; at < 2 * HELD_ROWS * SLOTS * WINDOWS; at += 32 * WARPS) {
@@ -143,8 +143,8 @@ __device__ __forceinline__ void add_band(float sum[BAND][PAIRS][4], const uint2*
     }
 }
 
-// What windows beside each other brought to a row of an image: to the four pixels below the lane's
-// window, and to those below that eight windows on.
+// The sums of adjacent windows in a row of an image: for the four pixels below the lane's window,
+// and for the pixels below the window eight further.
 __device__ __forceinline__ void join(const float sum[PAIRS][4], int image, float pixel[2][4])
 {
     int lane = threadIdx.x % 32, column = lane / 4;
@@ -160,7 +160,7 @@ __device__ __forceinline__ void join(const float sum[PAIRS][4], int image, float
         }
 }
 
-// Where the lane's pixels begin in a row of an image that is there: below its window, or eight on.
+// The first of the lane's pixels in a row of an existing image: below its window, or eight further.
 #define LEFT(far) ((threadIdx.x % 32 / 4 + (far) * WINDOWS) * SIDE - PAD_X)
 
 #if BEFORE

@@ -1,19 +1,19 @@
-// What float16 misses of numbers that are far below the largest: it is added to the tile in float32, one
-// number after another.
+// The parts of numbers far below the largest that float16 misses: they are added to the tile in
+// float32, one number after another.
 
 #pragma once
 
 #include "conv2d_input_gradient/gpu/warpgroups/winners.h"
 #include "conv2d_input_gradient/gpu/warpgroups/pixels.h"
 
-// What the cores are given of a number.
+// The cores' part of a number.
 __device__ __forceinline__ float held_value(float value, float scale)
 {
     float high = widened(NARROW(value * scale)), low = widened(NARROW(value * scale - high));
     return (SPLIT ? high + low : high) * over(0, scale);
 }
 
-// What they are not given of it.
+// The rest of it.
 __device__ __forceinline__ float missed(float value, float scale)
 {
     return ROUND(value) - held_value(value, scale);

@@ -5,7 +5,7 @@
 #include "common/gradient_number.h"
 #include "common/places.h"
 
-// Windows beside each other, and below each other, of a product.
+// Windows of a product, across and down.
 #define TILE 8
 #define POSITIONS (WINDOW_HEIGHT * WINDOW_WIDTH)
 // Maps of a group, which a product takes together.

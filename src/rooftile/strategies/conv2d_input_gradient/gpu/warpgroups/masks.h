@@ -1,12 +1,13 @@
-// Masks as the cores multiply them, at two positions beside each other in a window.
+// Masks as the cores multiply them, at two adjacent positions in a window.
 //
-// Of a product's terms each map has one for either position, and since a map has one winner, one of the
-// two meets zero.  So of every four terms, which are two maps', two are given to the cores.  A column of
-// the product is a pixel's channel: rows of the mask, in them PAIRS of pixels that a window reaches, of
-// four channels each.
+// Of a product's terms each map has one for either position, and since a map has one argmax, one of
+// the two meets zero. So of every four terms, which are two maps', two are given to the cores. A
+// column of the product is a pixel's channel: rows of the mask, in them PAIRS of pixels that a
+// window reaches, of four channels each.
 //
-// Where SCALED, one power of two scales a block's weights, and where SPLIT, each is two numbers, high +
-// low.  What that misses of weights far below the largest is added apart: see apart.h.
+// Where SCALED, one power of two scales a block's weights, and where SPLIT, each is two numbers,
+// high + low. The parts of weights far below the largest that these miss are added separately: see
+// apart.h.
 
 #pragma once
 
@@ -14,7 +15,7 @@
 #include "common/pipelines/wgmma.h"
 #include "conv2d_input_gradient/gpu/warpgroups/given.h"
 
-// How a number is seen that is not multiplied by the cores.
+// The flag of a number that the cores do not multiply.
 #if SPLIT
 #define ROUND(value) (value)
 #elif SCALED
@@ -33,7 +34,7 @@ __device__ __forceinline__ bool is_tiny(float value, float scale)
     return value != 0.0f && fabsf(value) < least(scale);
 }
 
-// Couples of positions beside each other in a window, and those in one of its rows.
+// Couples of adjacent positions in a window, and in one of its rows.
 #define COUPLES (POSITIONS / 2)
 #define COUPLES_ACROSS (WINDOW_WIDTH / 2)
 // masks[SPLIT + 1 numbers][COUPLES_ACROSS][GROUPS][4 quarters of the terms][LINE_PIECES][8 columns][8 terms]
@@ -50,9 +51,9 @@ __device__ __forceinline__ bool is_tiny(float value, float scale)
 #define AT_ONCE 16
 #define MARKS ((MAPS * GRADIENTS + 31) / 32)
 
-// What is known of a block's weights: their scale, and what undoes it; NaN where a weight is infinite or
-// NaN, or too many are small.  How many are small, and their numbers.  Of either warpgroup's
-// image, which gradients are small, where some are.
+// The range of a block's weights: their scale, and its inverse; NaN where a weight is infinite or
+// NaN, or too many are small. How many are small, and their numbers. Of either warpgroup's image,
+// which gradients are small, where some are.
 typedef struct {
     float scale, unit;
     int count, small[MOST_APART];

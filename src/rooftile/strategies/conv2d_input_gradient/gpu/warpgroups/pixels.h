@@ -1,8 +1,8 @@
-// From what windows bring to pixels: sums over neighbouring windows, to an image of four channels in
+// From windows' sums to pixels: sums over neighbouring windows, to an image of four channels in
 // shared memory, and from there to device memory.
 //
-// A warp has two rows of windows, a lane of each row one window, lane / 4, and of the pixels that it
-// reaches those of one channel, lane % 4.
+// A warp has two rows of windows, a lane of each row one window, lane / 4, and of the pixels that
+// it reaches one channel's, lane % 4.
 
 #pragma once
 
@@ -15,7 +15,7 @@
 #define OWN_LINES (2 * WINDOW_HEIGHT)
 #define MET_LINES (LINES + WINDOW_HEIGHT)
 #define SHARED_LINES (MET_LINES - OWN_LINES)
-// Whether four pixels are stored together.
+// True if four pixels are stored together.
 #define VECTORS (PAD_X % 4 == 0 && WIDTH % 4 == 0)
 
 // Shared memory of a warpgroup: what its warps' windows bring to the next warp's rows of pixels,
@@ -44,7 +44,7 @@ __device__ __forceinline__ void clear(result* tile)
 // A row of pixels, as a lane's windows bring it, in both rows of windows.
 typedef float line[SIDE];
 
-// The rows of pixels that a warp's windows reach.  What lies in a window on the right is added to its
+// The rows of pixels that a warp's windows reach. The part in a window on the right is added to its
 // own; the last window keeps it.
 __device__ __forceinline__ void join(const float sum[LINES][2 * SIDE], line lines[MET_LINES])
 {
@@ -104,8 +104,8 @@ __device__ __forceinline__ void exchange(line lines[MET_LINES], float* shared)
     }
 }
 
-// Stores some columns of a row of pixels to a channel of the tile, times a scale; x is where the row's
-// first column lies.
+// Stores some columns of a row of pixels to a channel of the tile, times a scale; x is the row's
+// first column.
 __device__ __forceinline__ void put(const line pixels, int begin, int end, float scale, result* plane,
                                     int y, int x)
 {
@@ -150,7 +150,7 @@ __device__ __noinline__ void mend(result* tile, const gradient_number* dy, WHERE
     }
 }
 
-// Starts to store the tile, of so many channels: a warp each; dx is the first one's place.
+// Starts to store the tile of `channels` channels, a warp each; dx is the first one's address.
 __device__ __forceinline__ void store(const result* tile, result* dx, int channels)
 {
     int channel = threadIdx.x % 128 / 32;

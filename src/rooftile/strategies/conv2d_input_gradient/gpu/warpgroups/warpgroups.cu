@@ -1,19 +1,21 @@
 // warpgroups: whole windows by Hopper's warpgroups, and their sums in registers.
 //
-// In `spread` each pair of pixels is multiplied with all gradients around it, and a tile of them reads
-// shared memory for every few products.  Here rows of a product are the 64 windows of an image, and its
-// columns the pixels that a window reaches in the mask's rows, of four channels.  For each two positions
-// beside each other in a window there is one product.  Its terms are 16 maps at both positions:
-// gradients that won there, zero in place of others, which a lane chooses from registers.  A map wins at
-// one of two positions at most, so that the cores skip every other term.  A warpgroup's sums are all
-// that windows bring; what neighbours bring to the same pixel is added once, at the end.  While one
-// warpgroup does that, the block's other one multiplies: they take turns.
+// In `spread` each pair of pixels is multiplied with all gradients around it, and a tile of them
+// reads shared memory for every few products. Here rows of a product are the 64 windows of an
+// image, and its columns the pixels that a window reaches in the mask's rows, of four channels. For
+// each two adjacent positions in a window there is one product. Its terms are 16 maps at both
+// positions: gradients with their argmax there, zero in place of others, which a lane chooses from
+// registers. A map has its argmax at one of two positions at most, so that the cores skip every
+// other term. A warpgroup's sums are the windows' own; neighbours' sums for the same pixel are
+// added once, at the end. While one warpgroup does that, the block's other one multiplies: they
+// take turns.
 // What it removes: three quarters of the products with zeros, and most reads of shared memory.
 //
-// At float32's error (SPLIT) each number is two of float16, and three products stand for one; TF32's 11
-// bits are one of float16 (SCALED).  What that misses of small numbers is added apart.
+// At float32's error (SPLIT) each number is two of float16, and three products stand for one;
+// TF32's 11 bits are one of float16 (SCALED). The parts of small numbers that these miss are added
+// separately.
 //
-// Zeros make NaN of infinities: such pixels are made anew from what they met.
+// Zeros make NaN of infinities: such pixels are recomputed from their gradients.
 //
 // dy and where: see common/places.h, weights[MAPS][CHANNELS][MASK_HEIGHT][MASK_WIDTH],
 // dx[images][CHANNELS][HEIGHT][WIDTH]; dy and dx in float or, with DY_NARROW and OUT_NARROW, in 16
@@ -35,10 +37,10 @@
 // From a row of the mask to the next, in a descriptor, where a product takes one pair of columns.
 #define DOWN ((word)((PAIRS - 1) * 128 >> 4) << 32)
 
-// Begins a product of two positions in a window's row, `column` pairs from its first.  Registers that an
-// instruction adds to overlap no others but its own: those of a row of pixels or, where all positions
-// reach a row, of a pair of columns, which the others skip.  The first that reaches a pixel adds to
-// nothing.
+// Begins a product of two positions in a window's row, `column` pairs from its first. Registers
+// that an instruction adds to overlap no others but its own: those of a row of pixels or, where all
+// positions reach a row, a pair of columns', which the others skip. The first that reaches a pixel
+// adds to nothing.
 __device__ __forceinline__ void multiply(float sum[LINES][2 * SIDE], int row, int column, int first,
                                          const unsigned a[4], word b, unsigned places)
 {

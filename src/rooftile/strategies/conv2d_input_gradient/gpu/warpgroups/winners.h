@@ -48,7 +48,7 @@ __device__ __forceinline__ float scale_of(const Range* ranges, const Weights* he
     int hard = !(ROUND(__uint_as_float(most)) < INFINITY) || held->unit != held->unit;
     Scale found = {1.0f, 1.0f, hard, 0};
 #if SCALED
-    // What undoes both scales must not be too small for float32.
+    // The inverse of both scales must not be too small for float32.
     unsigned limit = __float_as_uint(over(126, held->scale));
     found.scale = __uint_as_float(min(__float_as_uint(scale_to(__uint_as_float(most))), limit));
     found.back = hard ? __int_as_float(0x7fffffff) : held->unit * over(0, found.scale);
@@ -58,8 +58,8 @@ __device__ __forceinline__ float scale_of(const Range* ranges, const Weights* he
     return found.scale;
 }
 
-// What a lane multiplies of a group of maps: the gradients of its windows, and in 16 bits for each, one of
-// which says at which couple of positions it won.  Words are [half of the maps][row
+// A lane's operands of a group of maps: the gradients of its windows, and 16 bits for each, one of
+// which tells the couple of positions of its argmax. Words are [half of the maps][row
 // of windows].  `columns` says which of a couple each is: of the first half or, in every other lane, of
 // the second one, four lanes together.
 typedef struct {
@@ -79,7 +79,7 @@ __device__ __forceinline__ Winners winners_of(const gradient_number* given, int 
             int map = group * GROUP + k / 2 * 8 + lane % 4 * 2 + v;
             int there = (MAPS % GROUP == 0 || map < MAPS) && (ROWS == TILE || row < ROWS) &&
                         (COLUMNS == TILE || column < COLUMNS);
-            // What is not there reads the first one: a jump here would hold up the products.
+            // A missing one reads the first: a branch here would hold up the products.
             int from = there ? map * GIVEN_PITCH + e : 0, place = there ? map * PLACES_PITCH + e : 0;
             position[v] = position_of(PLACES_OF(given)[place], e);
             int won = there && position[v] < POSITIONS;

@@ -1,12 +1,12 @@
-// mma: correlation of images with winners on tensor cores.
+// mma: correlation of images with argmax gradients on tensor cores.
 //
-// In `windows` and `lane_rows` each winner asks shared memory for all pixels that its mask met.  Here
-// a window is cut into cells of two columns, and cells are multiplied by the pixels around their
-// corners, which all their positions share: an instruction's 16 rows are the positions in a cell of
-// some maps, its terms are cells of windows beside each other, and its columns are the OFFSETS_Y times
-// OFFSETS_X pixels from the cell's corner on.  A window's gradient stands in its winner's row of its
-// winner's cell, among zeros.  A weight is the sum of those results whose position and offset it lies
-// between.  What it removes: all but a few of shared memory's reads.  What it costs: products with
+// In `windows` and `lane_rows` each gradient loads all pixels that its mask met from shared memory.
+// Here a window is cut into cells of two columns, and cells are multiplied by the pixels around
+// their corners, which all their positions share: an instruction's 16 rows are the positions in a
+// cell of some maps, its terms are cells of adjacent windows, and its columns are the OFFSETS_Y
+// times OFFSETS_X pixels from the cell's corner on. A window's gradient is in its argmax's row of
+// the argmax's cell, among zeros. A weight is the sum of the results whose position and offset it
+// is between. What it removes: all but a few of shared memory's reads. What it costs: products with
 // zeros, all but one of a window's.
 //
 // Sums are made by block, then by `finish` over the blocks, in a fixed order.  Zeros make NaN of
@@ -32,7 +32,7 @@
 #define BLOCK_MAPS (TILES * TILE_MAPS)
 // Threads that share out a map's gradients.
 #define TEAM (THREADS / BLOCK_MAPS)
-// Those of a warp.
+// A warp's shares.
 #define MATES (TEAM < 32 ? TEAM : 32)
 // A word's windows stand HALF rows apart; a step has DEEP rows of eight words.
 #define HALF ((ROWS + WORD_WINDOWS - 1) / WORD_WINDOWS)
@@ -43,7 +43,7 @@
 #define OFFSETS_X (MASK_WIDTH + CELL_COLUMNS - 1)
 #define COLUMN_TILES ((OFFSETS_Y * OFFSETS_X + 7) / 8)
 #define SUM_COLUMNS (8 * COLUMN_TILES)
-// What a copy brings of an image's pixels, or of its gradients.
+// Bytes of a copy of an image's pixels, or of its gradients.
 #define PLANE (HEIGHT * WIDTH)
 #define GIVEN (BLOCK_MAPS * GIVEN_PITCH)
 #define PIECE (GRADIENTS % 4 == 0 ? 4 : 1)
@@ -86,7 +86,7 @@
 #define RUN 1
 #endif
 typedef struct __align__(RUN * sizeof(given)) { given of[RUN]; } run;
-// Gradients that it reads at a time, of two words beside each other.
+// Gradients that it reads at a time, of two adjacent words.
 #if COLUMNS % 2 == 0
 #define BESIDE 2
 #else
@@ -123,8 +123,8 @@ __device__ __forceinline__ void start_gradients(const gradient_number* dy, const
     }
 }
 
-// Pixels as they are multiplied, tile[ROLES][TILE_ROWS][PITCH], zeros around the image: in 16 bits with
-// the pixel of the window HALF rows below beside each.
+// Pixels as they are multiplied, tile[ROLES][TILE_ROWS][PITCH], zeros around the image: in 16 bits
+// each paired with the pixel of the window HALF rows below.
 __device__ __forceinline__ void hold_pixels(const given* held, unsigned* tile)
 {
     for (int at = 4 * threadIdx.x; at < ROLES * TILE_ROWS * PITCH; at += 4 * THREADS) {
@@ -148,7 +148,7 @@ __device__ __forceinline__ void hold_pixels(const given* held, unsigned* tile)
     }
 }
 
-// What a thread's share of its map's gradients adds to the bias.
+// The bias's part from a thread's share of its map's gradients.
 __device__ __forceinline__ float bias_of(const gradient_number* gradients)
 {
     const winner_place* places = (const winner_place*)(gradients + GIVEN);
@@ -169,14 +169,14 @@ typedef struct {
     int place[WORD_WINDOWS][2];
 } Windows;
 
-// Those from row r and column c on.
+// The pixels from row r and column c on.
 __device__ __forceinline__ Windows windows_of(const gradient_number* gradients, int map, int r, int c)
 {
     Windows found;
     const winner_place* places = (const winner_place*)(gradients + GIVEN);
     UNROLL for (int k = 0; k < WORD_WINDOWS; k++) {
         int i = r + k * HALF, at = map * GIVEN_PITCH + i * COLUMNS + c;
-        // What no problem of these sizes lacks is not asked for.
+        // Parts that every problem of these sizes has are not tested for.
         int there = (HALF % DEEP == 0 || r < HALF) && (ROWS % WORD_WINDOWS == 0 || i < ROWS)
                     && (MAPS % BLOCK_MAPS == 0 || (int)blockIdx.z * BLOCK_MAPS + map < MAPS);
         UNROLL for (int v = 0; v < 2; v++) found.gradient[k][v] = 0, found.place[k][v] = -1;
@@ -245,7 +245,7 @@ __device__ __forceinline__ void spread(const float sum[COLUMN_TILES][4], float* 
         }
 }
 
-// Joins the sums of the warps: a weight's are those of all positions in a cell.
+// Joins the sums of the warps: a weight's are all positions' in a cell.
 __device__ __forceinline__ void join(const float* joined, float* partial)
 {
     for (int at = threadIdx.x; at < BLOCK_MAPS * ROLES * TAPS; at += THREADS) {
@@ -263,7 +263,7 @@ __device__ __forceinline__ void join(const float* joined, float* partial)
     }
 }
 
-// Joins what the threads of a team added to their map's bias: those of a warp, and the warps.
+// Joins the parts of a team's threads in their map's bias: a warp's, and the warps'.
 __device__ __forceinline__ void join_biases(float bias, float* joined, float* partial)
 {
     UNROLL for (int apart = 1; apart < MATES; apart *= 2) bias += __shfl_xor_sync(~0u, bias, apart);
@@ -276,7 +276,7 @@ __device__ __forceinline__ void join_biases(float bias, float* joined, float* pa
     partial[((int64)blockIdx.x * MAPS + map) * COLUMNS_ALL + CHANNELS * TAPS] = all;
 }
 
-// Where a stage of gradients and their places lies.
+// The address of a stage of gradients and their places.
 #define STAGE(turn) ((gradient_number*)((char*)shared + (turn) * STAGE_BYTES))
 
 __global__ void RESIDENT_BOUNDS(THREADS, BLOCKS)

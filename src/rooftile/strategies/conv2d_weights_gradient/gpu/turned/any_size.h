@@ -24,8 +24,8 @@
 struct unit { float up, largest; };
 // Of an image's gradients the largest finite one, and the least that is not zero.
 struct extent { float most, least; };
-// What is multiplied at a time: gradients times `up`, of which, where there are several times, those
-// below LEAST_NORMAL are left for later, and those above `met` were met before.
+// The gradients of a pass: times `up`, of which, where there are several passes, ones below
+// LEAST_NORMAL are left for later, and ones above `met` belong to an earlier pass.
 struct sizes { float up, met; int several; };
 
 #define SIZES_ARGUMENT , const struct sizes sizes
@@ -40,7 +40,7 @@ __device__ __forceinline__ float sized(float gradient, const struct sizes sizes)
     return fabsf(made) < LEAST_NORMAL || fabsf(made) > sizes.met ? 0.0f : made;
 }
 
-// Gradients beside each other that a lane looks at together; eight lanes have a map's eight columns of as
+// Adjacent gradients that a lane looks at together; eight lanes have a map's eight columns of as
 // many rows.
 #define LOOKED (COLUMNS % 4 == 0 ? 4 : 2)
 typedef struct __align__(4 * LOOKED) { float of[LOOKED]; } looked;
@@ -85,7 +85,7 @@ __device__ __forceinline__ float most_up(struct unit unit)
     return fminf(scale_to(unit.largest) * APART, MOST_UP);
 }
 
-// What is multiplied of an image first.
+// The first pass of an image.
 __device__ __forceinline__ struct sizes first_sizes(struct extent extent, struct unit* unit)
 {
     unit->largest = fmaxf(unit->largest, extent.most);
@@ -96,7 +96,7 @@ __device__ __forceinline__ struct sizes first_sizes(struct extent extent, struct
     return sizes;
 }
 
-// What is multiplied next, where anything is left.
+// The next pass, where any gradient is left.
 __device__ __forceinline__ bool next_sizes(struct extent extent, struct unit unit, struct sizes* sizes)
 {
     float up = fminf(sizes->up * 0x1p29f, most_up(unit));

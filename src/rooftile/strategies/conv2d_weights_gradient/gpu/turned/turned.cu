@@ -1,18 +1,18 @@
-// turned: correlation of images with winners on tensor cores, pixels as rows.
+// turned: correlation of images with argmax gradients on tensor cores, pixels as rows.
 //
 // In `mma` a product's rows are positions of windows, and its columns are pixels, which each row of
-// windows reads anew.  Here the product is turned.  Its rows are pixels: an instruction's 16 stand
-// in two rows of the image and eight columns from a window's corner on.  Its terms are windows,
-// eight beside each other and the eight that stand PART rows below them; in TF32 an instruction has
-// room for one of these rows, and two follow each other.  Its columns are the positions in a window
-// of BLOCK_MAPS maps: a window's gradient stands in its winner's column, among zeros.  A warp walks
-// down a strip of windows.  It reads two rows of pixels once, and multiplies them by all rows of
-// windows that meet them, the last DEPTH, whose gradients it keeps in registers.  A weight is the
-// sum of those results whose position and pixel it lies between. What it removes: all but one in
-// DEPTH of the reads of pixels, and the pass that laid them out. What it costs: columns of maps
-// that are not there, so it is for few channels and maps.
+// windows reads anew. Here the product is transposed. Its rows are pixels: an instruction's 16 are
+// in two rows of the image and eight columns from a window's corner on. Its terms are windows,
+// eight adjacent ones and the eight that are PART rows below them; in TF32 an instruction has room
+// for one of these rows, and two follow each other. Its columns are the positions in a window of
+// BLOCK_MAPS maps: a window's gradient is in its argmax's column, among zeros. A warp walks down a
+// strip of windows. It reads two rows of pixels once, and multiplies them by all rows of windows
+// that meet them, the last DEPTH, whose gradients it keeps in registers. A weight is the sum of the
+// results whose position and pixel it is between. What it removes: all but one in DEPTH of the
+// reads of pixels, and the pass that laid them out. What it costs: columns of maps that are not
+// there, so it is for few channels and maps.
 //
-// With SCALED, x lies in float16, and gradients are rounded as TF32 is: see any_size.h.
+// With SCALED, x is stored in float16, and gradients are rounded as TF32 is: see any_size.h.
 //
 // Sums are made by block, then by `finish` over the blocks, in a fixed order.  Zeros make NaN of
 // infinities: see mend.h.
@@ -32,7 +32,7 @@
 #define THREADS (32 * WARPS)
 #define BLOCK_MAPS 4
 #define POSITIONS (WINDOW_HEIGHT * WINDOW_WIDTH)
-// Products beside each other: each has two positions of every map.
+// Adjacent products: each has two positions of every map.
 #define TILES (POSITIONS / 2)
 #define SUM_COLUMNS (8 * TILES)
 #define ACROSS ((COLUMNS + 7) / 8)
@@ -44,7 +44,7 @@
 // Rows of windows in half of a segment, and the steps down them.
 #define PART ((ROWS + 2 * SEGMENTS - 1) / (2 * SEGMENTS))
 #define STEPS (PART + DEPTH - 1)
-// An image lies in shared memory as it is given or, where zeros stand beside its rows, row by row.
+// An image is in shared memory as it is given or, where zeros surround its rows, row by row.
 #define PLANE (HEIGHT * WIDTH)
 #define FIRST (PAD_Y * PITCH + PAD_X)
 #define GIVEN (BLOCK_MAPS * GIVEN_PITCH)
@@ -120,7 +120,7 @@ __device__ __forceinline__ unsigned bytes_of(unsigned low, unsigned high, unsign
     return made;
 }
 
-// The positions of the winners of two windows beside each other, in the two lowest bytes.
+// The argmax positions of two adjacent windows, in the two lowest bytes.
 __device__ __forceinline__ unsigned positions_of(const winner_place* where, int row, int column)
 {
 #if WHERE_NARROW
@@ -149,7 +149,7 @@ __device__ __forceinline__ void load_gradients(unsigned made[FOLDS],
 #endif
 }
 
-// What a word of gradients adds to a bias.
+// The bias's part from a word of gradients.
 __device__ __forceinline__ float sum_of(unsigned word)
 {
 #if CORES == TF32
@@ -170,7 +170,7 @@ __device__ __forceinline__ void load_winners(unsigned made[TILES][2 * FOLDS], fl
     unsigned gradients[2 * FOLDS] = {0}, positions = 0;
     UNROLL for (int half = 0; half < 2; half++) {
         int i = row + half * PART, at = lane / 8 * GIVEN_PITCH + i * COLUMNS + column;
-        // What no problem of these sizes lacks is not asked for.
+        // Parts that every problem of these sizes has are not tested for.
         if (ROWS % (2 * SEGMENTS) > 0 && i >= ROWS) continue;
         if (COLUMNS % 8 > 0 && column >= COLUMNS) continue;
         load_gradients(gradients + half * FOLDS, dy + at SIZES);
@@ -189,8 +189,8 @@ __device__ __forceinline__ void load_winners(unsigned made[TILES][2 * FOLDS], fl
     UNROLL for (int k = 0; k < 2 * FOLDS; k++) *bias += sum_of(there[k]);
 }
 
-// Two rows of pixels from the corners of four windows on, two of which stand PART rows of windows
-// below the others: a lane has pixels of an even column, and those of the odd one behind it.
+// Two rows of pixels from the corners of four windows on, two of which are PART rows of windows
+// below the others: a lane has pixels of an even column, and of the odd one after it.
 __device__ __forceinline__ void load_pixels(unsigned made[4 * FOLDS], const given* corner)
 {
     UNROLL for (int half = 0; half < 2; half++, corner += PART * WINDOW_HEIGHT * PITCH) {
@@ -255,7 +255,7 @@ __device__ __forceinline__ void spread(const float sum[PAIRS][TILES][4], float* 
             }
 }
 
-// Joins the sums of the warps: a weight's are those of all positions in a window.
+// Joins the sums of the warps: a weight's are all positions' in a window.
 __device__ __forceinline__ void join(const float* joined, float* partial)
 {
     for (int at = threadIdx.x; at < BLOCK_MAPS * TAPS; at += THREADS) {
@@ -298,7 +298,7 @@ turned(const GLOBAL given* x, const GLOBAL gradient_number* dy,
 #if SCALED
     struct unit unit = {1.0f, 0.0f};
 #endif
-    // What no copy reaches stays zero: pixels around images, gradients of maps that are not there.
+    // Memory that no copy reaches stays zero: pixels around images, gradients of missing maps.
     for (int at = threadIdx.x * 16; at < STAGES * STAGE_BYTES; at += THREADS * 16)
         *(uint4*)(shared + at) = make_uint4(0, 0, 0, 0);
     __syncthreads();

@@ -1,13 +1,13 @@
-// An image's gradients and the positions of their winners on their way from memory through
-// registers to a stage of shared memory, where they lie as lanes hold the left matrix of a product.
+// An image's gradients and their argmax positions on their way from memory through registers to a
+// stage of shared memory, in the order in which lanes hold the left matrix of a product.
 //
-// A stage is [STEPS][TILES][32 lanes][4 words], then the lanes' places, of two words.  A step's windows are
-// four by four, and a word has two beside each other.  A lane has two maps of a tile of 16, and WINDOWS
-// windows of each.
+// A stage is [STEPS][TILES][32 lanes][4 words], then the lanes' places, of two words. A step's
+// windows are four by four, and a word has two adjacent ones. A lane has two maps of a tile of 16,
+// and WINDOWS windows of each.
 //
-// A pair of rows of positions is one product's.  A winner that stands in a column of a pair is a number
-// of the left matrix.  Of four terms two are of one window, which has one winner, and two of the next:
-// which term each number is, the `terms` say.
+// A pair of rows of positions is one product's. A gradient with its argmax in a column of a pair is
+// a number of the left matrix. Of four terms two are of one window, which has one argmax, and two
+// of the next: the `terms` say which term each number is.
 
 #pragma once
 
@@ -19,7 +19,7 @@
 #define OWN_MAP ((int)threadIdx.x / 4 % TILE_MAPS)
 #define WINDOWS 4
 #define PORTIONS (STEPS * TILES * 2)
-// Those that a thread brings: its warp has always the same maps.
+// The gradients that a thread loads: its warp has always the same maps.
 #define TURNS ((PORTIONS + WARPS - 1) / WARPS)
 #define WORDS_BYTES (STEPS * TILES * 32 * 16)
 // The row and the column of a lane's window of a step.
@@ -57,7 +57,7 @@ struct gradients {
 #define PLACE_AT(all, turn, k) PLACE_OF((all)->place[turn][(k) / BESIDE], (k) % BESIDE)
 #define WINNER_AT(all, turn, k) OF_WINNER(GRADIENT_AT(all, turn, k), PLACE_AT(all, turn, k))
 
-// Where a winner stands in its window.
+// The position of an argmax in its window.
 __device__ __forceinline__ unsigned position_of(winner_place place, int r, int c)
 {
 #if WHERE_NARROW
@@ -87,7 +87,7 @@ __device__ __forceinline__ void ask_for_gradients(const gradient_number* dy,
             int r = WINDOW_ROW(step, lane, k), c = WINDOW_COLUMN(step, lane, k);
             gradients_beside some = {};
             places_beside won = {};
-            // What no problem of these sizes lacks is not asked for.
+            // Parts that every problem of these sizes has are not tested for.
             if ((PORTIONS % WARPS == 0 || step < STEPS) && (ROWS % 4 == 0 || r < ROWS)
                 && (COLUMNS % 4 == 0 || c < COLUMNS) && (MAPS % TILE_MAPS == 0 || map < MAPS)) {
                 int at = map * GRADIENTS + r * COLUMNS + c;
@@ -99,8 +99,8 @@ __device__ __forceinline__ void ask_for_gradients(const gradient_number* dy,
     }
 }
 
-// What is known of where the winners of a lane's windows stand: in four bits of each the pair of rows and
-// the column, and which term of its window's two it is.
+// The argmax positions of a lane's windows: in four bits of each the pair of rows and the column,
+// and its term of the window's two.
 struct found { unsigned columns, terms; };
 
 __device__ __forceinline__ struct found found_of(const struct gradients* gradients, int turn)
@@ -112,7 +112,7 @@ __device__ __forceinline__ struct found found_of(const struct gradients* gradien
         unsigned position = position_of(PLACE_AT(gradients, turn, k), r, c) & 15;
         unsigned row = position / WINDOW_WIDTH;
         found.columns |= (row / 2 * WINDOW_WIDTH + position % WINDOW_WIDTH) << 4 * k;
-        // Four bits for two windows: those of the first eight windows below those of the last.
+        // Four bits for two windows: the first eight windows' below the last eight's.
         found.terms |= row % 2 << 16 * (k / 2) + 2 * (k % 2);
     }
     // Four lanes have the windows of a map.
@@ -141,7 +141,7 @@ __device__ __forceinline__ void lay_gradients(const struct gradients* gradients,
     }
 }
 
-// What they add to the bias.
+// Their part of the bias.
 __device__ __forceinline__ float sum_of(const struct gradients* gradients)
 {
     float sum = 0.0f;

@@ -1,6 +1,6 @@
-// Two numbers beside each other as the cores multiply them: of 16 bits.
+// Two adjacent numbers as the cores multiply them: of 16 bits.
 //
-// Where SCALED, they are float16, and powers of two scale what they stand for: see scales.h.
+// Where SCALED, they are float16, and powers of two scale their values: see scales.h.
 
 #pragma once
 

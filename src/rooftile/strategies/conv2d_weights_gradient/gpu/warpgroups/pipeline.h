@@ -1,6 +1,6 @@
-// How a block's warpgroups share its work: two lay images to a ring of stages, and two multiply, and build
-// the left matrices of the steps to come.  So cores wait neither for pixels nor for a barrier of the
-// whole block.
+// The roles of a block's warpgroups: two store images to a ring of stages, and two multiply, and
+// build the left matrices of the steps to come. So cores wait neither for pixels nor for a barrier
+// of the whole block.
 
 #pragma once
 
@@ -11,7 +11,7 @@
 #define SUM_COLUMNS (2 * SUMS)
 // Images that are on their way to the L2 cache.
 #define FORESEEN (AHEAD + 2)
-// Where a stage's gradients lie, and the exponent of its products' scale.
+// The address of a stage's gradients, and the exponent of its products' scale.
 #define GRADIENTS_AT PIXEL_BYTES
 #define EXPONENT_AT (STAGE_BYTES - 16)
 // A warp's 16 rows of a product have one column of positions, and one tile of maps.
@@ -25,13 +25,13 @@ __device__ __forceinline__ void multiply(float sum[SUMS], unsigned a[TOGETHER][L
     int pair = IN_TURN ? KIND : KIND * 2 + WARPGROUP, tile = WARP_ROW % TILE_MAPS / 16;
     unsigned column = pair * WINDOW_WIDTH + WARP_ROW / TILE_MAPS;
     unsigned from = (unsigned)__cvta_generic_to_shared(stage) + (1 + pair * 2) * ROW_BYTES;
-    // Of a matrix that lies across a piece is eight terms, and those below each other are the next
+    // Of a matrix that is stored across a piece is eight terms, and the pieces below are the next
     // columns.
     word b = PLAIN_DESCRIPTOR(from, WINDOWS_APART);
     struct words next = words_of(stage + GRADIENTS_AT, 0, tile);
     ROLLED for (int first = 0; first < STEPS; first += TOGETHER) {
         UNROLL for (int k = 0; k < TOGETHER; k++) {
-            // What was made of these words is complete; the products since then go on.
+            // The products of these words are complete; later products go on.
             WGMMA_WAIT_FOR_TERMS(a[k], TOGETHER - 1);
             if (k == TOGETHER - 1) {
                 // One lane tells it for all, whose words came from that stage too.
@@ -86,7 +86,7 @@ __device__ __forceinline__ int multiply_images(float sum[SUMS], const char* stag
     return exponent;
 }
 
-// Has so many bytes brought to the L2 cache, unless they begin or end within 16.
+// Prefetches bytes to the L2 cache, unless they begin or end within 16.
 __device__ __forceinline__ void foresee(const void* from, int bytes)
 {
     if (((word)from | bytes) % 16 == 0)
@@ -166,8 +166,8 @@ __device__ __forceinline__ float lay_images(const given* x, const gradient_numbe
     return bias;
 }
 
-// Sets up the barriers of the stages, behind these, of which each warp tells: where IN_TURN, those of
-// one warpgroup that a stage is empty; and what is told of sums.
+// Sets up the barriers of the stages, after these. Each warp arrives at them: where IN_TURN, one
+// warpgroup's warps when a stage is empty; and the report on sums.
 __device__ __forceinline__ unsigned init_pipeline(char* shared, struct told* told)
 {
     unsigned barriers = (unsigned)__cvta_generic_to_shared(shared) + BARRIERS_AT;

@@ -1,11 +1,11 @@
-// An image's pixels on their way from memory through registers to a stage of shared memory, where
-// they lie as products read them: once for each window of a row, and each row of a pair of positions,
-// that meets them.
+// An image's pixels on their way from memory through registers to a stage of shared memory, in the
+// order in which products read them: once for each window of a row, and each row of a pair of
+// positions, that meets them.
 //
 // A stage is [ACROSS planes][TILE_ROWS + 1][CHUNKS] pieces of 128 bytes.  A plane has four
-// windows of a row.  A chunk is two pixels beside each other of four channels; chunk d of a window
-// begins 2 d pixels from its corner.  A piece is [4 windows][2 rows][2 pixels][4 channels], and the first
-// and the last row of pieces, of which a row of pixels is not there, are not read.
+// windows of a row. A chunk is two adjacent pixels of four channels; chunk d of a window begins 2 d
+// pixels from its corner. A piece is [4 windows][2 rows][2 pixels][4 channels], and the first and
+// the last row of pieces, of which a row of pixels is not there, are not read.
 
 #pragma once
 
@@ -60,11 +60,11 @@ __device__ __forceinline__ struct unit own_unit(void)
     return unit;
 }
 
-// Whether a thread has a unit of a turn: what is left over of threads has none.
+// True if a thread has a unit of a turn: the remaining threads have none.
 __device__ __forceinline__ int has_unit(struct unit unit, int turn)
 {
     int there = unit.row < TURN_ROWS;
-    // What no problem of these sizes lacks is not asked for.
+    // Parts that every problem of these sizes has are not tested for.
     int all = (turn + 1) * TURN_ROWS <= TILE_ROWS;
     return there && (all || unit.row < TILE_ROWS - turn * TURN_ROWS);
 }
@@ -92,8 +92,7 @@ __device__ __forceinline__ void ask_for_pixels(const given* x, int n, struct pix
 #define MEETING ((CHUNKS - 1) / APART + 2 / APART)
 struct places { unsigned of[MEETING]; };
 
-// How far behind window 0 of their row those that meet a unit lie; NOWHERE for those that are not
-// there.
+// Offsets from window 0 of their row of the windows that meet a unit; NOWHERE for missing ones.
 __device__ __forceinline__ struct places places_of(int at)
 {
     struct places places;

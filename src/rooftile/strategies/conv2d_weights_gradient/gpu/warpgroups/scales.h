@@ -1,10 +1,10 @@
 // Scales of images whose numbers are float32: cores multiply them in float16, where SCALED.
 //
-// A power of two scales an image's pixels, so that the largest lies below 2^15.  Another one scales its
-// gradients, so that products have one scale in all images of a block: that of the largest so far.
-// When it shrinks, sums that are there shrink with it.  Numbers far below the largest are called small:
-// of these and of no others the cores' numbers miss more than a rounding, 2^-25 at most.
-// What sums may miss by that is told beside them: see doubts.h.
+// A power of two scales an image's pixels, so that the largest is below 2^15. Another one scales
+// its gradients, so that products have one scale in all images of a block: the largest image's so
+// far. When it shrinks, the present sums shrink with it. Numbers far below the largest are called
+// small: of these and of no others the cores' numbers miss more than a rounding, 2^-25 at most.
+// The amount that sums may miss is stored with them: see doubts.h.
 
 #pragma once
 
@@ -31,9 +31,9 @@ __device__ __forceinline__ void widen(struct range* range, float value)
     range->before = min(range->before, 2 * __float_as_uint(value) - 1);
 }
 
-// What a thread that lays knows: the exponent of products' scale, which one was the first, how many of its
-// gradients, which are of one map, are not zero, and what was found so far of its pixels, of these, and of
-// all numbers.
+// The state of a thread that stores: the exponent of products' scale, the first exponent, the
+// number of its gradients, all of one map, that are not zero, and the ranges so far of its pixels,
+// of its gradients, and of all numbers.
 struct scales { int product, first, winners; unsigned found; };
 // In a channel is some pixel that is not zero.
 #define CHANNEL(c) (1u << (c))
@@ -93,7 +93,7 @@ __device__ __forceinline__ int exponent_of(unsigned most)
     return min(14 + 127 - (int)(most >> 23), MOST_EXPONENT);
 }
 
-// Whether some number is small behind a scale's exponent.
+// True if some number is small for a scale's exponent.
 __device__ __forceinline__ int some_small(struct range range, int exponent)
 {
     return range.before < ((unsigned)min(SMALL + 127 - exponent, 255) << 24) - 1;
@@ -106,7 +106,7 @@ __device__ __forceinline__ struct scale next_scale(struct scales* scales, struct
         scales->product = min(scales->product, pixels + gradients);
         scales->first = max(scales->first, scales->product);
     }
-    // Where no pixel is there, gradients must be finite yet.
+    // Where there is no pixel, gradients must be finite all the same.
     gradients = min(scales->product - pixels, gradients);
     int shrunk = scales->first - scales->product > MOST_SHRINKING;
     if (some_small(own.pixels, pixels)) scales->found |= SMALL_PIXEL;
@@ -116,8 +116,8 @@ __device__ __forceinline__ struct scale next_scale(struct scales* scales, struct
     return scale;
 }
 
-// What a block tells of its sums: their scale's exponent at the end, what was found, which maps have small
-// gradients, and how many of each are not zero.
+// A block's report on its sums: their scale's exponent at the end, the ranges, the maps with small
+// gradients, and each map's number of non-zero ones.
 struct told { int exponent; unsigned found, small_maps; int winners[TILE_MAPS]; };
 
 __device__ __forceinline__ void tell(const struct scales* scales, struct told* told)
@@ -128,14 +128,14 @@ __device__ __forceinline__ void tell(const struct scales* scales, struct told* t
     if (scales->found & SMALL_GRADIENT) atomicOr(&told->small_maps, 1u << OWN_MAP);
 }
 
-// What a sum of products is without their scale.
+// The value of a sum of products without their scale.
 __device__ __forceinline__ float unscaled(float sum, int exponent)
 {
     return sum * POWER(-(exponent / 2)) * POWER(exponent / 2 - exponent);
 }
 
-// What a map's weights of a channel may miss: for each winner 2^-25 of a number, times one below 2^15, of
-// both of a product.
+// The amount that a map's weights of a channel may miss: for each gradient 2^-25 of a number, times
+// one below 2^15, of both of a product.
 __device__ __forceinline__ float doubt(const struct told* told, int map, int channel)
 {
     int small = told->found & SMALL_PIXEL || told->small_maps >> map & 1;

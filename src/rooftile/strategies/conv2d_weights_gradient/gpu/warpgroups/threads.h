@@ -3,7 +3,7 @@
 #pragma once
 
 #define WARPS 8
-// Those that lay, before as many that multiply.
+// Threads that store, before as many that multiply.
 #define THREADS (32 * WARPS)
 #define ALL_THREADS (2 * THREADS)
 // The warpgroup of those that lay, or of those that multiply.

@@ -1,4 +1,4 @@
-// How blocks share work out, and what the copy engine brings.
+// The shares of blocks, and the copy engine's loads.
 
 #pragma once
 
@@ -14,7 +14,7 @@
 #define CLUSTERS_ACROSS (PADDED_OUTPUTS / (TILE_O * CLUSTER))
 #define BOX_ROWS (ROWS / BOXES)
 
-// What a cluster's blocks do at a time: a tile each of the same images, of all inputs or of a part.
+// A cluster's work at a time: for each block a tile of the same images, of all inputs or of a part.
 struct work { int64 image; int output, part, slice, end; };
 
 // The work of a number; `whole` tiles' rows of images come first.

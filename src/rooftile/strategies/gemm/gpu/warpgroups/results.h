@@ -1,13 +1,13 @@
-// How a tile's sums become results.
+// The epilogue of a tile's sums.
 
 #pragma once
 
 #include "common/pipelines/wgmma.h"
 #include "gemm/gpu/warpgroups/weights.h"
 
-// What makes results of sums is long.  It is written out for a strip of a tile's columns, of which a
-// lane has so many sums, and the next strip's then replace them: so it takes half the time to compile,
-// and less to run.
+// The epilogue is long. It is unrolled for a strip of a tile's columns, of which a lane has these
+// sums, and the next strip's then replace them: so it takes half the time to compile, and less to
+// run.
 #define SUMS_AT_ONCE (TILE_O > 32 ? 16 : TILE_O / 2)
 
 // Brings the sums of the next strip to the front.

@@ -1,4 +1,4 @@
-// How a warpgroup takes its rows of a slice from shared memory, splits and multiplies them.
+// A warpgroup takes its rows of a slice from shared memory, splits and multiplies them.
 
 #pragma once
 
@@ -17,7 +17,7 @@ __device__ __forceinline__ void load_four(unsigned place, float x[4])
                  : "memory");
 }
 
-// What a lane has of a slice: numbers of its two rows, NEXT_ROW apart, and their scales.
+// A lane's part of a slice: numbers of its two rows, NEXT_ROW apart, and their scales.
 struct slice { float x[2][8], scale[2]; };
 
 #if X_ACROSS

@@ -1,13 +1,13 @@
 // The matrix product on Hopper's warpgroups and bulk copy engine.
 //
-// Each of WARPGROUPS warpgroups multiplies 64 images by a block's TILE_O outputs.  One thread more
-// keeps a ring of stages full.  A stage holds a slice of x as it lies in memory, 128 bytes of every
-// image, and that slice's weights, which a first kernel has laid as the cores read them.  A
+// Each of WARPGROUPS warpgroups multiplies 64 images by a block's TILE_O outputs. One thread more
+// keeps a ring of stages full. A stage holds a slice of x in its own order, 128 bytes of every
+// image, and that slice's weights, which a first kernel has packed as the cores read them. A
 // warpgroup takes its images to registers by 16-byte loads without bank conflicts and makes them
-// the cores' type there, once for all outputs; it reads the weights from shared memory.  Which
-// input is which of an instruction's is free as long as both sides agree: a lane takes neighbours,
-// and the weights are laid so.  The CLUSTER blocks of a cluster have the same images: each brings a
-// share of them to all.  Blocks stay and take tile after tile.  The images beyond `whole` would
+// the cores' type there, once for all outputs; it reads the weights from shared memory. The order
+// of an instruction's inputs is free as long as both sides agree: a lane takes neighbours, and the
+// weights are packed accordingly. The CLUSTER blocks of a cluster have the same images: each brings
+// a share of them to all. Blocks stay and take tile after tile. The images beyond `whole` would
 // leave most multiprocessors idle: there each of PARTS blocks takes a part of a tile's inputs, and
 // `finish` adds their sums.
 // What it removes: instructions that load and issue, half the reads of x, the last half-empty

@@ -211,7 +211,7 @@ __global__ __launch_bounds__(THREADS, BLOCKS) void FAMILY(
 
 #if PARTS > 1
 // Computes results from their definition, one after another by all threads of the block: the lines
-// of an x that lies across are far apart, and a single warp would wait for them many times.  Each
+// of an x stored across are far apart, and a single warp would wait for them many times. Each
 // thread brings one that is in doubt, or none.
 __device__ __forceinline__ void mend_together(const float* x, const float* weights,
                                               const float* bias, float* out, int n, int output,

@@ -4,7 +4,7 @@
 
 #include "gemm/gpu/tensor_cores.h"
 
-// Whether x lies as x[INPUTS][images], so that lines of a stage are terms.
+// 1 if x is stored as x[INPUTS][images], so that lines of a stage are terms.
 #ifndef X_ACROSS
 #define X_ACROSS 0
 #endif
@@ -14,13 +14,13 @@
 #define W_BYTES (CORES == TF32 ? 4 : 2)
 #define SLICE (128 / X_BYTES)
 #define SLICES (PADDED_INPUTS / SLICE)
-// How many instructions a slice is deep.  A lane has as many words of a row in each of a slice's
-// two pieces.
+// Instructions in the depth of a slice. A lane has as many words of a row in each of a slice's two
+// pieces.
 #define INSTRUCTIONS (SLICE * W_BYTES / 32)
 #define PLANE_BYTES (TILE_O * SLICE * W_BYTES)
 #define STAGE_BYTES (ROWS * 128 + NUMBERS * PLANE_BYTES)
 
-// A plane is a slice's weights of a tile, one of their NUMBERS, in so many elements.
+// Elements of a plane: a slice's weights of a tile, one of their NUMBERS.
 #define PLANE (PLANE_BYTES / W_BYTES)
 
 // Which weight an element is, counted through the planes of all slices of all tiles.

@@ -17,8 +17,7 @@
 
 #include "linear/gpu/mma/tiles.h"
 
-// A lane has a row's inputs of a slice in so many pieces of four words: a piece is two
-// instructions.
+// Pieces of four words in which a lane has a row's inputs of a slice: a piece is two instructions.
 #define PIECES (CORES == TF32 ? 2 : 1)
 
 struct sums { float of[ROWS / 2][COLUMNS][4]; };

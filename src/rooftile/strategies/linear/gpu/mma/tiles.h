@@ -25,8 +25,8 @@
 
 #define X_PIECE (X_ALIGNED ? 16 / (int)sizeof(given) : 1)
 
-// Where 16 bytes of a row lie.  Rows of 128 bytes are swizzled, so that what lanes read at a time
-// of two rows meets all banks.
+// The address of 16 bytes of a row. Rows of 128 bytes are swizzled, so that the lanes' loads of two
+// rows at a time meet all banks.
 __device__ __forceinline__ int place_of(int row, int vector, int row_bytes)
 {
     return row * row_bytes + (row_bytes == 128 ? vector ^ (row & 1) : vector) * 16;

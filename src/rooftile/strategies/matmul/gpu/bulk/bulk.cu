@@ -1,15 +1,16 @@
-// bulk: both matrices as they lie, in the cores' type, from shared memory.
+// bulk: both matrices unpacked, in the cores' type, from shared memory.
 //
-// In `warpgroups`, b is laid before, and a comes to shared memory in float32 and passes through
-// registers; that takes more of the cache's and of shared memory's bandwidth than the products leave.
-// Here the copy engine brings boxes of both matrices, swizzled.  Products of 16 bits read either order
-// from shared memory: of a matrix whose lines are terms, a box has all terms of a slice for 64 rows or
-// columns.  Of numbers of 32 bits, which they read in one order alone, the left matrix passes through
-// registers where its lines are terms; where those of both are, the smaller one TURNS before.
-// A product may be SWAPPED: the left matrix is b, turned, and the right one a, turned; nothing but
-// names is turned for that.  So the few rows of a become a tile's columns, which may be few.
-// Blocks of a cluster share what they bring: ROW_BLOCKS below each other have the same columns,
-// COLUMN_BLOCKS beside each other the same rows.  Or they share a tile's terms in PARTS.
+// In `warpgroups`, b is packed before, and a is loaded to shared memory in float32 and passes
+// through registers; that takes more of the cache's and of shared memory's bandwidth than the
+// products leave. Here the copy engine brings boxes of both matrices, swizzled. Products of 16 bits
+// read either order from shared memory: of a matrix whose lines are terms, a box has all terms of a
+// slice for 64 rows or columns. Of numbers of 32 bits, which they read in one order alone, the left
+// matrix passes through registers where its lines are terms; where both matrices' lines are, the
+// smaller one is transposed before (TURNS).
+// A product may be SWAPPED: the left matrix is b transposed, and the right one a transposed; only
+// names are swapped for that. So the few rows of a become a tile's columns, which may be few.
+// Blocks of a cluster share their loads: ROW_BLOCKS of them down have the same columns,
+// COLUMN_BLOCKS across the same rows. Or they share a tile's terms in PARTS.
 // What it removes: registers, conversions and half of the copies on the way of a.
 //
 // left[rows][inner], right[inner][columns] of the tile's matrix, that is a and b, or b and a; out: see

@@ -1,12 +1,12 @@
 // bulk_ieee: float32 as two numbers of scaled float16, both matrices split before.
 //
 // In warpgroups_ieee and turned_ieee every tile splits its rows anew, in registers, while the cores
-// wait; only one of the matrices is split once.  Here one launch splits both, with terms beside each
-// other, and the product is that of bulk_fp16 with stages of four planes, high and low numbers of both
-// matrices: three products stand for one.  Low numbers are scaled by 2^11 more than high ones, so hardly any
-// is too small for float16, and products with them have sums of their own.  Cores cut sums off, so
+// wait; only one of the matrices is split once. Here one launch splits both, with terms adjacent,
+// and the product is bulk_fp16's with stages of four planes, high and low numbers of both matrices:
+// three products stand for one. Low numbers are scaled by 2^11 more than high ones, so hardly any
+// is too small for float16, and products with them have sums of their own. Cores cut sums off, so
 // the sum of a slice's high numbers, which is short, is added to the total in float32, while the
-// other warpgroup's products go on; what is cut off sums with low numbers is too little to count.
+// other warpgroup's products go on; the parts cut off sums with low numbers are too small to count.
 // What it removes: all but one in a tile's splits of an element, and registers on their way.
 //
 // See bulk.cu for tiles and clusters.  Results in doubt (common/scaled_numbers.h) are computed from

@@ -1,4 +1,4 @@
-// Where a warpgroup's rows and columns lie in a stage, and which rows a lane has.
+// Addresses of a warpgroup's rows and columns in a stage, and a lane's rows.
 
 #pragma once
 

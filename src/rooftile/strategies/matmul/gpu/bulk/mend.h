@@ -5,7 +5,7 @@
 #include "common/scaled_numbers.h"
 #include "matmul/gpu/bulk/results.h"
 
-// Where a lane's sum `e` lies in out.
+// The place of a lane's sum `e` in out.
 struct place { int i, j; };
 
 __device__ __forceinline__ struct place place_of_sum(struct work work, int e)
@@ -27,7 +27,7 @@ __device__ __forceinline__ float scaled_back(float sum, struct row_scale row, st
     return finite(sum) * 0x1p-28f * fminf(row.unit, column.unit) * fmaxf(row.unit, column.unit);
 }
 
-// What is known of a warpgroup's rows of a tile, and of its columns.
+// The ranges of a warpgroup's rows of a tile, and of its columns.
 struct row_scales { struct row_scale rows[64], columns[TILE_C]; };
 
 // The threads of a warpgroup meet.
@@ -52,7 +52,7 @@ __device__ __forceinline__ void ask_for_spans(struct row_scales* row_scales, con
     int thread = threadIdx.x % 128, first = work.row + (threadIdx.x / 128 - 1) * 64;
     const struct row_scale *of_rows = SWAPPED ? of_b : of_a, *of_columns = SWAPPED ? of_a : of_b;
     int most = SWAPPED ? columns : rows, most_across = SWAPPED ? rows : columns;
-    // Those of the tile before have been read.
+    // The ranges of the tile before have been read.
     meet_group();
     // Results beyond the last have no scales of their own; they are not stored.
     if (thread < 64) copy_span(row_scales->rows + thread, of_rows + min(first + thread, most - 1));

@@ -1,4 +1,4 @@
-// How a warpgroup sums up a tile.
+// A warpgroup's products of a tile.
 
 #pragma once
 

@@ -1,5 +1,5 @@
-// How a warpgroup's sums become results.  A tile's rows are out's, or its columns, where the product
-// is SWAPPED; out is out[rows][columns] of the problem.
+// The epilogue of a warpgroup's sums. A tile's rows are out's, or its columns, where the product is
+// SWAPPED; out is out[rows][columns] of the problem.
 
 #pragma once
 
@@ -18,7 +18,7 @@
 // Pieces of 16 bytes in a line of a warp's.
 #define ACROSS ((SWAPPED ? 16 : CHUNK) / SIXTEEN_BYTES)
 
-// Where an element of a warpgroup's piece lies: lines of 128 bytes, whose banks change.
+// The address of an element of a warpgroup's piece: lines of 128 bytes, whose banks change.
 __device__ __forceinline__ unsigned place_of(int line, int at)
 {
     unsigned box = at / LINE * CHUNK * 128;
@@ -80,7 +80,7 @@ __device__ __forceinline__ void store(const float sum[SUMS], result* out, char* 
     }
 }
 #else
-// Stores what of two neighbours in a line of out lies there.
+// Stores those of two neighbours that are in a line of out.
 __device__ __forceinline__ void store_two(result* to, int there, float y0, float y1)
 {
 #if PAIRED

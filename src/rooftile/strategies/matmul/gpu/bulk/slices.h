@@ -1,4 +1,4 @@
-// What a block makes, and what the copy engine brings for it.
+// A block's tiles, and the copy engine's loads for it.
 
 #pragma once
 
@@ -63,8 +63,8 @@ __device__ __forceinline__ void start_matrix(const tensor_map* map, unsigned to,
     }
 }
 
-// Starts this block's copies of a slice: of the rows to the blocks beside it, and of the columns to
-// those above and below.
+// Starts this block's copies of a slice: of the rows to the blocks of its row, and of the columns
+// to the blocks of its column.
 __device__ __forceinline__ void start_slice(const tensor_map* left, const tensor_map* right,
                                             unsigned stage, unsigned full, struct work work, int s)
 {

@@ -1,6 +1,6 @@
 // Splits both matrices in two numbers of float16 each, every row of a and every column of b scaled
-// by a power of two of its own.  Whichever way a matrix lies, terms lie beside each other in its
-// numbers, in lines of PITCH(terms), zeros behind the last.
+// by a power of two of its own. In either order of a matrix, terms are adjacent in its numbers, in
+// lines of PITCH(terms), with zeros after the last.
 
 #pragma once
 
@@ -99,7 +99,7 @@ __device__ __forceinline__ void split_lines(const float* __restrict__ from,
     if (start == 0) row_scales[place] = span_of(most, small);
 }
 
-// What all threads of a block that have the same four places give, joined.
+// The joined values of a block's threads with the same four places.
 __device__ __forceinline__ void join_columns(float four[4], bool most)
 {
     __shared__ float joined[SPLIT_THREADS / 32][PLACES];

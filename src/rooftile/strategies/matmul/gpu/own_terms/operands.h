@@ -1,4 +1,4 @@
-// What a lane of `own_terms` loads, and how it becomes operands of the cores' instructions.
+// The loads of a lane of `own_terms`, and the operands of the cores' instructions.
 //
 // Lane 4 g + t has terms t LANE_TERMS, ... of a warp's; and of a A_PLACES rows, of b B_PLACES columns.
 // Of a matrix whose lines are terms these are g, g + 8, ..., else neighbours: g A_PLACES, ....

@@ -19,7 +19,7 @@
 
 #define DEEP (WARPS * WARP_TERMS)
 #define PLACES (TILE_R * TILE_C)
-// Of a multiprocessor: the next launch's are at hand beside this one's.
+// Blocks of a multiprocessor: the next launch's are resident with this one's.
 #define BLOCKS (WARPS == 4 ? 3 : 16 / WARPS)
 
 // Puts a lane's sums into a tile of the block's.

@@ -1,6 +1,6 @@
-// Lays b for the kernels of linear, whose weights it is, in one pass: read along its memory,
-// whichever way it lies, turned in shared memory, and written as stages hold it.  An a that lies
-// transposed is turned, since the copy engine brings whole pieces of its rows.
+// Packs b for the kernels of linear, whose weights it is, in one pass: read along its memory, in
+// either order, transposed in shared memory, and written as stages hold it. A transposed a is
+// transposed back, since the copy engine copies whole pieces of its rows.
 
 #pragma once
 

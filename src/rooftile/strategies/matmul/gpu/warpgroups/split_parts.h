@@ -6,7 +6,7 @@
 #include "gemm/gpu/warpgroups/copies.h"
 
 #define WARPS (PACK_THREADS / 32)
-// Pieces of eight numbers, of which a part of a row has so many.
+// Number of pieces of eight numbers in a part of a row.
 #define PART_PIECES (4 * PART_SLICES)
 
 // Four numbers of a row of weights, zeros around them.
@@ -17,7 +17,7 @@ __device__ __forceinline__ float4 four_of_weights(const float* weights, int outp
                   : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
 }
 
-// Eight numbers of a part's row which stages hold as one piece, in its order: those of four lanes,
+// Eight numbers of a part's row which stages hold as one piece, in its order: four lanes' numbers,
 // two each.
 __device__ __forceinline__ void take_piece(const float* weights, int output, int slice, int piece,
                                            float held[8])
@@ -38,7 +38,7 @@ __device__ __forceinline__ void take_piece(const float* weights, int output, int
 #endif
 }
 
-// What all warps of the block give.
+// The joined values of all warps of the block.
 __device__ __forceinline__ float of_warps(float value, bool greatest)
 {
     __shared__ float joined[WARPS];

@@ -1,15 +1,15 @@
-// streamed_ieee: the turned product of turned_ieee, and nothing waits long.
+// streamed_ieee: the transposed product of turned_ieee, without long waits.
 //
-// In turned_ieee a block splits a whole row of a; a warpgroup that splits does not multiply; and sums
-// of parts lie in memory between two kernels, stored a number at a time.  Here a block splits a part
-// of a row, which has a scale of its own, so that it reads little twice.  A block's tile has 64
+// In turned_ieee a block splits a whole row of a; a warpgroup that splits does not multiply; and
+// sums of parts are in memory between two kernels, stored a number at a time. Here a block splits a
+// part of a row, which has a scale of its own, so that it reads little twice. A block's tile has 64
 // columns of b, and GROUPS warpgroups take turns at its slices: while one splits, the other
-// multiplies.  b comes already while a is split.  Blocks of a cluster have a part of the terms each.
-// They add up their sums in shared memory, and store lines.
+// multiplies. b is loaded while a is split. Blocks of a cluster have a part of the terms each. They
+// add up their sums in shared memory, and store lines.
 // What it removes: a launch, and turns in which cores or copies pause.
 //
-// See gemm/gpu/warpgroups/warpgroups_ieee.h: x is b, as x[images][INPUTS] where it lies
-// transposed, else X_ACROSS; weights are a; out[OUTPUTS][images].
+// See gemm/gpu/warpgroups/warpgroups_ieee.h: x is b, as x[images][INPUTS] where it is transposed,
+// else X_ACROSS; weights are a; out[OUTPUTS][images].
 
 #define FAMILY streamed_ieee
 #include "gemm/gpu/warpgroups/copies.h"
@@ -20,14 +20,14 @@
 // Sums of a warpgroup in shared memory, as lines of out.
 #define PITCH (ROWS + 4)
 #define HELD_SUMS (TILE_O * PITCH)
-// Behind those of all warpgroups lie the places of results in doubt; and behind the stages and their
-// barriers what is known of all parts' rows of a, and of all parts' and warpgroups' columns of b.
+// After all warpgroups' ones come the places of results in doubt; and after the stages and their
+// barriers the ranges of all parts' rows of a, and of all parts' and warpgroups' columns of b.
 #define DOUBTS_AT (4 * GROUPS * HELD_SUMS)
 #define ROW_SCALES_AT (STAGES * (STAGE_BYTES + 16))
 #define KNOWN_AT (ROW_SCALES_AT + 8 * TILE_O * PARTS)
 
-// One thread brings a part's slices.  Those of b need not wait for the launch that splits a: as many
-// as there are stages come meanwhile.
+// One thread loads a part's slices. The slices of b need not wait for the launch that splits a: as
+// many as there are stages are loaded meanwhile.
 __device__ __forceinline__ void fetch_part(const tensor_map* rows, const element* numbers,
                                            unsigned stages, unsigned barriers, struct work work)
 {
@@ -98,8 +98,8 @@ __device__ __forceinline__ void dsmem_store_all(float* place, float value)
 #endif
 }
 
-// What small numbers of a part's and warpgroup's columns of b may miss, and a small number of a that
-// meets these: see `scaled_back`.
+// The amount that small numbers of a part's and warpgroup's columns of b may miss, and a small
+// number of a that meets these: see `scaled_back`.
 struct known { float small[ROWS], most[ROWS]; };
 
 // Holds a warpgroup's sums, scaled back, as lines of out; and tells what is known of its columns.

@@ -1,13 +1,13 @@
-// turned_ieee: the turned product, so that few rows of a are a tile's few columns.
+// turned_ieee: the transposed product, so that few rows of a are a tile's few columns.
 //
-// In warpgroups_ieee rows of a are split in registers, and b is measured, split and laid before: all of a
-// large b passes twice more through memory for a few rows.  Here b turned is the kernel's x: its
-// columns are split in registers on their way to the cores, whichever way b lies, and nothing of b
-// is written.  a is measured, split and laid, in one pass by a block a row.
+// In warpgroups_ieee rows of a are split in registers, and b is measured, split and packed before:
+// all of a large b passes twice more through memory for a few rows. Here b transposed is the
+// kernel's x: its columns are split in registers on their way to the cores, in either order of b,
+// and nothing of b is written. a is measured, split and packed, in one pass by a block a row.
 // What it removes: the passes over b.
 //
-// See gemm/gpu/warpgroups/warpgroups_ieee.h: x is b, as x[images][INPUTS] where it lies
-// transposed, else X_ACROSS; weights are a; out[OUTPUTS][images].
+// See gemm/gpu/warpgroups/warpgroups_ieee.h: x is b, as x[images][INPUTS] where it is transposed,
+// else X_ACROSS; weights are a; out[OUTPUTS][images].
 
 #define FAMILY turned_ieee
 #include "gemm/gpu/warpgroups/warpgroups_ieee.h"
@@ -40,7 +40,7 @@ __device__ __forceinline__ float of_block(float value, bool greatest)
     return joined[0];
 }
 
-// Where the first of eight numbers lies which a stage holds as one piece of 16 bytes.
+// The index of the first of eight numbers that a stage holds as one piece of 16 bytes.
 __device__ __forceinline__ size_t first_of_piece(int output, int piece)
 {
     size_t plane = (size_t)(output / TILE_O) * SLICES + piece / 4;

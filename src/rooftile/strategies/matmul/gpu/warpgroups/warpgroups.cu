@@ -1,13 +1,13 @@
 // warpgroups: the kernel of linear on Hopper's warpgroups, for many rows of a.
 //
-// In `mma`, a warp rounds its elements of both matrices again in each block, and reads shared memory
-// for each of its products.  Here b is rounded and laid once, as the kernel of linear wants its
-// weights, by a pass over b that costs what some hundred rows of the product do; the warpgroups
-// then read it from shared memory without registers.
-// What it removes: most instructions beside the products.
+// In `mma`, a warp rounds its elements of both matrices again in each block, and reads shared
+// memory for each of its products. Here b is rounded and packed once, as the kernel of linear wants
+// its weights, by a pass over b that costs as much as some hundred rows of the product; the
+// warpgroups then read it from shared memory without registers.
+// What it removes: most instructions besides the products.
 //
-// See gemm/gpu/warpgroups/warpgroups.h, of which a is x[images][INPUTS], and b the weights: as
-// they are where it lies transposed, else WEIGHTS_BY_INPUT.
+// See gemm/gpu/warpgroups/warpgroups.h, of which a is x[images][INPUTS], and b the weights: as they
+// are where it is transposed, else WEIGHTS_BY_INPUT.
 
 #define FAMILY warpgroups
 #include "gemm/gpu/warpgroups/warpgroups.h"

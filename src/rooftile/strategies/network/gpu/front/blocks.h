@@ -11,12 +11,12 @@
 #include "common/pipelines/stages.h"
 #include "common/pipelines/wgmma.h"
 
-// A block's sizes.  Its image lies in a tile of shared memory, rows PITCH apart, channels PLANE.  A
-// fold's window is two by two, and a pool's window has DOWN x RIGHT of them.  A strip is eight
-// windows wide.  A task is STEPS rows of a strip's windows in the image's upper half, a row a step,
-// and as many in its lower half.  (The band of `pool_folded` is here a whole image.)  A thread's
-// sums are as in `pooled.h`, eight of each group of four maps; it has SETS of them, one for each
-// row of windows under way.
+// A block's sizes. Its image is in a tile of shared memory, rows PITCH apart, channels PLANE. A
+// fold's window is two by two, and a pool's window has DOWN x RIGHT of them. A strip is eight
+// windows wide. A task is STEPS rows of a strip's windows in the image's upper half, a row a step,
+// and as many in its lower half. (The band of `pool_folded` is here a whole image.) A thread's sums
+// are as in `pooled.h`, eight of each group of four maps; it has SETS of them, one for each row of
+// windows in flight.
 #define SIZES(n)                                                                                \
     static constexpr int CHANNELS = CHANNELS_##n, PITCH = WIDTH_##n, PLANE = PLANE_##n;         \
     static constexpr int ROWS = ROWS_##n, COLUMNS = COLUMNS_##n, MAPS = MAPS_##n;               \
@@ -36,7 +36,8 @@ extern "C++" {
 struct first {
     SIZES(1)
     static constexpr int GROUPS = 1, TASKS = STRIPS * SEGMENTS;
-    // So many of a warpgroup's four warps share out the groups of maps; 4 / SPREAD share out tasks.
+    // Number of a warpgroup's four warps that share out the groups of maps; 4 / SPREAD share out
+    // tasks.
     static constexpr int SPREAD = MAP_GROUPS < 3 ? MAP_GROUPS : 4;
     typedef float sums[8 * GROUPS];
     struct weights { pair at[SLABS][4]; };
@@ -117,7 +118,7 @@ __device__ __noinline__ float directly(const narrow* tile, const narrow* weights
     return pooled;
 }
 
-// Whether a lane holds a result.  The compiler sees that all do where the sizes leave none over.
+// True if a lane holds a result. The compiler sees that all do where the sizes leave none over.
 template <class B>
 __device__ __forceinline__ bool held(int map, int window, int row)
 {

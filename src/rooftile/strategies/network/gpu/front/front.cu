@@ -5,9 +5,9 @@
 // pool_folded).  A persistent block of threads sends images through a pipeline of roles: one
 // warpgroup fetches the next image into registers and puts it, in the cores' type, into a ring
 // of tiles; warps of the first block make of it, in another ring, the image that warpgroups of
-// the second block read.  So one image is loaded while the next roles multiply others, and what
-// lies between the blocks never exists in device memory.  Within a role the product of the next
-// row of windows runs while the present one is pooled.  The first block's few columns would
+// the second block read. So one image is loaded while the next roles multiply others, and the data
+// between the blocks never exist in device memory. Within a role the product of the next row of
+// windows runs while the present one is pooled. The first block's few columns would
 // leave a warpgroup's instruction waiting for its operands, so its warps multiply by mma.sync,
 // weights in registers; the second's are wide enough for Hopper's wgmma.
 // What it removes: the traffic between the blocks, and the ends of their kernels, where
@@ -26,7 +26,7 @@
 #define IMAGE_1 (CHANNELS_1 * HEIGHT_1 * WIDTH_1)
 #define PIECES ((IMAGE_1 / 4 + 127) / 128)
 
-// Where things are in shared memory.
+// Offsets in shared memory.
 struct places {
     const narrow *weights_1, *weights_2;
     narrow *tiles, *between;
@@ -132,7 +132,7 @@ __global__ __launch_bounds__(THREADS, 1) void front(
         ((uint4*)shared)[e] = ((const uint4*)weights_1)[e];
     ROLLED for (int e = threadIdx.x; e < second::BYTES / 16; e += THREADS)
         ((uint4*)(shared + first::BYTES))[e] = ((const uint4*)weights_2)[e];
-    // What no image fills meets zeros of the masks, and must be finite.
+    // Memory that no image fills meets zeros of the masks, and must be finite.
     const int zeros = (TILES * TILE_1 + BETWEEN * TILE_2) / 8;
     ROLLED for (int e = threadIdx.x; e < zeros; e += THREADS)
         ((uint4*)in.tiles)[e] = make_uint4(0, 0, 0, 0);

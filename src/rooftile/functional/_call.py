@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.ops import Precision, Problem
-from rooftile.runtime.arguments import Arguments, Array, Taken
+from rooftile.runtime.arguments import Arguments, Array, Taken, is_empty
 from rooftile.runtime.calls.host import compute
 from rooftile.runtime.selection.choice import decide
 
@@ -77,21 +77,29 @@ def run_several(
     """Compute a problem that may have several outputs.
 
     An output that is None is made; ``shapes`` are the results' where they differ from the
-    problem's.
+    problem's.  Where the first input has no element, the problem has sizes of one instead, and so
+    have the results none.
     """
     shapes = shapes or (None,) * len(outs)
+    where = given.device(device)
+    asked = given.precision(precision, where)
+    choice = decide(problem, asked, where, strategy, once=True)
+    if is_empty(inputs[0]):
+        made = zip(outs, problem.output_arrays, shapes, strict=True)
+        return tuple(
+            given.nothing(inputs[0], shape or (0, *result.shape[1:]), result.dtype, device, out)
+            for out, result, shape in made
+        )
     for array, place in zip(inputs, problem.input_arrays, strict=True):
         if tuple(array.shape) != place.shape:
             raise InputError(place.name, f"shape {tuple(array.shape)}", f"{place.shape}")
-    where = given.device(device)
-    choice = decide(problem, given.precision(precision, where), where, strategy, once=True)
     to = list[Taken | None]()
     for out, result, shape in zip(outs, problem.output_arrays, shapes, strict=True):
         held = [array for array in (*inputs, *parameters, *to) if array is not None]
         to.append(None if out is None else given.take_shaped_out(out, result, held, shape))
         given.kept = given.kept and shape is None
-    made = compute(given, choice, inputs, parameters, to)
+    found = compute(given, choice, inputs, parameters, to)
     return tuple(
         out if out is not None else one if shape is None else one.reshape(shape)
-        for one, out, shape in zip(made, outs, shapes, strict=True)
+        for one, out, shape in zip(found, outs, shapes, strict=True)
     )

@@ -18,9 +18,8 @@ from rooftile.ops.patterns.histogram import EDGES, Histogram, rounded
 from rooftile.ops.patterns.scatter import DTYPES as SCATTERED
 from rooftile.ops.patterns.scatter import Function, Scatter
 from rooftile.ops.problem import DTYPES, AnyArray, Dtype, numpy_dtype
-from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
+from rooftile.runtime.arguments import ANY, Arguments, Array, Taken, is_empty
 from rooftile.runtime.arrays.base import NumPy
-from rooftile.runtime.calls.empty import is_empty, of_nothing
 from rooftile.runtime.calls.fast_path import repeated
 from rooftile.runtime.calls.plain import plain
 from rooftile.runtime.calls.scalars import placed
@@ -115,7 +114,7 @@ def _counted(
     """The histogram; that of no elements has nothing in any bin."""
     if is_empty(inputs[0]):
         (counts,) = problem.output_arrays
-        return of_nothing(given, inputs[0], counts.shape, counts.dtype, device, out)
+        return given.nothing(inputs[0], counts.shape, counts.dtype, device, out)
     return run(given, problem, inputs, {}, "ieee", strategy, device, out)
 
 

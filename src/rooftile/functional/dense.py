@@ -16,8 +16,7 @@ from rooftile.ops.layers.pooling import PoolKind
 from rooftile.ops.patterns.matmul import Matmul
 from rooftile.ops.patterns.matvec import Matvec
 from rooftile.ops.precision import check_precision
-from rooftile.runtime.arguments import Arguments, Array, computed_in
-from rooftile.runtime.calls.empty import is_empty, of_no_batch, of_nothing
+from rooftile.runtime.arguments import Arguments, Array, computed_in, is_empty
 from rooftile.runtime.calls.fast_path import repeated
 from rooftile.runtime.selection.choice import decide
 
@@ -79,8 +78,6 @@ def conv2d(
     known = cast(Boundary, boundary)
     apart = groups, dilation
     problem = conv2d_problem(*shapes, stride, padding, *fused, known, *apart, given.dtype)
-    if not count:
-        return of_no_batch(given, problem, images, None, precision, strategy, device, out)
     return run(given, problem, [images], parameters, precision, strategy, device, out)
 
 
@@ -195,8 +192,6 @@ def _pooled(
     for name, array in taken.items():
         if array.shape != expected[name]:
             raise InputError(name, f"shape {tuple(array.shape)}", f"{expected[name]}")
-    if not count:
-        return of_no_batch(given, problem, images, None, precision, strategy, device, out)
     return run(given, problem, [images], taken, precision, strategy, device, out)
 
 
@@ -241,8 +236,6 @@ def linear(
     count, inputs = rows.shape
     problem = linear_problem((count or 1, inputs), matrix.shape, activation, given.dtype)
     shape = (*leading, matrix.shape[0])
-    if not count:
-        return of_no_batch(given, problem, rows, shape, precision, strategy, device, out)
     kept = None if len(shape) == 2 else shape
     return run(given, problem, [rows], parameters, precision, strategy, device, out, kept)
 
@@ -295,7 +288,7 @@ def matmul(
     right, turned_b = given.take_matrix("b", b, axes_b, bool(transpose_b), empty=True)
     rows, inner, columns = _sizes(left.shape, right.shape, turned_a, turned_b)
     if is_empty(left, right):
-        return of_nothing(given, left, (rows, columns), "float32", device, out)
+        return given.nothing(left, (rows, columns), "float32", device, out)
     dtype = computed_in(given.dtype)
     problem = _matmul(rows, inner, columns, turned_a, turned_b, dtype)
     if strategy is None and precision in ("fp16", "bf16") and _pays_at_tf32(given, problem, device):
@@ -360,7 +353,7 @@ def matvec(
     if vector.shape[0] != columns:
         raise InputError("x", f"{vector.shape[0]} elements", f"a's {columns} columns")
     if is_empty(matrix):
-        return of_nothing(given, matrix, (rows,), "float32", device, out)
+        return given.nothing(matrix, (rows,), "float32", device, out)
     problem = _matvec(rows, columns, turned, computed_in(given.dtype))
     return run(given, problem, [matrix, vector], {}, precision, strategy, device, out)
 

@@ -17,8 +17,7 @@ from rooftile.ops.checks import is_whole
 from rooftile.ops.patterns.sort import Sort
 from rooftile.ops.patterns.unique import Unique
 from rooftile.ops.problem import DTYPES
-from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
-from rooftile.runtime.calls.empty import is_empty, of_nothing
+from rooftile.runtime.arguments import ANY, Arguments, Array, Taken, is_empty
 from rooftile.runtime.calls.plain import plain
 
 
@@ -91,7 +90,7 @@ def _values(x: Array, strategy: str | None, device: DeviceName | None) -> Any:
     """The different elements alone: values are sorted."""
     given, array = _taken(x)
     if is_empty(array):
-        return of_nothing(given, array, (0,), _dtype(array), device, None)
+        return given.nothing(array, (0,), _dtype(array), device, None)
     problem = _sort(array.shape, 0, _dtype(array))
     ordered: Any = run(given, problem, [array], {}, "ieee", None, device, None)
     again = Arguments(ordered)
@@ -105,8 +104,8 @@ def _with_runs(x: Array, strategy: str | None, device: DeviceName | None) -> tup
     """The different elements, their first places, the number of each element, and counts."""
     given, array = _taken(x)
     if is_empty(array):
-        nothing = of_nothing(given, array, (0,), _dtype(array), device, None)
-        places = [of_nothing(given, array, (0,), "int64", device, None) for _ in range(3)]
+        nothing = given.nothing(array, (0,), _dtype(array), device, None)
+        places = [given.nothing(array, (0,), "int64", device, None) for _ in range(3)]
         return nothing, places[0], _reshaped(places[1], tuple(_shape(x))), places[2]
     problem = _sort(array.shape, 0, _dtype(array), "places")
     order: Any = run(given, problem, [array], {}, "ieee", None, device, None)
@@ -176,9 +175,9 @@ def _of_empty_parts(
     array = given.take("x", x, ANY, dtypes=DTYPES, empty=True)
     count, found = shape[along], min(1, shape[along])
     left = (*shape[:along], found, *shape[along + 1 :])
-    made = of_nothing(given, array, left, _dtype(array), device, None)
+    made = given.nothing(array, left, _dtype(array), device, None)
     numbers = [
-        of_nothing(given, array, (size,), "int64", device, None, value)
+        given.nothing(array, (size,), "int64", device, None, value)
         for size, value in ((found, 0), (count, 0), (found, count))
     ]
     return made, *numbers

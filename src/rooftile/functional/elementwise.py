@@ -8,8 +8,7 @@ from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
 from rooftile.ops.patterns.elementwise import TAKES, Elementwise
-from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
-from rooftile.runtime.calls.empty import is_empty, of_nothing
+from rooftile.runtime.arguments import ANY, Arguments, Array, Taken, is_empty
 from rooftile.runtime.calls.fast_path import repeated
 from rooftile.runtime.calls.plain import plain
 from rooftile.runtime.calls.scalars import beside, number
@@ -95,7 +94,7 @@ def _computed(
     first = arrays[0]
     shape, dtype = tuple(first.shape), _dtype(first)
     if is_empty(first):
-        return of_nothing(given, first, shape, dtype, device, out)
+        return given.nothing(first, shape, dtype, device, out)
     inputs = arrays if factor is None else [*arrays, beside(given, first, factor, dtype)]
     problem = _elementwise(function, shape, dtype)
     return run(given, problem, inputs, {}, "ieee", strategy, device, out)

@@ -13,8 +13,7 @@ from rooftile.ops.patterns.permute_columns import PermuteColumns
 from rooftile.ops.patterns.rotate import Rotate
 from rooftile.ops.patterns.transpose import Transpose
 from rooftile.ops.problem import DTYPES
-from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
-from rooftile.runtime.calls.empty import is_empty, of_nothing
+from rooftile.runtime.arguments import ANY, Arguments, Array, Taken, is_empty
 from rooftile.runtime.calls.fast_path import repeated
 from rooftile.runtime.calls.host import compute
 from rooftile.runtime.calls.plain import plain
@@ -49,7 +48,7 @@ def transpose(
     shape, order = tuple(array.shape), _axes(len(array.shape), axes)
     if is_empty(array):
         moved = tuple(shape[axis] for axis in order)
-        return of_nothing(given, array, moved, _dtype(array), device, out)
+        return given.nothing(array, moved, _dtype(array), device, out)
     problem = _transpose(shape, order, _dtype(array))
     if out is x:
         # Of the axes longer than one at most one moves: every element is in its place already.
@@ -105,7 +104,7 @@ def rotate(
         raise InputError("shift", repr(shift), "an integer")
     shape = tuple(array.shape)
     if is_empty(array):
-        return of_nothing(given, array, shape, _dtype(array), device, out)
+        return given.nothing(array, shape, _dtype(array), device, out)
     problem = _rotate(shape, shift % shape[-1] if shape else shift, _dtype(array))
     if out is x:
         _in_place(given, x, problem, problem.places == 0, strategy, device)

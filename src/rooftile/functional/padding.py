@@ -23,7 +23,6 @@ from rooftile.ops.checks import pair
 from rooftile.ops.patterns.permute_columns import PermuteColumns
 from rooftile.ops.problem import AnyArray
 from rooftile.runtime.arguments import ANY, FLOATS, Arguments, Array, flattened
-from rooftile.runtime.calls.empty import of_nothing
 
 Around = Boundary | Literal["reflect", "wrap", "symmetric"]
 """Values of ghost cells: see `rooftile.ops.boundary`.  ``reflect``: the mirror image of the axis,
@@ -77,7 +76,7 @@ def around(x: Array, widths: Widths, boundary: str) -> Array:
     sizes = tuple(n + sum(width) for n, width in zip(inner, widths, strict=True))
     rows, columns = math.prod(lead), math.prod(inner)
     if not rows:
-        return of_nothing(given, array, (*lead, *sizes), dtype, None, None)
+        return given.nothing(array, (*lead, *sizes), dtype, None, None)
     problem = _permute_columns(rows, columns, math.prod(sizes), dtype)
     matrix = flattened(array, (rows, columns))
     if isinstance(array, CudaArray):

@@ -18,8 +18,7 @@ from rooftile.ops.patterns.over_axes import axes_of
 from rooftile.ops.patterns.reduce import Reduce
 from rooftile.ops.patterns.segmented_reduce import SegmentedReduce
 from rooftile.ops.problem import DTYPES
-from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
-from rooftile.runtime.calls.empty import is_empty, of_nothing
+from rooftile.runtime.arguments import ANY, Arguments, Array, Taken, is_empty
 from rooftile.runtime.calls.fast_path import repeated
 from rooftile.runtime.calls.plain import plain
 
@@ -120,7 +119,7 @@ def segmented_reduce(
     if is_empty(array):
         made = combining.result(_dtype(array))
         identity = combining.identity_in(made)
-        return of_nothing(given, array, (ends - 1,), made, device, out, identity)
+        return given.nothing(array, (ends - 1,), made, device, out, identity)
     sizes = count, ends - 1
     problem = _segmented(*sizes, _dtype(array), combining, _dtype(wanted))
     return run(given, problem, [array, wanted], {}, "ieee", strategy, device, out)
@@ -143,7 +142,7 @@ def _of_nothing(
     made = operator.result(_dtype(array))
     kept = tuple(n for one, n in enumerate(shape) if one not in axes)
     identity = operator.identity_in(made)
-    return of_nothing(given, array, kept, made, device, out, identity)
+    return given.nothing(array, kept, made, device, out, identity)
 
 
 def _places_of_nothing(
@@ -160,7 +159,7 @@ def _places_of_nothing(
     if any(shape[one] == 0 for one in filled.axes):
         raise InputError("x", f"the empty shape {shape}", "elements to find one of")
     kept = tuple(n for one, n in enumerate(shape) if one not in filled.axes)
-    return of_nothing(given, array, kept, "int64", device, out)
+    return given.nothing(array, kept, "int64", device, out)
 
 
 def _check_offsets(offsets: Any, count: int) -> None:

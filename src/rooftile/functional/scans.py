@@ -14,8 +14,7 @@ from rooftile.ops.operator import Operator, operator_of
 from rooftile.ops.patterns.scan import Scan
 from rooftile.ops.patterns.segmented_scan import SegmentedScan
 from rooftile.ops.problem import DTYPES
-from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
-from rooftile.runtime.calls.empty import is_empty, of_nothing
+from rooftile.runtime.arguments import ANY, Arguments, Array, Taken, is_empty
 from rooftile.runtime.calls.fast_path import repeated
 
 
@@ -56,7 +55,7 @@ def scan(
     shape = tuple(array.shape)
     if is_empty(array):
         made = combined.result(_dtype(array))
-        return of_nothing(given, array, shape, made, device, out)
+        return given.nothing(array, shape, made, device, out)
     problem = _scan(shape, axis % rank, _dtype(array), combined, exclusive, reverse)
     return run(given, problem, [array], {}, "ieee", strategy, device, out)
 
@@ -92,7 +91,7 @@ def segmented_scan(
         _check_offsets(np.asarray(places), count)
     check_flag(exclusive=exclusive)
     if is_empty(array):
-        return of_nothing(given, array, (0,), combined.result(_dtype(array)), device, out)
+        return given.nothing(array, (0,), combined.result(_dtype(array)), device, out)
     index = _dtype(places)
     problem = _segmented(count, ends - 1, _dtype(array), combined, exclusive, index)
     return run(given, problem, [array, places], {}, "ieee", strategy, device, out)

@@ -18,9 +18,8 @@ from rooftile.ops import Precision, Softmax
 from rooftile.ops.gradients.loss_gradient import LossGradient, RowLoss
 from rooftile.ops.gradients.softmax_cross_entropy import IGNORED, SoftmaxCrossEntropy
 from rooftile.ops.gradients.softmax_gradient import SoftmaxGradient
-from rooftile.runtime.arguments import ANY, Arguments, Array, Taken, flattened
+from rooftile.runtime.arguments import ANY, Arguments, Array, Taken, flattened, is_empty
 from rooftile.runtime.arrays.libraries import FLOAT32
-from rooftile.runtime.calls.empty import is_empty, of_no_batch, of_nothing
 from rooftile.runtime.calls.fast_path import repeated
 from rooftile.runtime.calls.plain import plain
 
@@ -55,9 +54,7 @@ def softmax(
     count, classes = lines.shape
     problem = _softmax(count or 1, classes or 1)
     shape = (*leading, classes)
-    if is_empty(lines):
-        return of_no_batch(given, problem, lines, shape, precision, strategy, device, out)
-    kept = None if len(shape) == 2 else shape
+    kept = None if len(shape) == 2 and not is_empty(lines) else shape
     return run(given, problem, [lines], {}, precision, strategy, device, out, kept)
 
 
@@ -89,8 +86,6 @@ def softmax_gradient(
         raise InputError("dy", f"shape {tuple(gradient.shape)}", f"y's shape {shape}")
     count, classes = value.shape
     problem = SoftmaxGradient(count or 1, classes or 1)
-    if is_empty(value):
-        return of_no_batch(given, problem, value, shape, "ieee", strategy, device, out)
     inputs = [value, flattened(gradient, value.shape)]
     return run(given, problem, inputs, {}, "ieee", strategy, device, out, shape)
 
@@ -148,16 +143,13 @@ def softmax_cross_entropy(
     if reduction == "mean":
         weights = _shares(given, lines, held, weights, ignore_index)
         if weights is None:
-            loss = of_nothing(given, lines, (), "float32", device, None, math.nan)
-            return loss, of_nothing(given, lines, shapes[1], "float32", device, None)
+            loss = given.nothing(lines, (), "float32", device, None, math.nan)
+            return loss, given.nothing(lines, shapes[1], "float32", device, None)
     problem = SoftmaxCrossEntropy(
         count or 1, classes, divisor, weights is not None, int(ignore_index)
     )  # fmt: skip
-    if not count:
-        loss, dx = (of_nothing(given, lines, shape, "float32", device, None) for shape in shapes)
-    else:
-        inputs = [lines, flattened(held, (count,)), *(() if weights is None else (weights,))]
-        loss, dx = run_several(given, problem, inputs, strategy, device, (None, None), shapes)
+    inputs = [lines, flattened(held, (count,)), *(() if weights is None else (weights,))]
+    loss, dx = run_several(given, problem, inputs, strategy, device, (None, None), shapes)
     return (loss if reduction == "none" else reduce(loss, "sum")), dx
 
 

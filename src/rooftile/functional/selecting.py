@@ -13,8 +13,7 @@ from rooftile.errors import InputError
 from rooftile.functional._call import check_flag, remembered, run_several
 from rooftile.ops.patterns.compact import Compact
 from rooftile.ops.problem import DTYPES
-from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
-from rooftile.runtime.calls.empty import is_empty, of_nothing
+from rooftile.runtime.arguments import ANY, Arguments, Array, Taken, is_empty
 from rooftile.runtime.calls.plain import plain
 
 
@@ -79,10 +78,10 @@ def compact(
         raise InputError("mask", found, f"x's shape {tuple(array.shape)}")
     dtype = getattr(array.dtype, "name", array.dtype)
     if is_empty(array):
-        nothing = of_nothing(given, array, (0,), dtype, device, out)
+        nothing = given.nothing(array, (0,), dtype, device, out)
         if not counted:
             return nothing
-        return nothing, of_nothing(given, array, (1,), "int64", device, None)
+        return nothing, given.nothing(array, (1,), "int64", device, None)
     problem = _compact(math.prod(array.shape), dtype, ordered)
     inputs = [_flat(array), _flat(wanted)]
     y, kept = run_several(given, problem, inputs, strategy, device, (out, None))

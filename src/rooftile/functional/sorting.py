@@ -14,8 +14,7 @@ from rooftile.functional._call import check_flag, remembered, run, run_several
 from rooftile.ops.patterns.partition import Partition
 from rooftile.ops.patterns.sort import MOVED, Sort
 from rooftile.ops.problem import DTYPES, AnyArray, numpy_dtype
-from rooftile.runtime.arguments import ANY, Arguments, Array, Taken
-from rooftile.runtime.calls.empty import is_empty, of_nothing
+from rooftile.runtime.arguments import ANY, Arguments, Array, Taken, is_empty
 from rooftile.runtime.calls.fast_path import repeated
 from rooftile.runtime.calls.plain import plain
 from rooftile.runtime.calls.scalars import placed
@@ -150,8 +149,8 @@ def partition(
     if middle.shape != (1,):
         raise InputError("pivot", f"{middle.shape[0]} elements", "one")
     if is_empty(array):
-        nothing = of_nothing(given, array, (0,), _dtype(array), device, out)
-        return nothing, of_nothing(given, array, (1,), "int64", device, None) if counted else 0
+        nothing = given.nothing(array, (0,), _dtype(array), device, out)
+        return nothing, given.nothing(array, (1,), "int64", device, None) if counted else 0
     problem = _partition(array.shape[0], _dtype(array))
     y, less = run_several(given, problem, [array, middle], strategy, device, (out, None))
     if counted:
@@ -177,7 +176,7 @@ def _along(
     check_flag(descending=descending)
     if is_empty(array):
         made: Any = "int64" if gives == "places" else dtype
-        return of_nothing(given, array, shape, made, device, out)
+        return given.nothing(array, shape, made, device, out)
     problem = _sort(shape, along, dtype, gives, descending=descending)
     return run(given, problem, [array], {}, "ieee", strategy, device, out)
 

@@ -25,7 +25,6 @@ from rooftile.nn.streaming import Layers, Streamer
 from rooftile.ops import FORMATS, AnyArray, Chain, Precision
 from rooftile.ops.problem import Array
 from rooftile.runtime.arguments import ANY, Arguments
-from rooftile.runtime.calls.empty import of_nothing
 from rooftile.runtime.calls.fast_path import keep
 from rooftile.runtime.selection.choice import decide_together
 from rooftile.strategies.binding.executable import Executable
@@ -149,7 +148,7 @@ class GpuPlan(Plan):
         shape = (x.shape[0], *self._scores_shape)
         dtype: Any = "float32" if x.dtype == "uint8" else x.dtype
         if not x.shape[0]:
-            return of_nothing(given, x, shape, dtype, None, out)
+            return given.nothing(x, shape, dtype, None, out)
         to = None
         if out is not None:
             to = given.take_out(out, Array("out", shape, dtype), [x])

@@ -8,13 +8,13 @@ from typing import Any, Generic, Literal, TypeVar, get_args
 
 import numpy as np
 
-from rooftile.devices import cpu
+from rooftile.devices import cpu, cuda
 from rooftile.devices.cuda import CudaArray
 from rooftile.devices.select import parse_device
 from rooftile.errors import InputError, check_word
 from rooftile.ops import AnyArray, Precision
 from rooftile.ops.problem import Array as ArrayOf
-from rooftile.ops.problem import numpy_dtype
+from rooftile.ops.problem import Dtype, numpy_dtype
 from rooftile.runtime.arrays import layouts
 from rooftile.runtime.arrays.libraries import FLOAT32, library_of
 from rooftile.runtime.selection.choice import ROUNDING_KINDS
@@ -228,6 +228,38 @@ class Arguments(Generic[Array]):
             return self.take_out(value, result, others)
         return flattened(self.take_out(value, replace(result, shape=shape), others), result.shape)
 
+    def nothing(
+        self,
+        first: Taken,
+        shape: tuple[int, ...],
+        dtype: Dtype,
+        device: str | None,
+        out: Array | None,
+        value: Any = 0,
+    ) -> Array:
+        """A result of this shape, in the place of ``first``, in which each element is ``value``.
+
+        A dtype of float32 stands for that of x, as everywhere.  Raises `InputError` for a device or
+        an ``out`` that another call would refuse.
+        """
+        parse_device(self.device(device))
+        own: Any = self.dtype if dtype == "float32" else dtype
+        to = None if out is None else self.take_out(out, ArrayOf("out", shape, own), [])
+        values = np.full(shape, value, numpy_dtype(own))
+        made: Array
+        if isinstance(first, CudaArray):
+            place = cuda.lent_device(first.device)
+            with place.on(self.library.stream(first)):
+                memory = to or self.library.result(shape, place, own)
+                if values.size:
+                    place.copy_in(values, memory.address)
+                made = self.library.finish(memory, place) if out is None else out
+        else:
+            if to is not None:
+                to[...] = values
+            made = self.library.from_host(values) if out is None else out
+        return made
+
     def _look(self, name: str, value: Any, dtypes: tuple[str, ...]) -> Taken:
         library = self.library if type(value) is self.kind else library_of(name, value)
         if type(library) is not type(self.library):
@@ -241,6 +273,11 @@ class Arguments(Generic[Array]):
         if gpu is None:
             return library.on_host(name, value, dtypes)
         return library.on_gpu(name, value, gpu, dtypes)
+
+
+def is_empty(*arrays: Taken) -> bool:
+    """True if one of them has no element."""
+    return any(0 in array.shape for array in arrays)
 
 
 def computed_in(dtype: str) -> Literal["float32", "float64"]:

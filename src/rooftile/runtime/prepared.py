@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
-from rooftile.devices.select import DeviceName, parse_device
+from rooftile.devices.select import parse_device
 from rooftile.errors import InputError
 from rooftile.ops import Problem, check_precision
 from rooftile.runtime.arguments import Arguments, Taken, computed_in
 from rooftile.runtime.arrays.base import Library
-from rooftile.runtime.calls.empty import of_no_batch
 from rooftile.runtime.parameters import HostParameters, KeptParameters
 from rooftile.runtime.selection.choice import Choice, decide
 
@@ -117,15 +116,16 @@ class Prepared(ABC):
         self._check_place("x", given)
         array, shape = self._input(given, x)
         self._check_dtype("x", given)
-        if not array.shape[0]:
-            problem, place = self.problem((1, *array.shape[1:])), cast(DeviceName, self._device)
-            nothing: Any = of_no_batch(given, problem, array, shape, *self._asked, place, out)
-            return nothing  # type: ignore[no-any-return]
+        count, *sizes = array.shape
+        like = (count or 1, *sizes)
         # Of 16-bit numbers the precision is another.
-        key = array.shape if given.dtype == "float32" else (*array.shape, given.dtype)
-        choice = self._choices.get(key)
-        if choice is None:
-            choice = self._choose(key, array.shape, given)
+        key = like if given.dtype == "float32" else (*like, given.dtype)
+        choice = self._choices.get(key) or self._choose(key, like, given)
+        if not count:
+            (y,) = choice.problem.output_arrays
+            shape = shape or (0, *y.shape[1:])
+            nothing: AnyKind = given.nothing(array, shape, y.dtype, self._device, out)
+            return nothing
         result: AnyKind = self._kept.run(choice, given, array, out, shape)
         return result
 

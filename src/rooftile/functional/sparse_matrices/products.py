@@ -16,7 +16,6 @@ from rooftile.functional.sparse_matrices.operands import check_length
 from rooftile.ops.problem import Dtype
 from rooftile.ops.sparse.spmm import Spmm
 from rooftile.runtime.arguments import Arguments
-from rooftile.runtime.calls.empty import of_nothing
 from rooftile.runtime.calls.plain import plain
 from rooftile.runtime.calls.scalars import beside, number, placed
 
@@ -59,7 +58,7 @@ def spmv(
     if 0 in matrix.shape:
         if start is not None:
             return scale(factors[1], y, device=device, out=out)
-        return of_nothing(given, vector, matrix.shape[:1], summed, device, out)
+        return given.nothing(vector, matrix.shape[:1], summed, device, out)
     updated = factors != (1.0, 0.0)
     problem = matrix.problem(updated=updated, resident=isinstance(vector, CudaArray))
     inputs = [*matrix.on(given, vector, problem.tiled), vector]
@@ -93,7 +92,7 @@ def spmm(
     check_length("b", dense, matrix.shape[1])
     rows, width = matrix.shape[0], int(dense.shape[1])
     if not matrix.nnz or 0 in (rows, width):
-        return of_nothing(given, dense, (rows, width), summed, device, out)
+        return given.nothing(dense, (rows, width), summed, device, out)
     problem = _spmm(*matrix.shape, matrix.nnz, width, matrix._dtype, matrix._index)
     inputs = [*matrix.on(given, dense), dense]
     return run(given, problem, inputs, {}, "ieee", strategy, device, out)

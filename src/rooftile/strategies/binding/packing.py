@@ -101,8 +101,8 @@ class Packing:
     def __init__(
         self, compiled: Compiled, forms: Mapping[str, Form] = MappingProxyType({})
     ) -> None:
-        """``forms`` are those of the caller's arrays, by their names, that the kernels do not take
-        as they come.  Raises `UnsupportedProblem` for more parameters than an index reaches."""
+        """``forms`` are the storage of the caller's arrays, by their names, that the kernels do not
+        take as they come. Raises `UnsupportedProblem` for more parameters than an index reaches."""
         self.compiled = compiled
         parameters = compiled.problem.parameter_arrays
         self.parameters = [replace(array, name=GIVEN + array.name) for array in parameters]

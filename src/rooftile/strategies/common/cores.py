@@ -45,7 +45,6 @@ class CoresStrategy(GpuStrategy):
 
     @property
     def cores(self) -> Cores:
-        """What the cores multiply."""
         return CORES[self.multiplied or self.precision]
 
 

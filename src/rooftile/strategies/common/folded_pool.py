@@ -1,4 +1,4 @@
-"""How images, weights and tasks of the folded pool are laid out.
+"""The layout of images, weights and tasks of the folded pool.
 
 Four neighbouring results of a map, a fold's window, are four columns of a matrix product over the
 patch of inputs that they read.  `docs/understand/kernels.md` explains slab, band, strip and
@@ -61,8 +61,8 @@ def strips_of(problem: Conv2d, halves: int = 2) -> int:
 
 
 def halves_of(problem: Conv2d) -> int:
-    """Into how many halves a band is cut, a window of each for a lane; into one where the pool's
-    windows have folds beside each other, two for a lane, and strips of sixteen leave none over."""
+    """Number of halves that a band is cut into, a window of each for a lane; one where the pool's
+    windows have adjacent folds, two for a lane, and strips of sixteen leave none over."""
     return 1 if pool_window(problem)[1] > 2 and strips_of(problem) % 2 == 0 else 2
 
 
@@ -74,8 +74,8 @@ def bands_of(problem: Conv2d, config: Config) -> int:
 def rows_of_few(
     problem: Conv2d, config: Config, choices: Iterable[int], multiprocessors: int
 ) -> int:
-    """Rows of a band: those of ``config``, or where images are few some of the choices that leave
-    no rest of an image, so that no multiprocessor is idle."""
+    """Rows of a band: ``config``'s, or where images are few some of the choices that leave no rest
+    of an image, so that no multiprocessor is idle."""
     most, enough = config["BAND_ROWS"], 3 * multiprocessors // 2
     if bands_of(problem, config) >= enough:
         return most
@@ -89,7 +89,7 @@ def rows_of_few(
 
 
 def divides(config: Config, segments: int, halves: int = 2) -> bool:
-    """Whether segments of a half band are equal, and made of whole windows."""
+    """True if segments of a half band are equal, and made of whole windows."""
     return blocks(config["BAND_ROWS"], halves) % segments == 0
 
 
@@ -101,7 +101,8 @@ def whole_segments(problem: Conv2d, config: Config, halves: int = 2) -> list[int
 
 
 def tile_of(problem: Conv2d, rows: int, element_bytes: int, halves: int = 2) -> dict[str, int]:
-    """Where a band of so many rows of results lies in shared memory, copied in such elements."""
+    """The layout in shared memory of a band of ``rows`` rows of results, copied in elements of this
+    size."""
     window = pool_window(problem)
     half = blocks(rows, halves)
     # All halves' windows, and the patch below the last.

@@ -9,7 +9,7 @@ _INFINITY_TOP = {"float32": 0x7F80, "float16": 0x7C00, "bfloat16": 0x7F80, "floa
 
 
 def key_macros(problem: Sort) -> dict[str, int | str]:
-    """What `keys.h` wants to know."""
+    """The macros of `keys.h`."""
     return {
         "BYTES": problem.key_bytes,
         "REAL": int(problem.dtype in _INFINITY_TOP),

@@ -49,7 +49,7 @@ class GpuStrategy(Strategy):
     source: ClassVar[str] = ""
     """The text's name, where rungs share one; empty where it is the module's own."""
     family: str = ""
-    """What the names of its kernels begin with, see `kernel`; empty where it is the text's name."""
+    """The beginning of its kernels' names, see `kernel`; empty where it is the text's name."""
     tensor_cores: ClassVar[bool] = False
     """True if tensor cores do its multiply-adds, at their own rates."""
     summing: ClassVar[str] = ""
@@ -223,8 +223,8 @@ class GpuStrategy(Strategy):
 
     @cached_property
     def _text_path(self) -> Path:
-        """The text beside the module of its class, or of a class that it derives from: of its name,
-        or of the module's."""
+        """The text next to the module of its class, or of a class that it derives from: of its
+        name, or of the module's."""
         bases = type(self).__mro__[: type(self).__mro__.index(GpuStrategy)]
         modules = [Path(inspect.getfile(base)) for base in bases]
         for module in modules:

@@ -1,4 +1,4 @@
-"""How the strategies of an operation are found: its ladder, and those that are preferred."""
+"""The look-up of an operation's strategies: its ladder, and its preferred ones."""
 
 from __future__ import annotations
 

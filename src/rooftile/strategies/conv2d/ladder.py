@@ -22,7 +22,6 @@ LADDER = {
         "pool_folded_wgmma_tf32_argmax", "pool_folded_wgmma_ieee_argmax",
     ),
 }  # fmt: skip
-"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {
     "cpu": (
@@ -45,4 +44,3 @@ PREFERENCE = {
         "im2col_register", "row_local", "coarsened", "tile_output", "naive",
     ),
 }  # fmt: skip
-"""The fastest first, by measurements; each says itself which problems it pays for."""

@@ -11,9 +11,8 @@ from rooftile.ops import Conv2d, Float32
 from rooftile.strategies.common.torch_layers import activated, filled, pooled
 
 CHANNELS_LAST = True
-"""Whether PyTorch lays its arrays out with the channels last, too."""
+"""True if PyTorch lays its arrays out with the channels last, too."""
 ATEN = "convolution"
-"""PyTorch's operations that would do all of its work."""
 
 
 def torch_modules(problem: Conv2d, parameters: Sequence[Float32]) -> list[Any]:

@@ -7,7 +7,6 @@ LADDER = {
         "warpgroups_bf16", "warpgroups_tf32", "warpgroups_ieee",
     ),
 }  # fmt: skip
-"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {
     "cpu": ("nonzeros", "threads", "loops"),
@@ -24,4 +23,3 @@ PREFERENCE = {
         "naive",
     ),
 }
-"""The fastest first; each says itself which problems it takes."""

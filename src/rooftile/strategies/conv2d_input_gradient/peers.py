@@ -9,7 +9,6 @@ from rooftile.ops import AnyArray
 from rooftile.ops.gradients.conv2d_input_gradient import Conv2dInputGradient
 
 ATEN = "convolution_backward|conv|scatter"
-"""PyTorch's operations that would do all of its work."""
 
 
 def torch_modules(problem: Conv2dInputGradient, parameters: Sequence[AnyArray]) -> list[Any]:

@@ -1,1 +1,1 @@
-"""How `conv2d_weights_gradient` is computed."""
+"""Strategies of `conv2d_weights_gradient`."""

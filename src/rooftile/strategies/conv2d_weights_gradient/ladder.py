@@ -9,7 +9,6 @@ LADDER = {
         "turned_tf32_in_fp16", "warpgroups_fp16", "warpgroups_bf16", "warpgroups_tf32",
     ),
 }  # fmt: skip
-"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {
     "cpu": ("row_vectors", "nonzeros", "threads", "loops"),
@@ -35,4 +34,3 @@ PREFERENCE = {
         "naive",
     ),
 }
-"""The fastest first; each says itself which problems it takes."""

@@ -7,7 +7,6 @@ LADDER = {
         "mma_ieee", "warpgroups_fp16", "warpgroups_bf16", "warpgroups_tf32", "warpgroups_ieee",
     ),
 }  # fmt: skip
-"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {
     "cpu": ("double", "blocked", "blas", "threads", "loops"),
@@ -16,4 +15,3 @@ PREFERENCE = {
         "warpgroups_ieee", "mma_ieee", "warp_rows", "register_tile", "tiled", "naive",
     ),
 }  # fmt: skip
-"""The fastest first, by measurements; each says itself which problems it pays for."""

@@ -11,7 +11,6 @@ LADDER = {
         "bulk_bf16", "bulk_tf32", "bulk_ieee",
     ),
 }  # fmt: skip
-"""Every strategy, in the order in which a reader should meet them."""
 
 PREFERENCE = {
     "cpu": ("double", "vectors", "blocked", "blas", "orders", "loops"),

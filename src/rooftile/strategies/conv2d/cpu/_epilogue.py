@@ -14,7 +14,7 @@ from rooftile.strategies.conv2d.cpu.loops import pool_codes
 
 
 def folds(problem: Conv2d, lanes: int) -> bool:
-    """Whether the fused pool can be taken in registers."""
+    """True if the fused pool can be taken in registers."""
     pool = problem.pool
     if pool is None:
         return True

@@ -14,17 +14,17 @@ from rooftile.devices.cpu.emit import Writer
 from rooftile.ops import Conv2d
 
 _MOST_VECTORS = 4
-"""That cover a row: in longer ones few lanes are idle."""
+"""Vectors that cover a row: longer rows leave few lanes idle."""
 _LANES = 16
 """With AVX-512 a store of some lanes takes no longer than one of all."""
 
 
 def lies_flat(problem: Conv2d, lanes: int) -> bool:
-    """Whether rows of the problem can lie end to end.
+    """True if rows of the problem can be stored end to end.
 
-    Each output is a result then, for a pool would want rows beside each other.  There are ghost
-    cells, since rows without are read where they are, and fewer of them on a side than a mask is
-    wide, so that a row has no more sums than columns and ghost cells.
+    Each output is a result then, for a pool would want adjacent rows. There are ghost cells, since
+    rows without are read in place, and fewer of them on a side than a mask is wide, so that a row
+    has no more sums than columns and ghost cells.
     """
     ghosts, columns = problem.padding[1], problem.conv_span[1]
     return (
@@ -39,7 +39,7 @@ def lies_flat(problem: Conv2d, lanes: int) -> bool:
 
 @dataclass(frozen=True)
 class FlatRows:
-    """Where the taps of a band's input rows lie."""
+    """Addresses of the taps of a band's input rows."""
 
     problem: Conv2d
     rows: int
@@ -47,7 +47,7 @@ class FlatRows:
     lanes: int
 
     needed = True
-    """Whether the kernel reads a copy: see `rooftile.strategies.conv2d.cpu._stage.Staged`."""
+    """True if the kernel reads a copy: see `rooftile.strategies.conv2d.cpu._stage.Staged`."""
 
     @property
     def row(self) -> int:

@@ -1,9 +1,9 @@
 """Generate the register block of `map_vectors`.
 
-A vector holds neighbouring maps of one output.  A block of vectors x outputs stays in registers
-from the bias to the pooled result: each tap is a vector of weights for every output, and a
-broadcast input for every vector.  At the end the block is transposed, since the result has the
-outputs of a map beside each other.
+A vector holds neighbouring maps of one output. A block of vectors x outputs stays in registers from
+the bias to the pooled result: each tap is a vector of weights for every output, and a broadcast
+input for every vector. At the end the block is transposed, since a map's outputs are adjacent in
+the result.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ class MapBlock:
     """Horizontally."""
     pool: Pool | None
     whole: bool
-    """Whether the block is as wide as the result, so that its rows are beside each other there."""
+    """True if the block is as wide as the result, so that its rows are adjacent there."""
     staged: bool
-    """Whether the rows behind a band are copied to scratch, with their padding."""
+    """True if the rows of a band are copied to scratch, with their padding."""
     chunked: bool
-    """Whether long sums are made of short ones."""
+    """True if long sums are made of short ones."""
     lanes: int
     runs_on: bool = False
-    """Whether the columns are the convolution's and run on over the ends of rows: each has an
+    """True if the columns are the convolution's and run on over the ends of rows: each has an
     address in a register, and a pool takes them from scratch."""
     pooled: int = 0
     """Then, columns of the result that are pooled together."""
@@ -84,7 +84,7 @@ class MapBlock:
 
 
 def _parts(cells: list[tuple[int, int]], most: int) -> list[list[tuple[int, int]]]:
-    """As few equal parts as have at most so many cells."""
+    """The fewest equal parts of at most ``most`` cells."""
     count = -(-len(cells) // most)
     ends = [len(cells) * k // count for k in range(count + 1)]
     return [cells[a:b] for a, b in pairwise(ends)]
@@ -156,7 +156,8 @@ def _emit_end(to: Writer, block: MapBlock) -> None:
 
 
 def _emit_addresses(to: Writer, block: MapBlock) -> None:
-    """Write where each column's inputs begin: behind the last one of a row, those of the next."""
+    """Write the addresses of each column's inputs: after the last column of a row the next
+    row's."""
     to.line("x0 = x[at:]")
     for q in range(1, block.columns):
         to.line(
@@ -271,7 +272,7 @@ def _emit_results(to: Writer, block: MapBlock, v: int) -> None:
 
 
 def _emit_parts(to: Writer, block: MapBlock, v: int, places: list[str], count: int) -> None:
-    """Write the stores of so many results of each map that exists."""
+    """Write the stores of ``count`` results of each map that exists."""
     for m, place in enumerate(places, v * block.lanes):
         with to.block(f"if {m} < valid:"):
             to.line(f"store_part({place}, {count})")

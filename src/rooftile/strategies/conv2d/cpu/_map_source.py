@@ -13,10 +13,9 @@ SIZES = (
     "channels", "height", "width", "maps", "tall", "wide", "down", "above", "left", "rows",
     "columns", "bands", "code", "chunk", "kept",
 )  # fmt: skip
-"""What the kernel is told: the image, the mask, its vertical stride, the padding, the result's rows
-and columns, how many bands of rows an image has, the activation's code, the channels that all
-blocks of a band sum in one go before they go on to the next ones, and where in scratch their sums
-wait."""
+"""The kernel's sizes: the image, the mask, its vertical stride, the padding, the result's rows and
+columns, the bands of rows of an image, the activation's code, the channels that all blocks of a
+band sum in one go before they go on to the next ones, and the offset of their sums in scratch."""
 
 
 def generate(block: MapBlock) -> str:
@@ -95,9 +94,9 @@ def _emit_stage(to: Writer, block: MapBlock) -> None:
 def _emit_blocks(to: Writer, block: MapBlock) -> None:
     """Write the loops over a band's blocks; the last ones are moved back to be whole.
 
-    What is wanted next lies in ``next`` from ``coming`` to ``limit``: the next group's weights, or
-    the next image.  Each block brings ``pace`` of it near for every few channels, whole cache
-    lines, until all have been.
+    The next group's weights, or the next image, are in ``next`` from ``coming`` to ``limit``. Each
+    block prefetches ``pace`` of them for every few channels, whole cache lines, until all are
+    prefetched.
     """
     to.line(
         f"m, terms = g * {block.group}, channels * tall * wide",
@@ -158,7 +157,7 @@ def _emit_run(to: Writer, block: MapBlock) -> None:
 
 
 def _emit_rectangles(to: Writer, block: MapBlock) -> None:
-    """Write the loops over blocks beside and below each other."""
+    """Write the loops over a grid of blocks."""
     high, across = block.window
     with (
         to.block(f"for i in range(top, bottom, {block.rows}):"),

@@ -9,7 +9,7 @@ from rooftile.strategies.common.weaving import STEPS, emit_weaving, emit_woven
 HEIGHT = 6
 """Maps of a register block, of two panels of pixels: it fills 16 registers."""
 STEP = 256
-"""At most so many channels are summed in one go; longer sums round worse."""
+"""Largest number of channels that are summed in one go; longer sums round worse."""
 _ENDS = HEIGHT * 2 * 16
 
 
@@ -112,8 +112,9 @@ def _emit_tile(to: Writer, lanes: int) -> None:
 
 def _emit_block(to: Writer, width: int, lanes: int) -> None:
     """Write a register block: ``rows`` maps of some panels, of whose last ``valid`` pixels exist.
-    Sums begin with the bias, or join the sums before, which are in the results. Meanwhile what is
-    filled next is brought near: it lies in ``raw`` from ``ahead`` on, in rows so far ``apart``."""
+    Sums begin with the bias, or join the sums before, which are in the results. Meanwhile the next
+    panel's inputs are prefetched: from ``ahead`` on in ``raw``, in rows ``apart`` from each other.
+    """
     block = [(i, v) for i in range(HEIGHT) for v in range(width)]
     to.line("@apart")
     with to.block(

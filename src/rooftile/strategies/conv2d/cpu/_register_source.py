@@ -44,8 +44,8 @@ def generate(tile: Tile) -> str:
 
 
 MOST_LINES = 800
-"""Lines of a text: LLVM takes about half a second for so many, and much longer for one that is a
-single block."""
+"""Lines of a text: LLVM takes about half a second for this number, and much longer for a single
+block."""
 
 
 def fitted(tile: Tile) -> Tile:
@@ -73,7 +73,7 @@ def _smaller(block: Block) -> Block:
 
 
 def _fits(tile: Tile) -> bool:
-    """Whether the text of a tile is short enough; one that is far from it is not generated."""
+    """True if the text of a tile is short enough; one that is far from it is not generated."""
     p, block = tile.problem, tile.block
     per_vector = block.rows * block.vectors * (1 + block.maps) + block.maps
     across = tile.turn or p.mask[1 if block.order == "tap" else 0]
@@ -83,8 +83,8 @@ def _fits(tile: Tile) -> bool:
 
 
 def _parts(total: int, size: int, *, last_apart: bool = False) -> list[tuple[int, int, int]]:
-    """Where parts of a total begin, how many, and of which size: the last one may be smaller, or
-    stand by itself."""
+    """First index, number and size of the parts of a total: the last one may be smaller, or
+    separate."""
     whole, rest = divmod(total, size)
     if last_apart and not rest and whole > 1:
         whole, rest = whole - 1, size
@@ -169,7 +169,7 @@ class _Rows(Taps):
         window, high = pool.window[0], self.tile.block.rows
 
         def part(done: str, rows: int) -> None:
-            """Emit the sums and the fold of so many of the pool's rows."""
+            """Emit the sums and the fold of ``rows`` of the pool's rows."""
             self.emit_taps(f"({row}) * {window} + {done}", rows, column, vectors, maps, m, ragged)
             for q in range(maps):
                 for v in range(vectors):
@@ -249,7 +249,7 @@ class _Rows(Taps):
         window, ragged = pool.window[0], p.conv_span[1] % tile.lanes
 
         def block(done: str, rows: int, first: str, vectors: int, cut: int) -> None:
-            """Emit so many rows of so many vectors, from a row and a vector on."""
+            """Emit ``rows`` rows of ``vectors`` vectors, from a row and a vector on."""
             conv_row, column = f"({row}) * {pool.stride[0]} + {done}", f"{first} * {tile.lanes}"
             self.emit_taps(conv_row, rows, column, vectors, maps, m, cut)
             for q in range(maps):

@@ -22,7 +22,7 @@ from rooftile.ops import Conv2d
 
 @dataclass(frozen=True)
 class Staged:
-    """Where the taps of one input row lie, in the image itself or in scratch."""
+    """Addresses of the taps of one input row, in the image itself or in scratch."""
 
     problem: Conv2d
     rows: int
@@ -31,11 +31,11 @@ class Staged:
     """Vectors that cover the convolution outputs of a row."""
     lanes: int
     whole: bool = False
-    """Whether rows are staged also where the image itself would do."""
+    """True if rows are staged also where the image itself would do."""
 
     @property
     def needed(self) -> bool:
-        """Whether the kernel reads a staged copy at all."""
+        """True if the kernel reads a staged copy at all."""
         return self.whole or self.problem.padding != (0, 0) or self.problem.stride[1] > 1
 
     @property
@@ -140,7 +140,7 @@ class Staged:
         self._emit_outside(to, range(end, count))
 
     def _emit_outside(self, to: Writer, vectors: range) -> None:
-        """Write the vectors of a row that hold ghost cells; a loop writes those of a kind."""
+        """Write the vectors of a row that hold ghost cells; a loop writes equal ones."""
         for values in _runs([(self._padded(k), k) for k in vectors]):
             (value, first), count = values[0], len(values)
             with to.loop("j", count) as j:
@@ -195,7 +195,7 @@ class Staged:
         return f"lifted({found}, {before}, {ghosts})" if ghosts else found
 
     def _emit_phase(self, to: Writer, phase: int) -> None:
-        """Write the copy of every so many columns, one by one."""
+        """Write the copy of the columns of a phase of the stride, one by one."""
         p, stride = self.problem, self.problem.stride[1]
         # Columns of this phase that lie inside the image: first to last - 1.
         first = max(0, -(-(p.padding[1] - phase) // stride))

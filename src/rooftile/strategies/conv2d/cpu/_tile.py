@@ -1,4 +1,4 @@
-"""The tile of `register_tile`: its register block, its band, and where all lies in scratch."""
+"""The tile of `register_tile`: its register block, its band, and the layout of scratch."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ class Tile:
     """Result rows of a unit of work."""
     lanes: int
     flat: bool = False
-    """Whether the rows of a band lie end to end, and vectors run on over their ends."""
+    """True if the rows of a band are stored end to end, and vectors run on over their ends."""
     turn: int = 0
     """Taps of a mask's row, or in row order input rows, that one turn of a loop has written out; 0
     stands for all of them, without a loop."""
 
     @property
     def folded(self) -> bool:
-        """Whether the pool is taken in registers."""
+        """True if the pool is taken in registers."""
         return folds(self.problem, self.lanes)
 
     @property
@@ -78,12 +78,12 @@ class Tile:
 
     @property
     def flat_rows(self) -> FlatRows:
-        """Where the input rows of a band lie end to end."""
+        """The addresses of a band's input rows, end to end."""
         return FlatRows(self.problem, self.conv_rows, self.lanes)
 
     @property
     def staged(self) -> Staged | FlatRows:
-        """Where the input rows of a band lie."""
+        """The addresses of a band's input rows."""
         if self.flat:
             return self.flat_rows
         rows = (self.conv_rows - 1) * self.problem.stride[0] + self.problem.mask[0]
@@ -101,7 +101,7 @@ class Tile:
 
     @property
     def totals(self) -> int:
-        """Where in scratch the sums of earlier chunks lie: after stage and rows."""
+        """Offset in scratch of the sums of earlier chunks: after stage and rows."""
         rows = 0 if self.folded else self.block.maps * self.pool_rows[0] * self.pitch
         return self.staged.size + rows
 

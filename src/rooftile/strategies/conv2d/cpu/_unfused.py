@@ -1,7 +1,7 @@
-"""What those rungs share that compute whole convolutions before the fused block.
+"""The base of rungs that compute whole convolutions before the fused block.
 
-`finish` adds the bias to convolution outputs z[map, image, row, column] that lie in
-memory, activates, pools, and writes result rows; see `Finisher`.
+`finish` adds the bias to convolution outputs z[map, image, row, column] in memory, activates,
+pools, and writes result rows; see `Finisher`.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from rooftile.strategies.conv2d.cpu.loops import pool_codes
 def copy_taps(x, source, width, stride, shift, out, to, first, columns):  # type: ignore[no-untyped-def]
     """``columns`` inputs that one tap meets, from output column ``first`` on, to ``out[to]``.
 
-    Output column j meets column ``j * stride + shift`` of the row at ``source``; zeros
-    stand for what lies outside its ``width``.
+    Output column j meets column ``j * stride + shift`` of the row at ``source``; zeros stand for
+    columns outside its ``width``.
     """
     # Divisions are slow, so a division by one is left out.
     inside, beyond = -shift, width - shift

@@ -1,8 +1,8 @@
-"""How many times as fast `winograd` is estimated to be as the best rung at `ieee`.
+"""The estimated speed of `winograd` over the best rung at `ieee`.
 
-All costs are in fused multiply-adds of vectors, as those of `register_tile` and `map_vectors` are,
-and were fitted to 390 drawn shapes on one core of a Zen 3 (benchmarks/fast_shapes.py): 3x3, 5x5 and
-7x7 masks, 1 to 512 channels and maps, images of 4x4 to 64x64.
+All costs are in fused multiply-adds of vectors, as in `register_tile` and `map_vectors`, and were
+fitted to 390 drawn shapes on one core of a Zen 3 (benchmarks/fast_shapes.py): 3x3, 5x5 and 7x7
+masks, 1 to 512 channels and maps, images of 4x4 to 64x64.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ _SUMS = 9
 _CACHED, _LARGE = 2**18, 2**22
 """Bytes of weights beyond which they come from the last-level cache, and from behind it."""
 _FROM_CACHE, _FROM_BEHIND = 3.0, 11.0
-"""What a vector of weights costs from there."""
+"""Cost of a vector of weights from there."""
 _BY_ROWS = 2.0
-"""How many times as fast transforms by rows are where no tile has unused rows, columns or maps."""
+"""Speed-up of transforms by rows where no tile has unused rows, columns or maps."""
 _ROWS_INPUT = 1.6
-"""What the transform of the inputs by rows takes, in maps that are multiplied."""
+"""Cost of the transform of the inputs by rows, in maps that are multiplied."""
 _PACK = {3: 8_000, 5: 9_000, 7: 22_000}
-"""What one thread takes to transform the weights of one map and one channel."""
+"""Cost for one thread of transforming the weights of one map and one channel."""
 _MOST_UNITS = 64
-"""So many units of work the rungs at `ieee` have of one image, and hardly more."""
+"""Largest number of units of work that the rungs at `ieee` have of one image."""
 
 
 def gain(problem: Conv2d, tile: RowTile | SquareTile, *, once: bool) -> float:
@@ -56,7 +56,7 @@ def gain(problem: Conv2d, tile: RowTile | SquareTile, *, once: bool) -> float:
 
 
 def _squares(problem: Conv2d, tile: SquareTile) -> float:
-    """What an image takes by tiles that are transformed both ways."""
+    """Cost of an image by tiles that are transformed both ways."""
     blocks, positions = -(-problem.maps // tile.maps), tile.size**2
     step = max(tile.group * tile.across, tile.group + tile.across, _SUMS)
     multiplied = _MULTIPLY * blocks * tile.groups * positions * problem.channels * step
@@ -68,7 +68,7 @@ def _squares(problem: Conv2d, tile: SquareTile) -> float:
 
 
 def _plain(problem: Conv2d) -> float:
-    """What an image takes by the best rung at `ieee`."""
+    """Cost of an image by the best rung at `ieee`."""
     rungs = ((register_tile.STRATEGY, register_tile), (map_vectors.STRATEGY, map_vectors))
     taken = [module.estimate(problem) for rung, module in rungs if rung.why_not(problem) is None]
     count = problem.maps * problem.channels * math.prod(problem.mask)
@@ -76,7 +76,7 @@ def _plain(problem: Conv2d) -> float:
 
 
 def _weights(count: int, large: int) -> float:
-    """What it costs to load so many weights beside computing, from where they are."""
+    """Cost of loading ``count`` weights during the computation, by the cache that holds them."""
     nbytes, vectors = 4 * count, count / vector.lanes()
     behind = _FROM_BEHIND if nbytes > large else 0.0
     return vectors * (behind + (_FROM_CACHE if nbytes > _CACHED else 0.0))

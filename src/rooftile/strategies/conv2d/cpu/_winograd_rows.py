@@ -65,7 +65,7 @@ class RowTile:
 
     @property
     def staged(self) -> Staged:
-        """Where a tile's input rows lie."""
+        """The addresses of a tile's input rows."""
         return Staged(self.problem, self.size, self.vectors, self.lanes)
 
     @property

@@ -79,7 +79,7 @@ class SquareTile:
 
     @property
     def staged(self) -> Staged:
-        """Where one channel's input rows lie, with zeros as far as the vectors reach."""
+        """The addresses of one channel's input rows, with zeros as far as the vectors reach."""
         reach = (self.groups - 1) * self.group * OUTPUTS + OUTPUTS + 4 * self.lanes
         return Staged(self.problem, self.size, -(-reach // self.lanes), self.lanes, whole=True)
 
@@ -91,7 +91,7 @@ class SquareTile:
 
     @property
     def starts(self) -> tuple[int, int, int, int]:
-        """Where in scratch lie: transformed input, products, a block's square, staged rows."""
+        """Offsets in scratch: transformed input, products, a block's square, staged rows."""
         square = self.size * self.size
         products = square * self.position
         block = products + square * self.groups * self.group * self.maps

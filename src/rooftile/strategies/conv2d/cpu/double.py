@@ -19,7 +19,6 @@ class Double(double.Double):
     summary = "float64: the seven textbook loops, over the cores"
 
     def kernel(self, problem: Conv2d) -> ArrayKernel:
-        """See `ArrayStrategy.kernel`."""
         p, (rows, columns), (kind, after) = problem, problem.output_size, pool_codes(problem)
         window, stride = (p.pool.window, p.pool.stride) if p.pool else ((1, 1), (1, 1))
         sizes = (

@@ -37,9 +37,9 @@ from rooftile.strategies.conv2d.cpu.loops import Textbook
 _SPECTRUM_BYTES = 2**30
 """Bytes of the largest transformed weights that are held."""
 _WASTE = 16
-"""How many outputs may be computed for one that is kept."""
+"""Largest number of computed outputs for one that is kept."""
 _TRANSFORM_TAPS, _PRODUCT_TAPS = 825, 62
-"""What one transform and one product of transforms cost for each pixel, in taps of `register_tile`
+"""Costs of one transform and one product of transforms for each pixel, in taps of `register_tile`
 (fitted to measurements on a Zen 4)."""
 
 
@@ -81,7 +81,6 @@ class Fft(HostStrategy):
     def prepare(
         self, problem: Conv2d, parameters: tuple[Float32, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         weights, bias = parameters
         fallback = Textbook().prepare(problem, parameters, threads)
         if not np.isfinite(weights).all():
@@ -94,7 +93,7 @@ STRATEGY = Fft()
 
 @dataclass(frozen=True)
 class _Blocks:
-    """How the padded image is cut."""
+    """The blocks of the padded image."""
 
     transform: tuple[int, int]
     """Rows and columns of a transform: a block and the mask's overlap."""
@@ -178,7 +177,7 @@ class _Bound:
 
 
 class _Worker:
-    """What one thread needs to convolve images: transformed masks and workspace."""
+    """A thread's transformed masks and workspace."""
 
     def __init__(self, problem: Conv2d, weights: Float32, bias: Float32) -> None:
         self._problem = problem
@@ -231,7 +230,7 @@ class _Worker:
         # irfft2 ignores ``out`` in NumPy 2.
         np.fft.irfftn(self._product, self._blocks.transform, (-2, -1), out=self._shares)
         self._add_shares()
-        # With a flipped mask the first whole output lies at the mask's size less one.
+        # With a flipped mask the first whole output is at the mask's size less one.
         (rows, columns), (sh, sw) = p.conv_span, p.stride
         whole = self._plane[p.mask[0] - 1 :: sh, p.mask[1] - 1 :: sw]
         with np.errstate(over="ignore"):

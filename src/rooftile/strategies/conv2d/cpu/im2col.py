@@ -58,7 +58,6 @@ class Im2col(HostStrategy):
     takes = features("activation:* padding pool.activation:* pool:average,l2,max stride")
 
     def round_trips(self, problem: Conv2d) -> dict[str, int]:
-        """See `HostStrategy.round_trips`: what stands in cache between unrolling and pool."""
         columns = problem.batch * math.prod(problem.conv_span)
         return {
             "the unrolled matrix": 4 * problem.reduction * columns,
@@ -68,7 +67,6 @@ class Im2col(HostStrategy):
     def prepare(
         self, problem: Conv2d, parameters: tuple[Float32, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         weights, bias = parameters
         return _Bound(problem, weights, bias, threads)
 
@@ -123,7 +121,7 @@ def _block(problem: Conv2d, threads: int) -> tuple[int, int]:
 
 
 class _Worker:
-    """What one thread needs to compute blocks of the problem."""
+    """A thread's workspace for blocks of the problem."""
 
     def __init__(
         self, problem: Conv2d, weights: Float32, bias: Float32, images: int, rows: int

@@ -37,7 +37,6 @@ class Im2colFused(CpuStrategy):
     takes = features("activation:* padding pool.activation:* pool:average,l2,max stride")
 
     def kernel(self, problem: Conv2d) -> CpuKernel:
-        """See `CpuStrategy.kernel`."""
         block, vectors = _register_block(problem.maps)
         pool, rows = problem.pool, problem.output_size[0]
         window, stride = (pool.window, pool.stride) if pool else ((1, 1), (1, 1))
@@ -115,7 +114,7 @@ def _emit_multiply(to: Writer, block: int, vectors: int, tile: int, lanes: int) 
 
 
 def _emit_choice(to: Writer, vectors: int, lanes: int) -> None:
-    """``multiply``: the product over as many vectors as so many columns need."""
+    """``multiply``: the product over the number of vectors that its columns need."""
     with to.block("def multiply(weights, w, scratch, depth, z, plane, columns):"):
         for across in range(1, vectors):
             with to.block(f"if columns <= {across * lanes}:"):

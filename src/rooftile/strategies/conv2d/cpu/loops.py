@@ -100,7 +100,6 @@ class Textbook(CpuStrategy):
     )
 
     def kernel(self, problem: Conv2d) -> CpuKernel:
-        """See `CpuStrategy.kernel`."""
         maps = problem.maps
         return CpuKernel(kernel, units=lambda images: images * maps, sizes=sizes_of(problem))
 
@@ -119,7 +118,7 @@ def sizes_of(problem: Conv2d) -> tuple[int, ...]:
 
 
 def pool_codes(problem: Conv2d) -> tuple[int, int]:
-    """The pool's kind, and the activation behind it; those of a maximum without a pool."""
+    """The codes of the pool's kind and its activation; without a pool the codes of a maximum."""
     pool = problem.pool
     if pool is None:
         return POOL_CODES["max"], ACTIVATION_CODES["none"]

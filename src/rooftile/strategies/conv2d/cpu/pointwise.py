@@ -2,8 +2,8 @@
 
 `map_vectors` has neighbouring maps in a vector, and reads a pixel's channels an image plane apart.
 Here the lanes are neighbouring pixels: a tile of them is copied, channel after channel, into panels
-in cache, which then all maps multiply.  A vector of pixels is a vector of results as it is, so
-that nothing is transposed.  Weights are packed woven, six maps of each channel beside each other.
+in cache, which then all maps multiply. A vector of pixels is a vector of results as it is, so that
+nothing is transposed. Weights are packed woven, six maps of each channel adjacent.
 
 Source: Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication",
 ACM Trans. Math. Softw. 34 (2008).
@@ -32,7 +32,7 @@ from rooftile.strategies.conv2d.cpu._pointwise_source import (
 )
 
 _UNITS = 16
-"""So many units are work for some cores; an image with fewer tiles has its maps in parts."""
+"""Units of work that suffice for some cores; an image with fewer tiles has its maps in parts."""
 _LEAST_MAPS = 48
 """Of a part; fewer would not pay for filling panels."""
 
@@ -46,7 +46,6 @@ class Pointwise(CpuStrategy):
     takes = features("activation:*")
 
     def limits(self, problem: Conv2d) -> str | None:
-        """It refuses larger masks."""
         return None if problem.mask == (1, 1) else "it takes masks of a single tap"
 
     def why_slow(self, problem: Conv2d) -> str | None:
@@ -58,7 +57,6 @@ class Pointwise(CpuStrategy):
         return None
 
     def kernel(self, problem: Conv2d) -> CpuKernel:
-        """See `CpuStrategy.kernel`."""
         return _kernel(problem.with_batch(1), min(problem.batch, _UNITS))
 
 
@@ -94,7 +92,7 @@ def _pack(weights: Float32, into: Float32, step: int, threads: int) -> None:
 
 
 def _packing_of(maps: int, channels: int, step: int) -> KernelPacking:
-    """What does the same as `_pack`."""
+    """The kernel that does the same as `_pack`."""
     return KernelPacking(_weaving(), -(-maps // HEIGHT), cpu.sizes_of(channels, maps, step))
 
 

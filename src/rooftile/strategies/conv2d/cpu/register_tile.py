@@ -34,11 +34,11 @@ _STAGED_FLOATS = 48 * 1024
 """float32 of staged input that a band may take: a part of the second-level cache."""
 
 _VECTOR_COST, _TAP_COST, _ROW_ORDER_COST = 0.35, 0.2, 0.03
-"""What a loaded vector, a broadcast tap and the row order cost, in fused multiply-adds
-(fitted to measurements of the named problems on a Zen 4)."""
+"""Costs of a loaded vector, a broadcast tap and the row order, in fused multiply-adds (fitted to
+measurements of the named problems on a Zen 4)."""
 _FLAT_STORE_COST = 4.0
-"""What the stores of a vector of results take longer where it has several rows' (fitted to
-measurements on a Sapphire Rapids)."""
+"""Additional cost of storing a vector of results that holds several rows' (fitted to measurements
+on a Sapphire Rapids)."""
 
 
 class RegisterTile(CpuStrategy):
@@ -52,7 +52,6 @@ class RegisterTile(CpuStrategy):
     )
 
     def kernel(self, problem: Conv2d) -> CpuKernel:
-        """See `CpuStrategy.kernel`."""
         return _kernel(problem.with_batch(1))
 
 
@@ -102,7 +101,7 @@ def blocks_of_maps(weights, packed, sizes, begin, end):  # type: ignore[no-untyp
 
 
 def _packing_of(p: Conv2d, block: int) -> KernelPacking:
-    """What does the same as `pack`."""
+    """The kernel that does the same as `pack`."""
     sizes = cpu.sizes_of(p.maps, p.channels * math.prod(p.mask), block)
     return KernelPacking(_packing(), -(-p.maps // block), sizes)
 
@@ -122,7 +121,7 @@ def choose_tile(problem: Conv2d) -> Tile:
 
 
 def estimate(problem: Conv2d) -> float:
-    """What an image takes, in fused multiply-adds of vectors, by rows apart from each other."""
+    """The cost of an image, in fused multiply-adds of vectors, by separate rows."""
     taps = problem.channels * math.prod(problem.mask)
     least = min(_cost(problem, block) for block in _blocks(problem))
     return least * taps * problem.conv_span[0] / _window(problem)
@@ -134,7 +133,7 @@ def _window(problem: Conv2d) -> int:
 
 
 def _vectors(problem: Conv2d) -> int:
-    """That cover a row."""
+    """Number of vectors that cover a row."""
     return -(-problem.conv_span[1] // vector.lanes())
 
 
@@ -178,8 +177,8 @@ def _flat_tiles(problem: Conv2d) -> list[Tile]:
 
 
 def _registers(block: Block) -> int:
-    """How many registers a block takes: for accumulators, loaded vectors, and the taps that the
-    compiler keeps, which are one for each map and, in row order, for each row that shares it."""
+    """Registers of a block: accumulators, loaded vectors, and the taps that the compiler keeps,
+    which are one for each map and, in row order, for each row that shares it."""
     if block.order == "tap":
         return block.size + 1 + block.maps
     return block.size + block.vectors + block.maps * block.rows
@@ -199,7 +198,7 @@ def _cost(problem: Conv2d, block: Block) -> float:
 
 
 def _tap_cost(problem: Conv2d, block: Block, high: int, wide: int) -> float:
-    """Estimated cycles of one tap over so many rows of so many vectors, all maps."""
+    """Estimated cycles of one tap over ``high`` rows of ``wide`` vectors, all maps."""
 
     def parts(total: int, size: int) -> list[tuple[int, int]]:
         whole, rest = divmod(total, size)

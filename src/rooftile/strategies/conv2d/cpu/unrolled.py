@@ -1,9 +1,9 @@
 """`unrolled`: sizes and mask literal, taps unrolled, the width auto-vectorised.
 
-A row of convolution outputs lies in scratch; one pass over it adds a group of taps
-of one channel, written out one by one, so that the compiler keeps the row's
-elements in vectors for the whole group.  Activation and pooling then read the rows
-from scratch, and the result is written once.  A unit is one result row of one image.
+A row of convolution outputs is in scratch; one pass over it adds a group of taps of one channel,
+written out one by one, so that the compiler keeps the row's elements in vectors for the whole
+group. Activation and pooling then read the rows from scratch, and the result is written once. A
+unit is one result row of one image.
 
 Source: PMPP, section 7.2 (the mask as constants) and 6.3 (coarsening), on a processor's vectors.
 """
@@ -42,7 +42,6 @@ class UnrolledImages(CpuStrategy):
     )
 
     def kernel(self, problem: Conv2d) -> CpuKernel:
-        """See `CpuStrategy.kernel`."""
         return _kernel(problem.with_batch(1))
 
 

@@ -1,4 +1,4 @@
-"""What the models of `conv2d` rungs' accesses have in common.
+"""Common parts of the models of `conv2d` rungs' accesses.
 
 Lanes of a warp stand for neighbouring results of a row, which under one tap read inputs a stride
 apart; ghost cells are not read.
@@ -41,7 +41,7 @@ def positions_of(problem: Conv2d) -> int:
 
 
 def result_stride(problem: Conv2d, axis: int = 1) -> int:
-    """How many columns, or of axis 0 rows, the inputs of neighbouring results lie apart."""
+    """Distance of neighbouring results' inputs in columns, or on axis 0 in rows."""
     return window(problem)[1][axis] * problem.stride[axis]
 
 

@@ -26,12 +26,10 @@ class Argmax(GpuConv2d):
         cls.stores = {**cls.stores, "WHERE_NARROW": "argmax:uint8"}
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
-        """And how wide the convolution is."""
         wide = {"WINNERS": 1, "CONV_COLUMNS": problem.conv_size[1]}
         return {**super().macros(problem, config), **wide}
 
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
-        """One kernel, which is given one array more."""
         # The rung's class, which comes behind this one, has steps.
         (step,) = super().steps(problem, config)  # type: ignore[safe-super]
         arguments: tuple[Any, ...] = (*step.arguments, "argmax")

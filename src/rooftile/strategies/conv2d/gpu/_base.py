@@ -1,4 +1,4 @@
-"""What the GPU strategies of `conv2d` share: the macros that stand for the problem."""
+"""The base of the GPU strategies of `conv2d`: the macros of the problem."""
 
 from __future__ import annotations
 
@@ -22,5 +22,4 @@ class GpuConv2d(WeightedGpuStrategy):
     )
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
-        """The problem's sizes and the tunables."""
         return {**sizes(problem), **config}

@@ -1,4 +1,4 @@
-"""What the rungs have in common whose weights are in constant memory."""
+"""The base of rungs whose weights are in constant memory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ class ConstantWeights(GpuConv2d):
     """Weights beyond 65,536 bytes go by slices of whole maps, a launch each."""
 
     def limits(self, problem: Conv2d) -> str | None:
-        """Maps whose weights constant memory cannot hold one at a time."""
         needed = _map_bytes(problem)
         if needed > CONSTANT_BYTES:
             return (
@@ -31,16 +30,13 @@ class ConstantWeights(GpuConv2d):
         return blocks(problem.maps, _slice_maps(problem))
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
-        """The problem, the tunables, and the maps of a slice."""
         return {**super().macros(problem, config), "SLICE_MAPS": _slice_maps(problem)}
 
     def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
-        """The weights, with maps of zeros that fill the last slice."""
         spare = self.programs(problem, config) * _slice_maps(problem) - problem.maps
         return np.pad(weights, ((0, spare), (0, 0), (0, 0), (0, 0)))
 
     def constants(self, problem: Conv2d, config: Config) -> dict[str, Fill]:
-        """The weights of a slice."""
         return {"taps": Fill("weights", _slice_maps(problem) * _map_bytes(problem) // 4)}
 
     def slices(self, problem: Conv2d, config: Config, whole: Launch) -> tuple[Step, ...]:

@@ -1,4 +1,4 @@
-"""What the rungs have in common that keep arrays in memory between their kernels."""
+"""The base of rungs that keep arrays in memory between their kernels."""
 
 from __future__ import annotations
 
@@ -26,13 +26,11 @@ class SlicedConv2d(GpuConv2d):
         """The kernels over ``images`` images from the image ``first`` on."""
 
     def workspace(self, problem: Conv2d, config: Config) -> dict[str, int]:
-        """The arrays of one slice, which the next takes over."""
         floats = self.image_floats(problem, config)
         images = slice_images(problem.batch, sum(floats.values()))
         return {name: images * count for name, count in floats.items()}
 
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
-        """A set of kernels for each slice."""
         images = slice_images(problem.batch, sum(self.image_floats(problem, config).values()))
         return tuple(
             step

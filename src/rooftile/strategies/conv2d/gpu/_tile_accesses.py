@@ -24,7 +24,7 @@ from rooftile.strategies.conv2d.gpu._tiles import Size2, Tile
 
 
 def tile_passes(problem: Conv2d, tile: Tile) -> int:
-    """How often a block loads the tile of a channel."""
+    """Number of loads of a channel's tile by a block."""
     return _tiles(problem, tile) * _layers(problem, tile) * problem.channels
 
 
@@ -54,7 +54,7 @@ def loads_and_results(problem: Conv2d, tile: Tile, centre: Size2 = (0, 0)) -> Ac
 
 
 def _stores(problem: Conv2d, tile: Tile, lines: int) -> Accesses:
-    """Storing so many lines of results, those of a tile from its own first on."""
+    """The stores of ``lines`` lines of results, from a tile's own first on."""
     columns, found = problem.output_size[1], Accesses()
     if tile.adjacent == 1:
         return row_stores(columns, lines, lanes=min(WARP, tile.results[1]))
@@ -87,7 +87,7 @@ def _summing_warps(tile: Tile) -> int:
 
 
 def _sharers(tile: Tile, columns: int) -> int:
-    """Threads that share out so many columns, as far as there are any."""
+    """Threads that share out ``columns`` columns, as far as there are any."""
     return min(blocks(columns, tile.adjacent), tile.threads[1])
 
 
@@ -128,7 +128,7 @@ def _layers(problem: Conv2d, tile: Tile) -> int:
 
 
 def _firsts(problem: Conv2d, tile: Tile, axis: int, centre: int = 0) -> list[int]:
-    """Where each tile's loaded inputs begin along an axis."""
+    """The first index of each tile's loaded inputs along an axis."""
     step = tile.results[axis] * window(problem)[1][axis] * problem.stride[axis]
     count = blocks(problem.output_size[axis], tile.results[axis])
     return [t * step - problem.padding[axis] + centre for t in range(count)]
@@ -148,7 +148,7 @@ def _divergent(problem: Conv2d, tile: Tile) -> int:
 
 
 def _shares(size: int, tile: int) -> list[tuple[int, int]]:
-    """What a tile gets of an axis, and how many tiles get that: the whole ones, then the last."""
+    """Shares of an axis and the number of tiles with each: the whole ones, then the last."""
     whole, rest = divmod(size, tile)
     return [(tile, whole)] * bool(whole) + [(rest, 1)] * bool(rest)
 

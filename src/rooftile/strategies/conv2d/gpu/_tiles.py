@@ -1,4 +1,4 @@
-"""What the rungs with tiles in shared memory have in common."""
+"""The base of rungs with tiles in shared memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WARP = 32
 
 @dataclass(frozen=True)
 class Tile:
-    """What a block works on."""
+    """A block's tile."""
 
     threads: Size2
     positions: Size2
@@ -50,11 +50,9 @@ class TiledConv2d(GpuConv2d):
     """A block loads a tile of each input channel, sums, and pools from shared memory."""
 
     @abstractmethod
-    def tile(self, problem: Conv2d, config: Config) -> Tile:
-        """The tile of a config, which may not fit."""
+    def tile(self, problem: Conv2d, config: Config) -> Tile: ...
 
     def limits(self, problem: Conv2d) -> str | None:
-        """Pools and masks beyond every tile."""
         reasons = [self.invalid(problem, config) for config in self._configs()]
         if None in reasons:
             return None
@@ -68,14 +66,12 @@ class TiledConv2d(GpuConv2d):
         return min(fit, key=lambda config: self._cost(problem, config))
 
     def invalid(self, problem: Conv2d, config: Config) -> str | None:
-        """A tile without a whole pooling window; too many threads or bytes."""
         tile = self.tile(problem, config)
         if min(*tile.positions, *tile.results) < 1:
             return "no whole pooling window"
         return beyond_block(tile.thread_count, tile.shared_bytes)
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
-        """The problem, the tunables, and the tile's sizes."""
         tile = self.tile(problem, config)
         return {
             **super().macros(problem, config),
@@ -90,7 +86,6 @@ class TiledConv2d(GpuConv2d):
         }
 
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
-        """One kernel, a block for each tile of results of each map of each image."""
         tile, (rows, columns) = self.tile(problem, config), problem.output_size
         layers = problem.batch * blocks(problem.maps, tile.maps)
         grid = (

@@ -1,8 +1,6 @@
-"""Input channels summed in parallel, joined by atomics and by a tree.
-
-Source: PMPP, section 10.7 (partial sums joined by atomics), carried over to the sum over channels;
-PMPP, section 10.6 (the tree in shared memory), carried over to the sum over channels.
-"""
+"""Input channels summed in parallel, joined by atomics and by a tree. Source: PMPP, section 10.7
+(partial sums joined by atomics), carried over to the sum over channels; PMPP, section 10.6 (the
+tree in shared memory), carried over to the sum over channels."""
 
 from __future__ import annotations
 
@@ -97,13 +95,11 @@ class ChannelsTree(GpuConv2d):
         return {**super().defaults(problem), "PARTS": tile_of(problem.channels, 1, 8)}
 
     def invalid(self, problem: Conv2d, config: Config) -> str | None:
-        """Parts that are no power of two; too many threads."""
         if config["PARTS"] & (config["PARTS"] - 1):
             return f"PARTS is {config['PARTS']}, no power of two"
         return beyond_block(config["BLOCK_X"] * config["PARTS"])
 
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
-        """One kernel, a column of threads a result."""
         results = math.prod(problem.output_shape)
         block = (config["BLOCK_X"], config["PARTS"], 1)
         launch = Launch(self.kernel(), (blocks(results, config["BLOCK_X"]), 1, 1), block)

@@ -1,7 +1,5 @@
-"""`coarsened`: several outputs a thread.
-
-Source: PMPP, section 6.3 (thread coarsening) on the tiles of section 7.4.
-"""
+"""`coarsened`: several outputs a thread. Source: PMPP, section 6.3 (thread coarsening) on the tiles
+of section 7.4."""
 
 from __future__ import annotations
 
@@ -33,7 +31,6 @@ class Coarsened(TiledConv2d):
     )
 
     def tile(self, problem: Conv2d, config: Config) -> Tile:
-        """TILE_Y x TILE_X threads; positions are THREAD_COLUMNS times as wide."""
         threads = config["TILE_Y"], config["TILE_X"]
         positions = threads[0], threads[1] * config["THREAD_COLUMNS"]
         maps = config["THREAD_MAPS"]
@@ -47,7 +44,6 @@ class Coarsened(TiledConv2d):
         )
 
     def invalid(self, problem: Conv2d, config: Config) -> str | None:
-        """The tile's limits, and sums that registers cannot hold."""
         sums = config["THREAD_COLUMNS"] * config["THREAD_MAPS"]
         if sums > _MOST_SUMS:
             return f"{sums} sums a thread, at most {_MOST_SUMS}"

@@ -48,7 +48,6 @@ class Fft(SlicedConv2d):
     )
 
     def limits(self, problem: Conv2d) -> str | None:
-        """Refuses outputs that would be computed for nothing, and masks beyond half a tile."""
         if problem.conv_span != problem.conv_read:
             return "the pool's windows leave gaps, whose outputs the transforms would compute"
         reasons = [_unfit(problem, tile) for tile in _TILES]
@@ -60,21 +59,17 @@ class Fft(SlicedConv2d):
         return {**super().defaults(problem), "TILE": _best_tile(problem), "THREAD_MAPS": maps}
 
     def invalid(self, problem: Conv2d, config: Config) -> str | None:
-        """A tile that does not fit the mask, or whose spectra do not fit."""
         return _unfit(problem, config["TILE"])
 
     def tables(self, problem: Conv2d, config: Config) -> dict[str, Float32]:
-        """Cosines and sines of half a turn."""
         turns = 2 * np.pi * np.arange(config["TILE"] // 2) / config["TILE"]
         return {"waves": np.concatenate([np.cos(turns), np.sin(turns)]).astype(np.float32)}
 
     def workspace(self, problem: Conv2d, config: Config) -> dict[str, int]:
-        """The masks' spectra, and the arrays of a slice."""
         masks = 2 * problem.maps * problem.channels * _frequencies(config["TILE"])
         return {"masks": masks, **super().workspace(problem, config)}
 
     def preparation(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
-        """The masks' spectra."""
         grid = (problem.maps * problem.channels, 1, 1)
         launch = Launch(self.kernel("transform_weights"), grid, (config["THREADS"], 1, 1))
         return (Step(launch, ("weights", "masks")),)

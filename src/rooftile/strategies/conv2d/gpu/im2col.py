@@ -61,11 +61,9 @@ class Im2col(SlicedConv2d):
         return {**super().defaults(problem), "TILE_MAPS": tile_of(problem.maps, 4, 16)}
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
-        """Sizes, tunables, and the threads of the simple kernels."""
         return {**super().macros(problem, config), "THREADS": THREADS}
 
     def invalid(self, problem: Conv2d, config: Config) -> str | None:
-        """Too many threads."""
         return beyond_block(config["TILE_MAPS"] * config["TILE_COLUMNS"])
 
     def image_floats(self, problem: Conv2d, config: Config) -> dict[str, int]:
@@ -135,11 +133,9 @@ class Im2colFused(GpuConv2d):
         return {**super().defaults(problem), "TILE_MAPS": tile_of(problem.maps, 4, 16)}
 
     def invalid(self, problem: Conv2d, config: Config) -> str | None:
-        """Too many threads."""
         return beyond_block(config["TILE_MAPS"] * config["TILE_COLUMNS"])
 
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
-        """One kernel, a thread a result."""
         tile = config["TILE_COLUMNS"], config["TILE_MAPS"]
         places = problem.batch * math.prod(problem.output_size)
         grid = (blocks(places, tile[0]), blocks(problem.maps, tile[1]), 1)
@@ -177,14 +173,12 @@ class Im2colRegister(GpuConv2d):
     tunables = (Tunable("TILE_K", (8, 16), 16),)
 
     def limits(self, problem: Conv2d) -> str | None:
-        """Windows that are not 1, 2 or 4 neighbours among a thread's pixels."""
         pool = problem.pool
         if pool is not None and 4 % (pool.window[0] * pool.window[1]):
             return f"a thread has four neighbouring pixels, a window {pool.window} of the pool more"
         return None
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
-        """The problem's sizes, the tunables, and the maps in whole tiles."""
         padded = blocks(problem.maps, _TILE) * _TILE
         return {**super().macros(problem, config), "PADDED_MAPS": padded}
 
@@ -195,7 +189,6 @@ class Im2colRegister(GpuConv2d):
         return np.pad(taps, ((0, depth), (0, -problem.maps % _TILE)))
 
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
-        """One kernel over tiles of pixels and maps."""
         rows, columns = problem.output_size
         window = problem.pool.window if problem.pool else (1, 1)
         pixels = problem.batch * rows * columns * window[0] * window[1]
@@ -211,7 +204,7 @@ class Im2colRegister(GpuConv2d):
         across, down, _ = self.steps(problem, config)[0].launch.grid
         stages = blocks(depth, config["TILE_K"]) * config["TILE_K"]
         found = vector_loads(across * down * stages * _TILE / 4)
-        # A warp's pixels lie in `high` rows; windows beside each other are neighbours in a row.
+        # A warp's pixels are in `high` rows; adjacent windows are neighbours in a row.
         run = min(WARP // high, problem.output_size[1] * wide)
         runs = pixels * depth * down / run * real_share(problem)
         found += row_loads(run, runs, stride=problem.stride[1], lanes=run)

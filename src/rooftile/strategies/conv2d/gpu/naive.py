@@ -30,14 +30,12 @@ class Naive(GpuConv2d):
     )
     takes = GpuConv2d.takes | features("dilation groups")
     along_rows = False
-    """Whether threads along x make neighbours of a column instead."""
+    """True if threads along x make neighbours of a column instead."""
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
-        """The problem, the tunables, and which way threads lie."""
         return {**super().macros(problem, config), "ALONG_ROWS": int(self.along_rows)}
 
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
-        """One kernel, a thread an output."""
         rows, columns = problem.output_size
         x, y = (rows, columns) if self.along_rows else (columns, rows)
         grid = (
@@ -89,7 +87,6 @@ class Constant(ConstantWeights, Naive):
     summary = "weights in constant memory, whose cache serves a warp with one read"
 
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
-        """A launch a slice, a thread an output of its maps."""
         (whole,) = Naive.steps(self, problem, config)
         return self.slices(problem, config, whole.launch)
 

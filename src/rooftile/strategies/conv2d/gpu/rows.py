@@ -37,7 +37,7 @@ class RowConv2d(GpuConv2d):
     result_rows: ClassVar[int] = 1
     """Rows of the result that a group makes at a time."""
     shares_rows: ClassVar[bool] = False
-    """Whether a group keeps the input rows of a channel in shared memory."""
+    """True if a group keeps the input rows of a channel in shared memory."""
     tunables = (
         Tunable("GROUPS", (28, 56, 112), 112),
         Tunable("ITEMS", (64, 128, 256), 64),
@@ -45,20 +45,17 @@ class RowConv2d(GpuConv2d):
     )
 
     def limits(self, problem: Conv2d) -> str | None:
-        """It refuses pools that the sliding window does not fit."""
         pool = problem.pool
         if pool is None or (pool.window, pool.stride) == ((2, 2), (2, 2)):
             return self.invalid(problem, self.defaults(problem))
         return f"an item keeps pairs of rows and columns for a 2x2 maximum, which {pool} is not"
 
     def invalid(self, problem: Conv2d, config: Config) -> str | None:
-        """More shared memory than a block has."""
         line = _span(problem, config) + problem.mask[1] - 1
         rows = self.lines(problem) if self.shares_rows else 0
         return beyond_block(config["ITEMS"], 4 * rows * line)
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
-        """The problem and the tunables; a span ends with the row."""
         own = {"SPAN": _span(problem, config), "RESULT_ROWS": self.result_rows}
         return {**super().macros(problem, config), **own}
 
@@ -72,7 +69,6 @@ class RowConv2d(GpuConv2d):
         return self.result_rows * pooled + problem.mask[0] - 1
 
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
-        """One kernel: GROUPS blocks for each span of the row and each image."""
         grid = (
             min(config["GROUPS"], blocks(problem.output_size[0], self.result_rows)),
             blocks(problem.conv_read[1], _span(problem, config)),
@@ -82,8 +78,8 @@ class RowConv2d(GpuConv2d):
         return (Step(launch, ("x", "weights", "bias", "out", problem.batch)),)
 
     def accesses(self, problem: Conv2d, config: Config) -> dict[str, Accesses]:
-        """A lane has a map: weights lie beside each other, and an element of a row is one address
-        for all lanes, in global memory, or in shared memory, which a block fills with each row."""
+        """A lane has a map: weights are adjacent, and an element of a row is one address for all
+        lanes, in global memory, or in shared memory, which a block fills with each row."""
         rows, columns = problem.conv_read
         high, wide = problem.mask
         span = _span(problem, config)
@@ -119,7 +115,7 @@ class RowGlobal(RowConv2d):
 
 
 class RowPrivate(RowConv2d):
-    """The rows of a span lie in registers, those of whole rows in memory of the thread's own."""
+    """The rows of a span are in registers, whole rows in memory of the thread's own."""
 
     name = "row_private"
     summary = "the rows in each thread's private memory"

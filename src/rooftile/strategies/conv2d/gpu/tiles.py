@@ -40,7 +40,6 @@ class TileOutput(_WholeTiles):
     tunables = (Tunable("TILE_Y", (4, 8, 16, 32), 16), Tunable("TILE_X", (16, 32, 64), 32))
 
     def tile(self, problem: Conv2d, config: Config) -> Tile:
-        """Threads and positions are TILE_Y x TILE_X."""
         positions = config["TILE_Y"], config["TILE_X"]
         inputs = inputs_of(problem, positions)
         return Tile(positions, positions, inputs, results_of(problem, positions))
@@ -72,7 +71,7 @@ _EACH = 2
 
 
 class TileAdjacent(_WholeTiles):
-    """A weight that is read serves two positions, and every access has a gap beside it.
+    """A weight that is read serves two positions, and every access has a gap next to it.
 
     Not faster than `tile_input` with as many threads on two runs of columns would be, but slower:
     it shows what it costs where the loads and stores of a warp are not neighbours in memory.
@@ -83,7 +82,6 @@ class TileAdjacent(_WholeTiles):
     tunables = (Tunable("TILE_Y", (4, 8, 16, 32), 16), Tunable("TILE_X", (8, 16, 32), 32))
 
     def tile(self, problem: Conv2d, config: Config) -> Tile:
-        """TILE_Y x TILE_X threads, and twice as many columns of inputs."""
         threads = config["TILE_Y"], config["TILE_X"]
         loaded = threads[0], _EACH * threads[1]
         positions = (
@@ -101,7 +99,6 @@ class TileInput(_WholeTiles):
     tunables = (Tunable("TILE_Y", (8, 16, 32), 32), Tunable("TILE_X", (16, 32, 64), 32))
 
     def tile(self, problem: Conv2d, config: Config) -> Tile:
-        """Threads and inputs are TILE_Y x TILE_X."""
         inputs = config["TILE_Y"], config["TILE_X"]
         positions = (
             (inputs[0] - problem.mask[0]) // problem.stride[0] + 1,
@@ -118,7 +115,6 @@ class TileCore(TiledConv2d):
     tunables = (Tunable("TILE_Y", (4, 8, 16, 32), 16), Tunable("TILE_X", (16, 32, 64), 32))
 
     def tile(self, problem: Conv2d, config: Config) -> Tile:
-        """Threads and positions are TILE_Y x TILE_X, inputs a stride's worth of each."""
         positions = config["TILE_Y"], config["TILE_X"]
         core = positions[0] * problem.stride[0], positions[1] * problem.stride[1]
         return Tile(positions, positions, core, results_of(problem, positions))
@@ -138,7 +134,6 @@ class TileConstant(ConstantWeights, TileInput):
     summary = "input tiles in shared memory, a thread an input, weights in constant memory"
 
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
-        """A launch a slice, a block for each tile of its maps."""
         (whole,) = TileInput.steps(self, problem, config)
         return self.slices(problem, config, whole.launch)
 

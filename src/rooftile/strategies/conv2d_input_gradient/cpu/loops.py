@@ -1,7 +1,4 @@
-"""`loops`: one gradient after the other, on one thread.
-
-Source: PMPP, section 16.2.
-"""
+"""`loops`: one gradient after the other, on one thread. Source: PMPP, section 16.2."""
 
 from __future__ import annotations
 
@@ -85,7 +82,6 @@ class Loops(ArrayStrategy):
     takes = features("before:* padding pool:max stride")
 
     def kernel(self, problem: Conv2dInputGradient) -> ArrayKernel:
-        """See `ArrayStrategy.kernel`."""
         p = problem
         sizes = (
             p.channels, p.height, p.width, p.maps, *p.mask, *p.stride, *p.padding,

@@ -44,7 +44,6 @@ class Nonzeros(HostStrategy):
     takes = features("padding pool:max stride")
 
     def limits(self, problem: Conv2dInputGradient) -> str | None:
-        """It refuses masks of too many vectors, huge planes, and derivatives."""
         tall, wide = problem.mask
         if tall * len(taps(wide, vector.lanes())) > _WRITTEN_OUT:
             return f"a mask of {problem.mask} has more than {_WRITTEN_OUT} vectors"
@@ -53,7 +52,6 @@ class Nonzeros(HostStrategy):
     def prepare(
         self, problem: Conv2dInputGradient, parameters: tuple[AnyArray, ...], threads: int
     ) -> Walk:
-        """See `HostStrategy.prepare`."""
         return Walk(problem, parameters[0], threads)
 
 
@@ -76,7 +74,6 @@ class Walk:
         self._weights, self._threads = np.array(weights, np.float32, order="C"), threads
 
     def renew(self, parameters: tuple[AnyArray, ...]) -> None:
-        """Take other weights of the same shape."""
         self._weights[...] = parameters[0]
 
     def __call__(self, *arrays: AnyArray) -> None:

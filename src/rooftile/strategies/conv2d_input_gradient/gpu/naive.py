@@ -28,7 +28,6 @@ class GpuInputGradient(GpuStrategy):
     stores: ClassVar[Mapping[str, str]] = {"WHERE_NARROW": "where:uint8"}
 
     def macros(self, problem: Conv2dInputGradient, config: Config) -> dict[str, int | str]:
-        """The layer's sizes, the activation before and the tunables."""
         before = {"BEFORE": ACTIVATION_CODES[problem.before]}
         return {**gradient_macros(problem.layer), **before, **config}
 
@@ -47,7 +46,6 @@ class Naive(GpuInputGradient):
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 256),)
 
     def steps(self, problem: Conv2dInputGradient, config: Config) -> tuple[Step, ...]:
-        """One kernel, a thread an element of dx."""
         grid = (blocks(problem.arrays[-1].size, config["BLOCK"]), 1, 1)
         launch = Launch(self.kernel(), grid, (config["BLOCK"], 1, 1))
         return (Step(launch, (*arguments_of(problem), problem.batch)),)
@@ -67,7 +65,6 @@ class Gathered(GpuInputGradient):
     tunables = (Tunable("BLOCK", (64, 128, 256, 512, 1024), 256),)
 
     def limits(self, problem: Conv2dInputGradient) -> str | None:
-        """Maps beyond shared memory; rows or columns beyond 16 bits."""
         if (nbytes := _map_bytes(problem)) > PORTABLE_SHARED_BYTES:
             return f"a map takes {nbytes} bytes of shared memory of {PORTABLE_SHARED_BYTES}"
         if problem.channels > _CHANNELS * MOST_BLOCKS:
@@ -81,12 +78,10 @@ class Gathered(GpuInputGradient):
         return {"BLOCK": max(_LEAST_BLOCK, 32 * blocks(pixels, 32 * across))}
 
     def macros(self, problem: Conv2dInputGradient, config: Config) -> dict[str, int | str]:
-        """The layer's sizes, the tunables, and how many maps are in shared memory at a time."""
         held = PORTABLE_SHARED_BYTES // _map_bytes(problem)
         return {**super().macros(problem, config), "TILE_MAPS": min(problem.maps, held)}
 
     def steps(self, problem: Conv2dInputGradient, config: Config) -> tuple[Step, ...]:
-        """One kernel, a thread a pixel of four channels."""
         across = blocks(problem.height * problem.width, config["BLOCK"])
         grid = (problem.batch * across, blocks(problem.channels, _CHANNELS), 1)
         launch = Launch(self.kernel(), grid, (config["BLOCK"], 1, 1), overlaps=True, beside=True)

@@ -72,7 +72,6 @@ class Swept(GpuInputGradient):
         return {"BANDS": 1, "GROUPS": 1, "BLOCK_BANDS": _BLOCK_BANDS}
 
     def invalid(self, problem: Conv2dInputGradient, config: Config) -> str | None:
-        """More maps than a warp has lanes; more threads or shared memory than a block may have."""
         if (maps := blocks(problem.maps, config["GROUPS"])) > _LANES:
             return f"{maps} maps of a warp, {_LANES} at most"
         if (threads := _threads(problem, config)) > self.machine.block_threads:
@@ -81,13 +80,12 @@ class Swept(GpuInputGradient):
         return f"{shared} bytes of shared memory of {most}" if shared > most else None
 
     def macros(self, problem: Conv2dInputGradient, config: Config) -> dict[str, int | str]:
-        """The layer's sizes, the tunables, the rows of windows of a block, and resident blocks."""
         rows, many = _window_rows(problem, config["BANDS"]), self._resident(problem, config)
         return {**super().macros(problem, config), "WINDOW_ROWS": rows, "BLOCKS": many}
 
     def steps(self, problem: Conv2dInputGradient, config: Config) -> tuple[Step, ...]:
-        """One kernel; a block has few bands, so that those which begin late, beside another kernel,
-        end with the others."""
+        """One kernel; a block has few bands, so that blocks that begin late, because another kernel
+        runs, end with the others."""
         bands = problem.batch * config["BANDS"]
         beside = self.machine.multiprocessors * self._resident(problem, config)
         across = min(bands, max(beside, blocks(bands, config["BLOCK_BANDS"])))

@@ -14,7 +14,7 @@ _MOST = 8
 
 
 def shares_of(problem: Conv2dWeightsGradient) -> int:
-    """How many shares the images of a problem have."""
+    """Number of shares of a problem's images."""
     return min(_MOST, problem.images)
 
 

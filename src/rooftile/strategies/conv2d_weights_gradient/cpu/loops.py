@@ -1,7 +1,4 @@
-"""`loops`: one weight after the other, on one thread.
-
-Source: PMPP, section 16.2.
-"""
+"""`loops`: one weight after the other, on one thread. Source: PMPP, section 16.2."""
 
 from __future__ import annotations
 
@@ -98,7 +95,6 @@ class Loops(ArrayStrategy):
     takes = features("activation:* padding pool:max stride")
 
     def kernel(self, problem: Conv2dWeightsGradient) -> ArrayKernel:
-        """See `ArrayStrategy.kernel`."""
         p = problem
         sizes = (
             p.images, p.channels, p.height, p.width, p.maps, *p.mask, *p.stride, *p.padding,

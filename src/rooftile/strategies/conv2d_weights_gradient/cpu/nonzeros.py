@@ -1,8 +1,8 @@
 """`nonzeros`: only gradients that are not zero, a row of the mask in a vector.
 
-A gradient is multiplied by the pixels that its output saw: rows of them lie beside each other, so
-that a vector holds a row of the mask's sums, and a channel's sums stay in registers while some
-hundred gradients pass.  A unit is a map in a share of the images.
+A gradient is multiplied by the pixels that its output saw: their rows are adjacent, so that a
+vector holds a row of the mask's sums, and a channel's sums stay in registers while some hundred
+gradients pass. A unit is a map in a share of the images.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from rooftile.strategies.conv2d_weights_gradient.cpu._shares import (
 )
 
 _SUMS = 12
-"""Vectors of sums that stay in registers beside what is loaded."""
+"""Vectors of sums that stay in registers with the loaded ones."""
 _WRITTEN_OUT = 4
 """Blocks of rows that are written one behind the other."""
 _SIZES = (
@@ -52,7 +52,6 @@ class Nonzeros(HostStrategy):
     takes = features("activation:* padding pool:max stride")
 
     def limits(self, problem: Conv2dWeightsGradient) -> str | None:
-        """It refuses masks with longer rows than it has registers for, and huge planes."""
         most = _SUMS * vector.lanes()
         wide = problem.mask[1]
         if wide > most:
@@ -62,7 +61,6 @@ class Nonzeros(HostStrategy):
     def prepare(
         self, problem: Conv2dWeightsGradient, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         p, (above, left) = problem, problem.padding
         shares, pooled = shares_of(p), p.pool is not None
         dtypes = ["float32", "float32", *(["int32"] if pooled else ())]

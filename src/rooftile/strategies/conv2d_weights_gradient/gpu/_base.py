@@ -1,4 +1,4 @@
-"""What the GPU strategies of `conv2d_weights_gradient` share: macros, arrays, the last step."""
+"""The base of the GPU strategies of `conv2d_weights_gradient`: macros, arrays, the last step."""
 
 from __future__ import annotations
 
@@ -26,7 +26,6 @@ class GpuWeightsGradient(GpuStrategy):
     stores: ClassVar[Mapping[str, str]] = {"WHERE_NARROW": "where:uint8"}
 
     def macros(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int | str]:
-        """The layer's sizes, its activation where dy is behind it, and the tunables."""
         activation = {"ACTIVATION": ACTIVATION_CODES[problem.activation]}
         return {**gradient_macros(problem.layer), **activation, **config}
 

@@ -1,8 +1,6 @@
-"""`lane_columns`: the lanes of a warp are columns of outputs, a lane keeps masks' sums.
-
-Source: Volkov, Demmel, "Benchmarking GPUs to Tune Dense Linear Algebra", SC08 (sums in registers);
-PMPP, sections 8.4 (a window kept in registers) and 10.8 (sums by block).
-"""
+"""`lane_columns`: the lanes of a warp are columns of outputs, a lane keeps masks' sums. Source:
+Volkov, Demmel, "Benchmarking GPUs to Tune Dense Linear Algebra", SC08 (sums in registers); PMPP,
+sections 8.4 (a window kept in registers) and 10.8 (sums by block)."""
 
 from __future__ import annotations
 
@@ -37,7 +35,6 @@ class LaneColumns(GpuWeightsGradient):
     tunables = (Tunable("WARPS", (4, 8), 4), Tunable("GROUP_MAPS", (1, 2, 4), 2))
 
     def limits(self, problem: Conv2dWeightsGradient) -> str | None:
-        """Winners; strides; masks beyond registers, images beyond shared memory."""
         if problem.pool is not None:
             return "it is for gradients of all outputs"
         return self.invalid(problem, {"WARPS": 4, "GROUP_MAPS": 1})
@@ -55,7 +52,6 @@ class LaneColumns(GpuWeightsGradient):
         return {"WARPS": 4, "GROUP_MAPS": 1} if self.invalid(problem, most) else most
 
     def invalid(self, problem: Conv2dWeightsGradient, config: Config) -> str | None:
-        """More sums than registers hold, or more shared memory than there is."""
         taps = math.prod(problem.mask)
         if (held := config["GROUP_MAPS"] * (taps + 1) + taps) > _MOST_HELD:
             return f"{held} sums and pixels of a thread, {_MOST_HELD} at most"
@@ -66,16 +62,13 @@ class LaneColumns(GpuWeightsGradient):
         return None
 
     def macros(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int | str]:
-        """The layer's sizes, the tunables, and how rows are shared out."""
         held = {"PITCH": _pitch(problem), "PARTS": _parts(problem, config)}
         return {**super().macros(problem, config), **held}
 
     def workspace(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int]:
-        """The sums of each block and part."""
         return {"partial": self._rows(problem, config) * columns_of(problem)}
 
     def steps(self, problem: Conv2dWeightsGradient, config: Config) -> tuple[Step, ...]:
-        """Sums by block, and over the blocks."""
         jobs = _groups(problem, config) * _parts(problem, config)
         grid = (self._blocks(problem, config), problem.channels, blocks(jobs, config["WARPS"]))
         block = _LANES * config["WARPS"], 1, 1
@@ -97,7 +90,7 @@ class LaneColumns(GpuWeightsGradient):
 
 
 def _pitch(problem: Conv2dWeightsGradient) -> int:
-    """Of a row of pixels with the zeros beside it."""
+    """The pitch of a row of pixels with its zeros."""
     return problem.width + 2 * problem.padding[1]
 
 

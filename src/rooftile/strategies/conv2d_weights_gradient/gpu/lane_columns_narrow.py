@@ -20,13 +20,11 @@ class NarrowLaneColumns(LaneColumns):
     stores: ClassVar[Mapping[str, str]] = {"DY_NARROW": "dy:narrow", "Y_NARROW": "y:narrow"}
 
     def limits(self, problem: Conv2dWeightsGradient) -> str | None:
-        """Values in other numbers than their gradients; what `lane_columns` refuses."""
         if problem.array("y") is not None and not is_narrow(problem, "y"):
             return "it reads y in the numbers of dy"
         return super().limits(problem)
 
     def macros(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int | str]:
-        """And the type of what lies in 16 bits."""
         return {**super().macros(problem, config), "CORES": CORES[self.narrow].word}
 
 

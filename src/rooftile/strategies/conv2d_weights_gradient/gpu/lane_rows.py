@@ -1,8 +1,6 @@
-"""`lane_rows`: the lanes of a warp are rows of the masks, in banks of their own.
-
-Source: Scherer, Müller, Behnke, "Evaluation of Pooling Operations in Convolutional Architectures",
-ICANN 2010 (only winners have gradients); PMPP, sections 6.1 (banks) and 10.8 (sums by block).
-"""
+"""`lane_rows`: the lanes of a warp are rows of the masks, in banks of their own. Source: Scherer,
+Müller, Behnke, "Evaluation of Pooling Operations in Convolutional Architectures", ICANN 2010 (only
+winners have gradients); PMPP, sections 6.1 (banks) and 10.8 (sums by block)."""
 
 from __future__ import annotations
 
@@ -38,7 +36,6 @@ class LaneRows(GpuWeightsGradient):
     tunables = (Tunable("WARPS", (2, 4, 8, 16), 8), Tunable("SPLITS", (1, 2, 4), 1))
 
     def limits(self, problem: Conv2dWeightsGradient) -> str | None:
-        """Masks of more rows than lanes, or more columns than registers; images beyond memory."""
         if problem.mask[0] > _LANES:
             return f"a mask has {problem.mask[0]} rows, a warp {_LANES} lanes"
         if (nbytes := _shared_bytes(problem)) > PORTABLE_SHARED_BYTES:
@@ -64,7 +61,6 @@ class LaneRows(GpuWeightsGradient):
         return {**few, "WARPS": 16} if self.invalid(problem, few) else few
 
     def invalid(self, problem: Conv2dWeightsGradient, config: Config) -> str | None:
-        """More sums than registers hold."""
         maps = blocks(problem.maps, config["SPLITS"])
         sums = blocks(maps, config["WARPS"]) * (problem.mask[1] + 1)
         if sums > _MOST_SUMS:
@@ -72,17 +68,14 @@ class LaneRows(GpuWeightsGradient):
         return None
 
     def macros(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int | str]:
-        """The layer's sizes, the tunables, and how pixels lie in shared memory."""
         pitch, plane = _layout(problem)
         lie = {"GROUP_CHANNELS": _channels(problem), "PITCH": pitch, "PLANE": plane}
         return {**super().macros(problem, config), **lie}
 
     def workspace(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int]:
-        """The sums of each block."""
         return {"partial": self._blocks(problem, config) * columns_of(problem)}
 
     def steps(self, problem: Conv2dWeightsGradient, config: Config) -> tuple[Step, ...]:
-        """Sums by block, and over the blocks."""
         rows = self._blocks(problem, config)
         grid = (rows, blocks(problem.channels, _channels(problem)), config["SPLITS"])
         block = _LANES * config["WARPS"], 1, 1

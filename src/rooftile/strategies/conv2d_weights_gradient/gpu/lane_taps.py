@@ -22,7 +22,7 @@ from rooftile.strategies.conv2d_weights_gradient.gpu._base import (
 )
 
 _MOST_SUMS = 48
-"""Sums of a thread that registers hold beside what they are made of."""
+"""Sums of a thread that registers hold with their operands."""
 _RESIDENT = 4
 """Blocks for each multiprocessor that hide each other's waits."""
 
@@ -36,7 +36,6 @@ class LaneTaps(GpuWeightsGradient):
     tunables = (Tunable("WARPS", (4, 8, 16), 8), Tunable("SPLITS", (1, 2, 4), 1))
 
     def limits(self, problem: Conv2dWeightsGradient) -> str | None:
-        """Images beyond shared memory, masks and maps beyond registers."""
         if (nbytes := 4 * (_plane(problem) + 1)) > PORTABLE_SHARED_BYTES:
             return f"a channel takes {nbytes} bytes of shared memory of {PORTABLE_SHARED_BYTES}"
         if (sums := math.prod(problem.mask) // 32 + 1) > _MOST_SUMS:
@@ -56,14 +55,12 @@ class LaneTaps(GpuWeightsGradient):
         return {"WARPS": 16, "SPLITS": 4} if self.invalid(problem, made) else made
 
     def invalid(self, problem: Conv2dWeightsGradient, config: Config) -> str | None:
-        """More sums than registers hold."""
         sums = _warp_jobs(problem, config) * _group(problem) * _lane_taps(problem, config)
         if sums > 2 * _MOST_SUMS:
             return f"{sums} sums of a thread, {2 * _MOST_SUMS} at most: more WARPS or SPLITS"
         return None
 
     def macros(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int | str]:
-        """The layer's sizes, the tunables, and how maps and gradients are shared out."""
         return {
             **super().macros(problem, config),
             "TILE_CHANNELS": _tile_channels(problem, config),
@@ -72,11 +69,9 @@ class LaneTaps(GpuWeightsGradient):
         }
 
     def workspace(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int]:
-        """The sums of each block and part."""
         return {"partial": self._rows(problem, config) * columns_of(problem)}
 
     def steps(self, problem: Conv2dWeightsGradient, config: Config) -> tuple[Step, ...]:
-        """Sums by block, and over the blocks."""
         tiles = blocks(problem.channels, _tile_channels(problem, config))
         grid = (self._blocks(problem, config), tiles, config["SPLITS"])
         block = 32 * config["WARPS"], 1, 1

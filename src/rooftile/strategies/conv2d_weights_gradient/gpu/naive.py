@@ -1,8 +1,5 @@
-"""A thread and a block for each weight.
-
-Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 9.5; PMPP, section 10.6 (the
-tree in shared memory).
-"""
+"""A thread and a block for each weight. Source: Goodfellow, Bengio, Courville, "Deep Learning"
+(2016), section 9.5; PMPP, section 10.6 (the tree in shared memory)."""
 
 from __future__ import annotations
 
@@ -23,7 +20,6 @@ class Naive(GpuWeightsGradient):
     tunables = (Tunable("BLOCK", (32, 64, 128, 256), 64),)
 
     def steps(self, problem: Conv2dWeightsGradient, config: Config) -> tuple[Step, ...]:
-        """One kernel, a thread a weight or a bias."""
         outputs = problem.output_arrays
         grid = (blocks(sum(array.size for array in outputs), config["BLOCK"]), 1, 1)
         launch = Launch(self.kernel(), grid, (config["BLOCK"], 1, 1))
@@ -39,7 +35,6 @@ class BlockTree(GpuWeightsGradient):
     tunables = (Tunable("BLOCK", (32, 128, 256, 512), 256),)
 
     def steps(self, problem: Conv2dWeightsGradient, config: Config) -> tuple[Step, ...]:
-        """One kernel; blocks take further weights where there are more than blocks."""
         outputs = problem.output_arrays
         grid = (min(MOST_BLOCKS, sum(array.size for array in outputs)), 1, 1)
         launch = Launch(self.kernel(), grid, (config["BLOCK"], 1, 1))

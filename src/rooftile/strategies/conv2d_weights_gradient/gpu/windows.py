@@ -24,7 +24,7 @@ from rooftile.strategies.conv2d_weights_gradient.gpu._base import (
 
 _TEAM = 64
 _MOST_TAPS = 56
-"""Sums that a thread's registers hold beside a row of pixels."""
+"""Sums that a thread's registers hold with a row of pixels."""
 _BANKS = 32
 _RESIDENT = 3
 """Blocks of a multiprocessor, by their registers."""
@@ -44,7 +44,6 @@ class Windows(GpuWeightsGradient):
     stores: ClassVar[Mapping[str, str]] = {}
 
     def limits(self, problem: Conv2dWeightsGradient) -> str | None:
-        """Gradients of all outputs; strides; masks beyond registers, images beyond memory."""
         if problem.pool is None:
             return "it is for gradients behind a max-pool"
         if (taps := math.prod(problem.mask)) >= _MOST_TAPS:
@@ -74,25 +73,21 @@ class Windows(GpuWeightsGradient):
         return {"TEAMS": teams, "PARTS": 2 if beside <= self.machine.multiprocessors else 1}
 
     def invalid(self, problem: Conv2dWeightsGradient, config: Config) -> str | None:
-        """More shared memory than there is."""
         return None if self._fits(problem, config["TEAMS"]) else "shared memory for so many teams"
 
     def _fits(self, problem: Conv2dWeightsGradient, teams: int) -> bool:
         return 4 * _held(problem, teams) <= PORTABLE_SHARED_BYTES
 
     def macros(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int | str]:
-        """The layer's sizes, the tunables, and how a channel lies in shared memory."""
         (rows, pitch), held = _tile(problem), _held(problem, config["TEAMS"])
         joined = min(held // _apart(config["TEAMS"]), _sums(problem))
         lie = {"TILE_ROWS": rows, "PITCH": pitch, "HELD": held, "JOINED": joined}
         return {**super().macros(problem, config), **lie}
 
     def workspace(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int]:
-        """The sums of each block."""
         return {"partial": self._blocks(problem, config) * columns_of(problem)}
 
     def steps(self, problem: Conv2dWeightsGradient, config: Config) -> tuple[Step, ...]:
-        """Sums by block, and over the blocks."""
         rows = self._blocks(problem, config)
         grid = (rows, blocks(problem.maps, config["TEAMS"]), problem.channels)
         block = _TEAM, config["TEAMS"], 1
@@ -129,7 +124,7 @@ def _apart(teams: int) -> int:
 
 
 def _held(problem: Conv2dWeightsGradient, teams: int) -> int:
-    """Numbers in shared memory: those of a channel, and later threads' sums."""
+    """Numbers in shared memory: a channel's, and later threads' sums."""
     return max(math.prod(_tile(problem)), blocks(_sums(problem), _ROUNDS) * _apart(teams))
 
 

@@ -1,10 +1,9 @@
-"""Rungs whose kernels are those of volumes, see `rooftile.strategies.common.volumes`.
+"""Rungs whose kernels are common to volumes, see `rooftile.strategies.common.volumes`.
 
 Source: PMPP, section 7.3; section 7.4 and figure 7.12, with one more axis; section 8.4 (thread
 coarsening of a stencil along the planes); Micikevicius, "3D Finite Difference Computation on GPUs
-using CUDA", GPGPU-2 (2009), for the march; section 8.5 (register tiling). That each plane is given
-to the sums of all planes that meet it, and not kept until they are made, is what a box's mask asks
-for.
+using CUDA", GPGPU-2 (2009), for the march; section 8.5 (register tiling). A box's mask makes each
+plane be added to the sums of all planes that meet it, and not kept until they are made.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from rooftile.strategies.common.weaving import emit_woven
 from rooftile.strategies.gemm.cpu.shapes import PITCH, Shapes
 
 _AHEAD = 64
-"""Weights that do not stay are brought near so many inputs before they are wanted."""
+"""Prefetch distance, in inputs, of weights that do not stay in cache."""
 
 
 def emit_block(
@@ -16,10 +16,10 @@ def emit_block(
 ) -> None:
     """Write a register block: ``length`` inputs of ``rows`` images add to some panels of outputs.
 
-    ``a``, ``w`` and ``o`` are offsets of the first input, weight and output; inputs of images lie
-    ``pitch`` apart.  ``valid`` counts the last panel's outputs; ``code`` activates, and is 0
-    before the last inputs.  Meanwhile the results' lines are brought near, and what is wanted next:
-    it lies in ``raw`` from ``ahead`` on, in rows so far ``apart``.
+    ``a``, ``w`` and ``o`` are offsets of the first input, weight and output; inputs of images are
+    ``pitch`` apart. ``valid`` counts the last panel's outputs; ``code`` activates, and is 0 before
+    the last inputs. Meanwhile the results' lines are prefetched, and the next weights: from
+    ``ahead`` on in ``raw``, in rows ``apart`` from each other.
     """
     sums = [f"s{i}_{v}" for i in range(height) for v in range(width)]
     to.line("@apart")

@@ -140,9 +140,9 @@ def _emit_call(
 
 
 def _ahead(kind: Shapes, height: int, width: int, lanes: int, lie: Lie | None) -> str:
-    """Where in the weights what a register block brings near begins, and how far rows are apart.
-    Blocks with one stream of inputs bring a line near for some inputs, so that the first ones of a
-    panel share what is wanted next: the panels behind these, or a tile's."""
+    """The first of the weights that a register block prefetches, and the distance of rows. Blocks
+    with one stream of inputs prefetch a line for some inputs, so that the first ones of a panel
+    share the work: the next panels, or a tile's."""
     turn = f"(row - i) // {height}"
     if lie is None:
         behind = f"w + {width * lanes} * length + {turn} * length * {16 // STEPS}"
@@ -159,7 +159,7 @@ def _ahead(kind: Shapes, height: int, width: int, lanes: int, lie: Lie | None) -
 
 
 def _emit_kernel(to: Writer, lanes: int, few: int, together: int, lie: Lie | None) -> None:
-    """Write the loop over chunks of images, which have a unit for so many panels together."""
+    """Write the loop over chunks of images, which have a unit for ``together`` panels."""
     with to.block("def kernel(x, weights, bias, out, scratch, sizes, begin, end):"):
         to.line(
             "inputs, outputs, step, chunk, code = sizes[0], sizes[1], sizes[2], sizes[3], sizes[4]",

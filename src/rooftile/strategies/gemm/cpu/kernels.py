@@ -19,22 +19,24 @@ from rooftile.strategies.gemm.cpu.shapes import (
 
 
 def inputs_of_block(problem: Linear) -> int:
-    """How many inputs are summed in one go; all kernels cut alike, so that bits are the same."""
+    """Number of inputs that are summed in one go; all kernels cut alike, so that bits are the
+    same."""
     blocks = -(-problem.inputs // BLOCK_INPUTS)
     return -(-problem.inputs // (16 * blocks)) * 16
 
 
 def in_one_chunk(problem: Linear, registers: int) -> bool:
-    """Whether a panel of weights is read once, for all images: then it need not be kept."""
+    """True if a panel of weights is read once, for all images: then it need not be kept."""
     return problem.batch <= chunk_images(registers, problem.batch)
 
 
 def linear_kernel(
     problem: Linear, lanes: int, registers: int, lie: Lie | None = None, *, small: bool = False
 ) -> CpuKernel:
-    """The kernel for a problem in vectors of so many lanes, with so many of them in registers.
+    """The kernel for a problem in vectors of ``lanes`` lanes, with ``registers`` of them in
+    registers.
 
-    With ``lie`` it reads weights that lie so, and fills panels itself, for each chunk anew.  For
+    With ``lie`` it reads weights in that order, and fills panels itself, for each chunk anew. For
     ``small`` weights it has as many chunks as suit the problem's batch.
     """
     panels, step = panels_of(problem.outputs, lanes), inputs_of_block(problem)
@@ -59,7 +61,7 @@ def linear_kernel(
 
 
 def rows_kernel(problem: Linear, lanes: int) -> CpuKernel:
-    """The kernel that reads the weights where they lie, in vectors of so many lanes."""
+    """The kernel that reads unpacked weights, in vectors of ``lanes`` lanes."""
     vectors = -(-problem.outputs // lanes)
     return CpuKernel(
         _rows_compiled(lanes),

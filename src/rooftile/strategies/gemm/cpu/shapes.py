@@ -8,8 +8,8 @@ from typing import Literal
 from rooftile.strategies.common.panels import ROW, Lie
 
 BLOCK_INPUTS = 256
-"""At most so many inputs are summed in one go: those of a register block's images stay in the
-first-level cache.  Longer sums round worse."""
+"""Largest number of inputs that are summed in one go: a register block's images' inputs stay in the
+first-level cache. Longer sums round worse."""
 PITCH = BLOCK_INPUTS + 17
 """Distance between copied images: neighbours do not reach the end of a cache line together."""
 FILLED = ROW * BLOCK_INPUTS
@@ -31,10 +31,11 @@ class Shapes:
     """The last one is for fewer images, too."""
     widths: tuple[int, ...]
     images: Literal["given", "apart", "woven"]
-    """Where inputs are read: in the images as they are given, in copies of these a fixed distance
-    apart, or in a copy that has each input of a block's images beside each other."""
+    """The source of inputs: the images as they are given, copies of these a fixed distance apart,
+    or a copy with each input of a block's images adjacent."""
     stays: Literal["images", "weights"]
-    """What of a register block stays in the first-level cache from one block to the next."""
+    """The operand of a register block that stays in the first-level cache from one block to the
+    next."""
 
     @property
     def least_rows(self) -> list[tuple[int, int]]:
@@ -43,7 +44,7 @@ class Shapes:
 
 
 def is_narrow(registers: int, panels: int) -> bool:
-    """Whether outputs are so few that to weave the inputs would take longer than it saves."""
+    """True if outputs are so few that weaving the inputs would take longer than it saves."""
     return registers < 32 and panels <= _NARROW
 
 
@@ -64,12 +65,12 @@ def shapes(registers: int, *, narrow: bool = False) -> tuple[Shapes, Shapes]:
 
 
 def chunk_images(registers: int, images: int, *, small: bool = False) -> int:
-    """The copied inputs of so many images, register blocks of them, stay in the second-level cache.
+    """The number of images, in register blocks, whose copied inputs stay in the second-level cache.
 
-    Each chunk reads all weights, and larger ones would leave cores without one.  With 32 registers
-    there are as few chunks as there can be, and then those of the tallest blocks alone are best.
-    With 16, where the weights are so ``small`` that they stay in cache, chunks are, too: whoever
-    claims a share copies its chunk's images, once for many panels then.
+    Each chunk reads all weights, and larger ones would leave cores without one. With 32 registers
+    there are as few chunks as there can be, and then chunks of the tallest blocks alone are best.
+    With 16, where the weights are so ``small`` that they stay in cache, chunks are, too: the thread
+    that claims a share copies its chunk's images, once for many panels then.
     """
     if registers < 32:
         share = -(-images // (_SMALL_CHUNKS * 6)) * 6
@@ -79,6 +80,6 @@ def chunk_images(registers: int, images: int, *, small: bool = False) -> int:
 
 
 def scratch_size(images: int, lie: Lie | None = None) -> int:
-    """float32 of a block's sums, of a tile of panels where weights come as they lie, and of the
-    copied inputs of so many images, and of those that fill the last block."""
+    """float32 of a block's sums, of a tile of panels where weights come unpacked, and of the copied
+    inputs of ``images`` images, and of the images that fill the last block."""
     return ENDS + (FILLED if lie else 0) + (images + 8) * PITCH

@@ -1,4 +1,4 @@
-"""What the tiled rungs of `linear` and `matmul` do to memory."""
+"""Accesses of the tiled rungs of `linear` and `matmul`."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def of_tiles(
     """Tiles of results, ``tile``: the textbook's count of loads.
 
     ``lanes`` of a warp read neighbours of a, as many as a tile is deep, neighbours of b, and store
-    neighbours.  A block has ``threads`` across and down; each of its warps makes ``reads`` passes
-    of shared memory a term, whatever a term beyond the last holds.  Where loads are ``turned``,
-    lanes walk along a matrix that lies transposed as along another.
+    neighbours. A block has ``threads`` across and down; each of its warps makes ``reads`` passes of
+    shared memory a term, terms beyond the last included. Where loads are ``turned``, lanes walk
+    along a transposed matrix as along another.
     """
     (rows, inner, columns), (down, across) = _sizes(problem), tile
     counted, beside = matmul_tile(rows, inner, columns, down, across), max(1, WARP // threads[0])
@@ -56,12 +56,9 @@ def _lines(
     transposed: bool,
     turned: bool,
 ) -> Accesses:
-    """Loads of a matrix [count][length], or of one that lies the other way round.
-
-    Of a warp so many ``lanes`` want neighbours of a line, and so many others the same of the next
-    lines, which are neighbours in a matrix that lies the other way round; unless they have
-    ``turned`` to walk along its own lines.
-    """
+    """Loads of a matrix [count][length], or of its transpose. Of a warp's ``lanes`` the first
+    number want neighbours of a line, and the second the same of the next lines, which are
+    neighbours in a transposed matrix; unless they have ``turned`` to walk along its own lines."""
     if transposed and turned:
         length, count, transposed = count, length, False
     along, beside = lanes
@@ -93,7 +90,7 @@ def of_strips(problem: Matmul, tile: int) -> Accesses:
 
 
 def of_bias(operands: tuple[str, ...], problem: Matmul, lanes: int) -> Accesses:
-    """A bias, the third operand, that a row's lanes read beside each other; nothing where two
+    """A bias, the third operand, whose adjacent elements a row's lanes read; nothing where two
     matrices are all."""
     if len(operands) < 3:
         return Accesses()

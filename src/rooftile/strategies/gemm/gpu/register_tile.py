@@ -71,12 +71,10 @@ class RegisterTileProduct(TiledProduct):
         }
 
     def invalid(self, problem: Any, config: Config) -> str | None:
-        """Fewer columns across than a warp has threads beside each other."""
         across = self.tile(problem, config)[1] // self._results(config)[1]
         return f"a tile is {across} threads wide, a warp 8" if across < 8 else None
 
     def macros(self, problem: Any, config: Config) -> dict[str, int | str]:
-        """And which matrices have rows of whole 16 bytes."""
         (rows, columns), (down, across) = self.tile(problem, config), self._results(config)
         p = self.product(problem)
         sizes = {"TILE_R": rows, "TILE_C": columns, "RESULTS_R": down, "RESULTS_C": across}
@@ -84,12 +82,10 @@ class RegisterTileProduct(TiledProduct):
         return {**super().macros(problem, config), **sizes, **whole, "FINISH_BLOCK": _FINISH_BLOCK}
 
     def tile(self, problem: Any, config: Config) -> tuple[int, int]:
-        """See `TiledProduct.tile`."""
         down, across = self.axes
         return config[f"TILE_{down}"], config[f"TILE_{across}"]
 
     def block(self, problem: Any, config: Config) -> tuple[int, int, int]:
-        """A thread for its results."""
         (rows, columns), (down, across) = self.tile(problem, config), self._results(config)
         return rows // down * (columns // across), 1, 1
 
@@ -99,7 +95,6 @@ class RegisterTileProduct(TiledProduct):
         return config[f"RESULTS_{down}"], config[f"RESULTS_{across}"]
 
     def threads(self, problem: Any, config: Config) -> int:
-        """Threads of a part."""
         return self.tiles(problem, config) * self.block(problem, config)[0]
 
     def parts(self, problem: Any, config: Config) -> int:
@@ -114,7 +109,6 @@ class RegisterTileProduct(TiledProduct):
         return min(p for p, taken in rounds.items() if taken <= _SLACK * min(rounds.values()))
 
     def workspace(self, problem: Any, config: Config) -> dict[str, int]:
-        """Every part's sums, where there are several."""
         p, parts = self.product(problem), config["PARTS"]
         return {"partial": parts * p.rows * p.columns} if parts > 1 else {}
 

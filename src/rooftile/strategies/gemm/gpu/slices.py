@@ -1,7 +1,5 @@
 """Products on tensor cores by ``mma.sync`` of matrices as they are in memory, see ``slices.h``.
-
-Source: NVIDIA, "Parallel Thread Execution ISA", on ``mma``, ``ldmatrix`` and ``cp.async``.
-"""
+Source: NVIDIA, "Parallel Thread Execution ISA", on ``mma``, ``ldmatrix`` and ``cp.async``."""
 
 from __future__ import annotations
 
@@ -15,7 +13,7 @@ from rooftile.strategies.contract.gpu import Config
 LINE = 128
 """Bytes of a slice's terms, however many an element has."""
 _OTHER_REGISTERS = 48
-"""Registers of a thread beside its sums and columns."""
+"""Registers of a thread besides its sums and columns."""
 
 
 class SlicedProduct(MmaStrategy):
@@ -25,18 +23,17 @@ class SlicedProduct(MmaStrategy):
     """
 
     numbers: ClassVar[int] = 1
-    """How many numbers of the cores' type stand for one value."""
+    """Numbers of the cores' type that stand for one value."""
 
     @abstractmethod
     def shared(self, problem: Any, config: Config) -> int:
         """Bytes of shared memory of a block."""
 
     def fits(self, problem: Any, config: Config) -> bool:
-        """Whether multiprocessors have the shared memory of their blocks."""
+        """True if multiprocessors have the shared memory of their blocks."""
         return self.shared(problem, config) <= self.machine.shared_room(config["BLOCKS"])
 
     def invalid(self, problem: Any, config: Config) -> str | None:
-        """Threads, shared memory, registers."""
         threads = threads_of(config)
         if threads > 512:
             return f"{threads} threads a block, at most 512"
@@ -60,7 +57,6 @@ class ThreeNumbers(SlicedProduct):
     numbers = 3
 
     def limits(self, problem: Any) -> str | None:
-        """Short sums: their budgets have no room for what the cores cut off."""
         return too_short(problem.reduction) or super().limits(problem)
 
 

@@ -52,20 +52,17 @@ class Product(GpuStrategy):
         return {}
 
     def limits(self, problem: Any) -> str | None:
-        """Sizes that an index does not reach."""
         p = self.product(problem)
         # Threads of the last tile count on, beyond the sizes.
         largest = max(p.rows, p.inner, p.columns)
         return f"a size of {largest}: indices are 32-bit" if largest > MOST // 2 else None
 
     def macros(self, problem: Any, config: Config) -> dict[str, int | str]:
-        """How the matrices are laid out, the epilogue, and the tunables."""
         p = self.product(problem)
         transposed = {"TRANSPOSE_A": int(p.transpose_a), "TRANSPOSE_B": int(p.transpose_b)}
         return {**transposed, **self.epilogue(problem), **config}
 
     def sizes(self, problem: Any) -> tuple[int, int, int]:
-        """Rows, terms and columns, which come with each launch."""
         p = self.product(problem)
         return p.rows, p.inner, p.columns
 
@@ -74,18 +71,15 @@ class TiledProduct(Product):
     """One kernel, whose blocks make a tile of results each."""
 
     overlaps: ClassVar[bool] = False
-    """Whether it begins before the launch in front of it has ended."""
+    """True if it may begin before the previous launch has ended."""
 
     @abstractmethod
-    def tile(self, problem: Any, config: Config) -> tuple[int, int]:
-        """Rows and columns of a block's results."""
+    def tile(self, problem: Any, config: Config) -> tuple[int, int]: ...
 
     @abstractmethod
-    def block(self, problem: Any, config: Config) -> tuple[int, int, int]:
-        """Threads of a block."""
+    def block(self, problem: Any, config: Config) -> tuple[int, int, int]: ...
 
     def limits(self, problem: Any) -> str | None:
-        """Sizes that an index does not reach, and more tiles than a grid has blocks."""
         if reason := super().limits(problem):
             return reason
         tiles = self.tiles(problem, self.defaults(problem))
@@ -97,7 +91,6 @@ class TiledProduct(Product):
         return blocks(p.rows, rows) * blocks(p.columns, columns)
 
     def steps(self, problem: Any, config: Config) -> tuple[Step, ...]:
-        """One kernel over tiles."""
         grid = (self.tiles(problem, config), 1, 1)
         launch = Launch(self.kernel(), grid, self.block(problem, config), overlaps=self.overlaps)
         return (Step(launch, (*self.operands, "out", *self.sizes(problem))),)
@@ -107,11 +100,9 @@ class SquareProduct(TiledProduct):
     """Square tiles, a thread an element."""
 
     def tile(self, problem: Any, config: Config) -> tuple[int, int]:
-        """See `TiledProduct.tile`."""
         return config["TILE"], config["TILE"]
 
     def block(self, problem: Any, config: Config) -> tuple[int, int, int]:
-        """See `TiledProduct.block`."""
         return config["TILE"], config["TILE"], 1
 
 
@@ -120,21 +111,18 @@ class NaiveProduct(TiledProduct):
 
     source = "naive"
     along_rows: ClassVar[bool] = False
-    """Whether threads along x make neighbours of a column instead."""
+    """True if threads along x make neighbours of a column instead."""
 
     def macros(self, problem: Any, config: Config) -> dict[str, int | str]:
-        """And the block, and which way its threads go."""
         x, y, _ = self.block(problem, config)
         block = {"BLOCK_X": x, "BLOCK_Y": y, "ALONG_ROWS": int(self.along_rows)}
         return {**super().macros(problem, config), **block}
 
     def tile(self, problem: Any, config: Config) -> tuple[int, int]:
-        """See `TiledProduct.tile`."""
         x, y, _ = self.block(problem, config)
         return (x, y) if self.along_rows else (y, x)
 
     def block(self, problem: Any, config: Config) -> tuple[int, int, int]:
-        """A thread an element."""
         return config["BLOCK_X"], config["BLOCK_Y"], 1
 
     def accesses(self, problem: Any, config: Config) -> dict[str, Accesses]:

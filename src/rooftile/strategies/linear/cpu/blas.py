@@ -45,7 +45,6 @@ class Blas(HostStrategy):
     def prepare(
         self, problem: Linear, parameters: tuple[Float32, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         weights, bias = parameters
         return _Bound(problem, weights, bias, threads)
 

@@ -1,13 +1,13 @@
 """`blocked`: explicit vectors of outputs, a register block of images, one kernel.
 
-A register block of images x a vector of outputs is summed over a block of inputs.  With AVX-512
-each instruction multiplies a loaded vector of weights by an input that it broadcasts itself: almost
-nothing but multiplications is issued, also where another thread has half of the core.  For
-that, a chunk's inputs are copied a fixed distance apart.  With AVX2 a broadcast is a load of its
-own, and serves two vectors; there each input's images are copied beside each other, so that a block
-reads one run of them, unless outputs are too few to pay for it.  Weights are packed so that a chunk
-reads them in one run, some way ahead.  Few images are read where they are, by blocks of several
-vectors of outputs.
+A register block of images x a vector of outputs is summed over a block of inputs. With AVX-512 each
+instruction multiplies a loaded vector of weights by an input that it broadcasts itself: almost
+nothing but multiplications is issued, also where another thread has half of the core. For that, a
+chunk's inputs are copied a fixed distance apart. With AVX2 a broadcast is a load of its own, and
+serves two vectors; there each input's images are copied adjacently, so that a block reads one run
+of them, unless outputs are too few to pay for it. Weights are packed so that a chunk reads them in
+one run, some way ahead. Few images are read where they are, by blocks of several vectors of
+outputs.
 
 A unit of work is one panel of outputs (a vector; with AVX2 two) for one chunk of images.  So a
 single image is shared by all cores, each of which streams its own part of the
@@ -47,11 +47,9 @@ class Blocked(CpuStrategy):
     takes = features("activation:*")
 
     def kernel(self, problem: Linear) -> CpuKernel:
-        """See `CpuStrategy.kernel`."""
         return linear_kernel(problem, vector.lanes(), vector.registers())
 
     def once(self, problem: Linear, device: CpuDevice) -> HostBound | None:
-        """See `HostStrategy.once`: for images that are one chunk, and many weights."""
         lanes, registers = vector.lanes(), vector.registers()
         if problem.inputs * problem.outputs < _MANY_WEIGHTS:
             return None

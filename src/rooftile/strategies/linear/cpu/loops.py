@@ -1,7 +1,5 @@
-"""One dot product for each output, on one thread, on every core, and in float64.
-
-Source: PMPP, section 3.4, with a bias and an activation.
-"""
+"""One dot product for each output, on one thread, on every core, and in float64. Source: PMPP,
+section 3.4, with a bias and an activation."""
 
 from __future__ import annotations
 
@@ -36,7 +34,6 @@ class Textbook(CpuStrategy):
     takes = features("activation:*")
 
     def kernel(self, problem: Linear) -> CpuKernel:
-        """See `CpuStrategy.kernel`."""
         outputs = problem.outputs
         sizes = (problem.inputs, outputs, ACTIVATION_CODES[problem.activation])
         return CpuKernel(kernel, units=lambda images: images * outputs, sizes=sizes)
@@ -58,7 +55,6 @@ class Double(double.Double):
     summary = "float64: one dot product an output, over the cores"
 
     def kernel(self, problem: Linear) -> ArrayKernel:
-        """See `ArrayStrategy.kernel`."""
         sizes = (problem.inputs, problem.outputs, ACTIVATION_CODES[problem.activation])
         return ArrayKernel(double.layer, problem.batch * problem.outputs, sizes)
 

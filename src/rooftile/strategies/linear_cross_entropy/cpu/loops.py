@@ -1,7 +1,5 @@
-"""`loops`: one image after the other, on one thread.
-
-Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), sections 6.2.2.3 and 6.5.
-"""
+"""`loops`: one image after the other, on one thread. Source: Goodfellow, Bengio, Courville, "Deep
+Learning" (2016), sections 6.2.2.3 and 6.5."""
 
 from __future__ import annotations
 

@@ -42,7 +42,6 @@ class OfItems(GpuLinearCrossEntropy):
     tunables = (Tunable("ITEMS", (1, 2, 4, 8), 1),)
 
     def limits(self, problem: LinearCrossEntropy) -> str | None:
-        """More inputs or outputs than a block has room for."""
         for name, most in (("inputs", _MOST_INPUTS), ("outputs", _MOST_OUTPUTS)):
             if getattr(problem, name) > most:
                 return f"{getattr(problem, name)} {name}, at most {most}"
@@ -62,7 +61,6 @@ class OfItems(GpuLinearCrossEntropy):
         return {"ITEMS": items}
 
     def invalid(self, problem: LinearCrossEntropy, config: Config) -> str | None:
-        """More items than shared memory holds."""
         most = max(1, self.most_items(problem))
         return f"{config['ITEMS']} items, at most {most}" if config["ITEMS"] > most else None
 
@@ -71,7 +69,6 @@ class OfItems(GpuLinearCrossEntropy):
         return MOST_HELD // problem.inputs
 
     def macros(self, problem: LinearCrossEntropy, config: Config) -> dict[str, int | str]:
-        """And how threads share a score."""
         more = {"LANES": _LANES, "SETTLED": int(problem.settled)}
         return {**super().macros(problem, config), **more}
 

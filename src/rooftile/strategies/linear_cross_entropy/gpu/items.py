@@ -1,7 +1,5 @@
-"""`items`: a block makes a layer's scores, their losses and all gradients of a few images.
-
-Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), sections 6.2.2.3 and 6.5.
-"""
+"""`items`: a block makes a layer's scores, their losses and all gradients of a few images. Source:
+Goodfellow, Bengio, Courville, "Deep Learning" (2016), sections 6.2.2.3 and 6.5."""
 
 from __future__ import annotations
 
@@ -23,12 +21,10 @@ class Items(OfItems):
     takes = features("before:* scaled")
 
     def macros(self, problem: LinearCrossEntropy, config: Config) -> dict[str, int | str]:
-        """And how many weights shared memory holds."""
         held = {"THREADS": _THREADS, "MOST_HELD": _MOST_SHARED}
         return {**super().macros(problem, config), **held}
 
     def steps(self, problem: LinearCrossEntropy, config: Config) -> tuple[Step, ...]:
-        """One kernel, a block a few images."""
         return self.launched(problem, config, (_THREADS, 1, 1))
 
 

@@ -1,7 +1,5 @@
-"""`naive`: a launch for each layer, the loss and each gradient, a thread an element.
-
-Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 6.5, algorithms 6.3 and 6.4.
-"""
+"""`naive`: a launch for each layer, the loss and each gradient, a thread an element. Source:
+Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 6.5, algorithms 6.3 and 6.4."""
 
 from __future__ import annotations
 
@@ -30,17 +28,14 @@ class Naive(GpuLinearCrossEntropy):
         return "the strategies of linear, softmax_cross_entropy and linear_gradient are faster"
 
     def macros(self, problem: LinearCrossEntropy, config: Config) -> dict[str, int | str]:
-        """And the first layer."""
         below = ACTIVATION_CODES[problem.below]
         more = {"FEATURES": problem.features, "BELOW": below}
         return {**super().macros(problem, config), **more}
 
     def workspace(self, problem: LinearCrossEntropy, config: Config) -> dict[str, int]:
-        """The scores."""
         return {"scores": problem.images * problem.outputs}
 
     def steps(self, problem: LinearCrossEntropy, config: Config) -> tuple[Step, ...]:
-        """Forward, the loss, and backward."""
         n, block = problem.images, (config["BLOCK"], 1, 1)
 
         def over(what: str, each: int, *arguments: str) -> Step:

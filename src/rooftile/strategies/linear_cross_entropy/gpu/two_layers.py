@@ -1,7 +1,5 @@
-"""`two_layers`: a block makes two layers, the losses and all gradients of a few images.
-
-Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), sections 6.2.2.3 and 6.5.
-"""
+"""`two_layers`: a block makes two layers, the losses and all gradients of a few images. Source:
+Goodfellow, Bengio, Courville, "Deep Learning" (2016), sections 6.2.2.3 and 6.5."""
 
 from __future__ import annotations
 
@@ -29,7 +27,6 @@ class TwoLayers(OfItems):
     requires = features("features")
 
     def limits(self, problem: LinearCrossEntropy) -> str | None:
-        """And features that are no fours, or layers that a block has no room for."""
         if problem.features % 4 or problem.features > _MOST_FEATURES:
             return f"{problem.features} features: it takes fours, at most {_MOST_FEATURES}"
         held = problem.inputs * problem.outputs
@@ -50,7 +47,6 @@ class TwoLayers(OfItems):
         return _MOST_SUMS // problem.inputs
 
     def macros(self, problem: LinearCrossEntropy, config: Config) -> dict[str, int | str]:
-        """And the first layer."""
         team, teams, _ = self._block(problem)
         return {
             **super().macros(problem, config),
@@ -64,7 +60,6 @@ class TwoLayers(OfItems):
         }
 
     def steps(self, problem: LinearCrossEntropy, config: Config) -> tuple[Step, ...]:
-        """One kernel, a block a few images."""
         return self.launched(problem, config, self._block(problem))
 
     def _block(self, problem: LinearCrossEntropy) -> tuple[int, int, int]:

@@ -1,7 +1,5 @@
-"""`loops`: row by row, on one thread.
-
-Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 6.5, algorithm 6.4.
-"""
+"""`loops`: row by row, on one thread. Source: Goodfellow, Bengio, Courville, "Deep Learning"
+(2016), section 6.5, algorithm 6.4."""
 
 from __future__ import annotations
 
@@ -55,7 +53,6 @@ class Loops(ArrayStrategy):
     takes = features("activation:* before:*")
 
     def kernel(self, problem: LinearGradient) -> ArrayKernel:
-        """See `ArrayStrategy.kernel`."""
         p = problem
         codes = ACTIVATION_CODES[p.activation], ACTIVATION_CODES[p.before]
         return ArrayKernel(each_row, p.images + p.outputs, (p.images, p.inputs, p.outputs, *codes))

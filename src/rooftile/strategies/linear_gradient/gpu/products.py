@@ -1,7 +1,5 @@
-"""A thread for an element, and tiles in shared memory.
-
-Source: PMPP, section 3.4; PMPP, section 5.4 (tiling) and 10.8 (sums by block).
-"""
+"""A thread for an element, and tiles in shared memory. Source: PMPP, section 3.4; PMPP, section 5.4
+(tiling) and 10.8 (sums by block)."""
 
 from __future__ import annotations
 
@@ -20,7 +18,6 @@ class GpuLinearGradient(GpuStrategy):
     takes = features("activation:* before:*")
 
     def macros(self, problem: LinearGradient, config: Config) -> dict[str, int | str]:
-        """The layer's sizes, the activations and the tunables."""
         return {
             "INPUTS": problem.inputs,
             "OUTPUTS": problem.outputs,
@@ -42,7 +39,6 @@ class Naive(GpuLinearGradient):
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 128),)
 
     def steps(self, problem: LinearGradient, config: Config) -> tuple[Step, ...]:
-        """One kernel, a thread an element of the three outputs."""
         elements = sum(array.size for array in problem.output_arrays)
         launch = Launch(
             self.kernel(), (blocks(elements, config["BLOCK"]), 1, 1), (config["BLOCK"], 1, 1)
@@ -74,11 +70,9 @@ class Tiles(GpuLinearGradient):
         return {"PARTS": parts}
 
     def workspace(self, problem: LinearGradient, config: Config) -> dict[str, int]:
-        """The sums of each part, where there are several."""
         return {"partial": config["PARTS"] * _columns(problem)} if config["PARTS"] > 1 else {}
 
     def steps(self, problem: LinearGradient, config: Config) -> tuple[Step, ...]:
-        """The tiles; and the sum over the parts, where there are several."""
         whole = config["PARTS"] == 1
         across = blocks(problem.inputs, _TILE)
         tiles = config["PARTS"] * _weight_tiles(problem) + blocks(problem.images, _TILE) * across

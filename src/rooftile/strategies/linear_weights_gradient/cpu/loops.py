@@ -1,7 +1,5 @@
-"""`loops`: one output after the other, on one thread.
-
-Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), section 6.5, algorithm 6.4.
-"""
+"""`loops`: one output after the other, on one thread. Source: Goodfellow, Bengio, Courville, "Deep
+Learning" (2016), section 6.5, algorithm 6.4."""
 
 from __future__ import annotations
 

@@ -17,7 +17,6 @@ class GpuLinearWeightsGradient(GpuStrategy):
     takes = features("features")
 
     def limits(self, problem: LinearWeightsGradient) -> str | None:
-        """More parameters than an index reaches."""
         count = problem.parameters
         return f"{count} parameters, at most {_MOST}" if count > _MOST else None
 

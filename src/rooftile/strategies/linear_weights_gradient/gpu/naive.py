@@ -1,7 +1,5 @@
-"""`naive`: one thread a weight or a bias, which walks along the images.
-
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., section 3.4.
-"""
+"""`naive`: one thread a weight or a bias, which walks along the images. Source: PMPP, section
+3.4."""
 
 from __future__ import annotations
 
@@ -26,7 +24,6 @@ class Naive(GpuLinearWeightsGradient):
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 128),)
 
     def steps(self, problem: LinearWeightsGradient, config: Config) -> tuple[Step, ...]:
-        """One kernel, a thread a parameter."""
         grid = (blocks(problem.parameters, config["BLOCK"]), 1, 1)
         launch = Launch(self.kernel(), grid, (config["BLOCK"], 1, 1), overlaps=True)
         images = np.int32(problem.images)

@@ -1,8 +1,5 @@
 """`quarters`: tiles of 32 x 32 weights, of which each quarter of a block adds every fourth image.
-
-Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., sections 5.4
-(tiling) and 6.3 (thread coarsening).
-"""
+Source: PMPP, sections 5.4 (tiling) and 6.3 (thread coarsening)."""
 
 from __future__ import annotations
 
@@ -40,12 +37,10 @@ class Quarters(GpuLinearWeightsGradient):
         return {"PARTS": parts}
 
     def workspace(self, problem: LinearWeightsGradient, config: Config) -> dict[str, int]:
-        """The sums of each part, where there are several."""
         parts = config["PARTS"]
         return {"partial": parts * problem.parameters} if parts > 1 else {}
 
     def steps(self, problem: LinearWeightsGradient, config: Config) -> tuple[Step, ...]:
-        """The tiles; and the sum over the parts, where there are several."""
         parts, made = config["PARTS"], written(problem)
         launch = Launch(self.kernel(), (_tiles(problem), parts, 1), (_THREADS, 1, 1), overlaps=True)
         partial = ("partial",) if parts > 1 else ()

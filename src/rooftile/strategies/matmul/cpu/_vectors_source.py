@@ -1,4 +1,4 @@
-"""Generate the kernel of `vectors`, which reads b[inner, columns] as it lies.
+"""Generate the kernel of `vectors`, which reads b[inner, columns] unpacked.
 
 Sizes come at run time, so that all problems share one compilation.
 """

@@ -31,7 +31,6 @@ class Blas(HostStrategy):
     def prepare(
         self, problem: Matmul, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         rows = problem.rows
         count = max(1, min(threads, rows, problem.flops // _THREAD_FLOPS))
 

@@ -1,8 +1,8 @@
 """`blocked`: b packed into panels, blocks of terms in cache, a register block of rows.
 
-The kernel is that of `linear`: a block of rows x two vectors of columns is summed in registers over
-a block of terms that stays in cache.  Each call packs b into panels that are read in a row, on
-all cores, and the rows of a transposed a beside each other.
+The kernel is `linear`'s: a block of rows x two vectors of columns is summed in registers over a
+block of terms that stays in cache. Each call packs b into panels that are read in a row, on all
+cores, and the rows of a transposed a adjacently.
 
 Source: Goto, van de Geijn, "Anatomy of High-Performance Matrix Multiplication",
 ACM TOMS 34 (2008).
@@ -49,21 +49,17 @@ class Blocked(HostStrategy):
     takes = features("transpose_a transpose_b")
 
     def units(self, problem: Matmul) -> int:
-        """Panels of columns for chunks of rows."""
         return _kernel(problem).units(problem.rows)
 
     def native(self, problem: Matmul) -> tuple[Native, tuple[str, ...], bool]:
-        """See `HostStrategy.native`."""
         return _kernel(problem).function, ("float32",) * 4, True
 
     def round_trips(self, problem: Matmul) -> dict[str, int]:
-        """See `HostStrategy.round_trips`."""
         a, b = problem.arrays[:2]
         turned = {"a turned": a.nbytes} if problem.transpose_a else {}
         return turned if _lie(problem) else {"b in panels": b.nbytes, **turned}
 
     def prepare(self, problem: Matmul, parameters: tuple[AnyArray, ...], threads: int) -> _Bound:
-        """See `HostStrategy.prepare`."""
         return _Bound(problem, threads)
 
 
@@ -74,14 +70,15 @@ _SMALL = 2**20
 
 
 def _lie(problem: Matmul) -> Lie | None:
-    """How b lies, where the kernel reads it so: the rows are one chunk, and b is large."""
+    """The order of b, where the kernel reads it unpacked: the rows are one chunk, and b is
+    large."""
     if _is_small(problem) or not in_one_chunk(as_linear(problem), vector.registers()):
         return None
     return "rows" if problem.transpose_b else "columns"
 
 
 def _is_small(problem: Matmul) -> bool:
-    """Whether b in panels stays in cache, so that each chunk of rows may read all of it."""
+    """True if b in panels stays in cache, so that each chunk of rows may read all of it."""
     return problem.inner * problem.columns <= _SMALL
 
 
@@ -91,7 +88,7 @@ def _kernel(problem: Matmul) -> CpuKernel:
 
 
 def _packings(problem: Matmul) -> dict[str, KernelPacking]:
-    """What lays a matrix anew before it is multiplied, by the matrix."""
+    """The kernels that pack a matrix before it is multiplied, by the matrix."""
     rows, inner, columns, lanes = problem.rows, problem.inner, problem.columns, vector.lanes()
     found = {}
     if problem.transpose_a:
@@ -138,7 +135,6 @@ class _Bound:
             self._work.run(rows[-1][UNITS], self._threads)
 
     def quick(self, shapes: cpu.Shapes, long: bool = False) -> cpu.Quick | None:
-        """See `HostBound.quick`."""
         places = [row * len(cpu.FIELDS) + at for row, at in self._places.values()]
         return self._work.quick(self._threads, shapes, places, self._kept, long)
 

@@ -1,7 +1,5 @@
-"""One dot product for each element, on one thread, and in float64 over the cores.
-
-Source: PMPP, section 3.4.
-"""
+"""One dot product for each element, on one thread, and in float64 over the cores. Source: PMPP,
+section 3.4."""
 
 from __future__ import annotations
 
@@ -26,7 +24,7 @@ def dot_products(a, b, out, sizes, begin, end):  # type: ignore[no-untyped-def]
 
 
 def pitches(problem: Matmul) -> tuple[int, int, int, int]:
-    """How far apart a's rows lie and its terms, b's terms and its columns."""
+    """Strides of a's rows and terms, and of b's terms and columns."""
     a = (1, problem.rows) if problem.transpose_a else (problem.inner, 1)
     b = (1, problem.inner) if problem.transpose_b else (problem.columns, 1)
     return (*a, *b)
@@ -42,7 +40,6 @@ class Loops(ArrayStrategy):
     takes = features("transpose_a transpose_b")
 
     def kernel(self, problem: Matmul) -> ArrayKernel:
-        """See `ArrayStrategy.kernel`."""
         sizes = (problem.inner, problem.columns, *pitches(problem))
         return ArrayKernel(dot_products, problem.rows * problem.columns, sizes)
 
@@ -55,7 +52,6 @@ class Double(double.Double):
     summary = "float64: one dot product an element, over the cores"
 
     def kernel(self, problem: Matmul) -> ArrayKernel:
-        """See `ArrayStrategy.kernel`."""
         sizes = (problem.inner, problem.columns, *pitches(problem))
         return ArrayKernel(double.products, problem.rows * problem.columns, sizes)
 

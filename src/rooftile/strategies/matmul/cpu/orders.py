@@ -37,15 +37,13 @@ class Orders(ArrayStrategy):
     operation = "matmul"
     name = "orders"
     parallel = False
-    summary = "rows, terms, columns: the same loops in the order in which memory lies"
+    summary = "rows, terms, columns: the same loops in the order of memory"
     takes = features("transpose_a")
 
     def limits(self, problem: Matmul) -> str | None:
-        """A transposed b, along whose rows lie the terms of one sum."""
-        return "b lies transposed: its rows hold terms" if problem.transpose_b else None
+        return "b is transposed: its rows hold terms" if problem.transpose_b else None
 
     def kernel(self, problem: Matmul) -> ArrayKernel:
-        """See `ArrayStrategy.kernel`."""
         sizes = (problem.inner, problem.columns, *pitches(problem)[:2])
         return ArrayKernel(scaled_rows, problem.rows, sizes)
 

@@ -1,4 +1,4 @@
-"""What rungs of `matmul` on GPUs share."""
+"""The base of `matmul`'s rungs on GPUs."""
 
 from __future__ import annotations
 
@@ -38,11 +38,9 @@ class WarpTiles(TiledMatmul):
     tile_rows, tile_columns = 32, 16
 
     def tile(self, problem: Matmul, config: Config) -> tuple[int, int]:
-        """See `TiledProduct.tile`."""
         return self.tile_rows, self.tile_columns
 
     def block(self, problem: Matmul, config: Config) -> tuple[int, int, int]:
-        """Warps."""
         return 32 * config["WARPS"], 1, 1
 
     def tiles_a_multiprocessor(self, problem: Matmul) -> float:
@@ -50,7 +48,7 @@ class WarpTiles(TiledMatmul):
         return self.tiles(problem, {}) / self.machine.multiprocessors
 
     def joined(self, problem: Matmul, config: Config) -> Accesses:
-        """What it does to memory at the end: every warp's sums are read, and results stored."""
+        """The accesses at the end: every warp's sums are read, and results stored."""
         added = self.tile_rows * self.tile_columns // WARP * config["WARPS"]
         reads = Accesses(shared_reads=self.tiles(problem, {}) * added)
         return reads + row_stores(problem.columns, problem.rows)

@@ -24,7 +24,7 @@ def turning(rung: GpuStrategy, array: Array, to: str) -> Step:
 
 
 def turning_accesses(array: Array) -> Accesses:
-    """What it does to memory."""
+    """The accesses of transposing an array."""
     down, across = array.shape
     held = Accesses(shared_reads=array.size / WARP)
     return row_loads(across, down) + row_stores(down, across) + held

@@ -1,8 +1,5 @@
-"""All rows of a at once, b once.
-
-Source: Bell, Garland, "Implementing Sparse Matrix-Vector Multiplication on Throughput-Oriented
-Processors", SC09 (a warp a row), on a dense matrix.
-"""
+"""All rows of a at once, b once. Source: Bell, Garland, "Implementing Sparse Matrix-Vector
+Multiplication on Throughput-Oriented Processors", SC09 (a warp a row), on a dense matrix."""
 
 from __future__ import annotations
 
@@ -44,7 +41,7 @@ def of_teams(problem: Matmul, config: Config, rows: int, vector: int) -> Accesse
 
 
 def of_strips(problem: Matmul, config: Config, rows: int, vector: int) -> Accesses:
-    """Strips of columns and parts of the terms, whose share of a lies in shared memory."""
+    """Strips of columns and parts of the terms, whose share of a is in shared memory."""
     lanes, slices, parts = config["LANES"], config["SLICES"], config["PARTS"]
     strip = lanes * vector
     across = blocks(problem.columns, strip)
@@ -96,7 +93,6 @@ class FewRows(GpuMatmul):
     )
 
     def limits(self, problem: Matmul) -> str | None:
-        """More than eight rows, or results than an index reaches."""
         if problem.rows > _MOST_ROWS:
             return f"it takes up to {_MOST_ROWS} rows"
         if problem.rows * problem.columns > MOST:
@@ -130,7 +126,6 @@ class FewRows(GpuMatmul):
         return 3 * units <= 4 * large <= 4 * units and half <= problem.inner <= _WHOLE_TERMS
 
     def invalid(self, problem: Matmul, config: Config) -> str | None:
-        """Too many threads, or sums in shared memory; parts of lines."""
         threads = config["LANES"] * config["SLICES"]
         if problem.transpose_b:
             if config["PARTS"] > 1 or any(config[name] != _STAGED[name] for name in _STAGED):
@@ -145,7 +140,6 @@ class FewRows(GpuMatmul):
         return beyond_block(threads, 4 * held)
 
     def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:
-        """How the matrices lie, rows in a power of two, and the tunables."""
         return {
             **super().macros(problem, config),
             "ROWS": _rows(problem),
@@ -154,12 +148,10 @@ class FewRows(GpuMatmul):
         }
 
     def workspace(self, problem: Matmul, config: Config) -> dict[str, int]:
-        """Every part's sums, where there are several."""
         parts = config["PARTS"]
         return {"sums": parts * problem.rows * problem.columns} if parts > 1 else {}
 
     def steps(self, problem: Matmul, config: Config) -> tuple[Step, ...]:
-        """Teams of columns; or strips of them, and parts, whose sums another kernel adds."""
         sizes = problem.rows, problem.inner, problem.columns
         block = config["LANES"], config["SLICES"], 1
         if problem.transpose_b:
@@ -210,7 +202,6 @@ class FewRowsNarrow(FewRows):
     summary = "as few_rows, both matrices in {numbers}"
 
     def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:
-        """And which numbers."""
         return {**super().macros(problem, config), "CORES": CORES[self.precision].word}
 
 

@@ -1,8 +1,6 @@
 """Rungs without tensor cores: a thread an element, and tiles of both matrices in shared memory.
-
 Source: PMPP, section 5.5; PMPP, section 5.4; PMPP, section 5.4, with tiles of another shape; PMPP,
-section 6.3 (thread coarsening); PMPP, section 6.3 (thread coarsening), in both directions.
-"""
+section 6.3 (thread coarsening); PMPP, section 6.3 (thread coarsening), in both directions."""
 
 from __future__ import annotations
 
@@ -77,7 +75,6 @@ class Tiled(TiledAny):
     tunables = (Tunable("TILE", (8, 16, 32), 16),)
 
     def limits(self, problem: Matmul) -> str | None:
-        """Sizes that the smallest tile does not divide."""
         least = self.tunables[0].values[0]
         if problem.rows % least or problem.inner % least or problem.columns % least:
             return f"it takes multiples of {least} and guards nothing"
@@ -89,7 +86,6 @@ class Tiled(TiledAny):
         return {"TILE": 16 if all(size % 16 == 0 for size in sizes) else 8}
 
     def invalid(self, problem: Matmul, config: Config) -> str | None:
-        """A tile that does not divide a size."""
         for size in (problem.rows, problem.inner, problem.columns):
             if size % config["TILE"]:
                 return f"tiles of {config['TILE']} do not divide {size}"
@@ -103,9 +99,8 @@ class CornerTurned(CornerTurnedProduct, GpuMatmul):
     summary = "tiles of a transposed matrix, loaded along its memory"
 
     def limits(self, problem: Matmul) -> str | None:
-        """Matrices neither of which is transposed."""
         if not (problem.transpose_a or problem.transpose_b):
-            return "neither matrix lies transposed: that is tiled_any"
+            return "neither matrix is transposed: that is tiled_any"
         return super().limits(problem)
 
 
@@ -117,15 +112,12 @@ class Rectangular(TiledMatmul):
     tunables = (Tunable("TILE_ROWS", (4, 8, 16), 16), Tunable("TILE_COLUMNS", (32, 64, 128), 64))
 
     def invalid(self, problem: Matmul, config: Config) -> str | None:
-        """Too many threads."""
         return beyond_block(config["TILE_ROWS"] * config["TILE_COLUMNS"])
 
     def tile(self, problem: Matmul, config: Config) -> tuple[int, int]:
-        """See `TiledProduct.tile`."""
         return config["TILE_ROWS"], config["TILE_COLUMNS"]
 
     def block(self, problem: Matmul, config: Config) -> tuple[int, int, int]:
-        """A thread an element."""
         return config["TILE_COLUMNS"], config["TILE_ROWS"], 1
 
     def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:
@@ -157,11 +149,9 @@ class Coarsened(TiledMatmul):
     tunables = (Tunable("TILE", (8, 16), 16), Tunable("STRIP", (2, 4, 8, 16), 16))
 
     def tile(self, problem: Matmul, config: Config) -> tuple[int, int]:
-        """See `TiledProduct.tile`."""
         return config["TILE"], config["TILE"] * config["STRIP"]
 
     def block(self, problem: Matmul, config: Config) -> tuple[int, int, int]:
-        """A thread a strip."""
         return config["TILE"], config["TILE"], 1
 
     def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:
@@ -181,11 +171,9 @@ class TwoByTwo(TiledMatmul):
     tunables = (Tunable("HALF", (8, 16), 16),)
 
     def tile(self, problem: Matmul, config: Config) -> tuple[int, int]:
-        """See `TiledProduct.tile`."""
         return 2 * config["HALF"], 2 * config["HALF"]
 
     def block(self, problem: Matmul, config: Config) -> tuple[int, int, int]:
-        """A thread for four results."""
         return config["HALF"], config["HALF"], 1
 
     def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:

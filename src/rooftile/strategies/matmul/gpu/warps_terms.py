@@ -14,7 +14,7 @@ _DEEP = 16
 _MOST_TERMS, _MOST_TILES = 512, 2
 """With more terms, or tiles a multiprocessor, other rungs have enough to do at a time."""
 _MANY_TERMS = 256
-"""From so many on, more warps share those of few tiles."""
+"""Number of terms from which more warps share the terms of few tiles."""
 
 
 class WarpsTerms(WarpTiles):
@@ -38,7 +38,6 @@ class WarpsTerms(WarpTiles):
         return {"WARPS": 8 if few and problem.inner >= _MANY_TERMS else 4}
 
     def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:
-        """And which matrices have rows of whole 16 bytes."""
         return {**super().macros(problem, config), **vectors(problem)}
 
     def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:

@@ -43,7 +43,7 @@ class _Loops:
         self._p, self._rounds, self._to = problem, rounds, Writer()
         sizes = problem.sizes_in_a_row
         self._at = [sum(sizes[:k]) for k in range(len(sizes) + 1)]
-        """Where the row and each layer's values begin."""
+        """Offsets of the row and of each layer's values."""
 
     def text(self) -> str:
         """The whole text."""

@@ -17,7 +17,7 @@ _MOST = 64
 
 
 def _shut(name: str) -> bool:
-    """Whether an activation makes something else of zero."""
+    """True if an activation of zero is not zero."""
     return name == "softmax" or ACTIVATIONS[name].value(np.zeros(1))[0] != 0
 
 
@@ -36,7 +36,7 @@ class LaneANeuron(OneThread):
     takes = frozenset()
 
     ahead: bool
-    """Whether the first layer's sums are made for the next row before the weights are known."""
+    """True if the first layer's sums are made for the next row before the weights are known."""
 
     def limits(self, problem: MlpTraining) -> str | None:
         if problem.dtype != "float32":
@@ -215,10 +215,10 @@ class Vectors(LaneANeuron):
 class Pipelined(LaneANeuron):
     """float32, layers no wider than a vector, without softplus.
 
-    A step needs the weights that the one before has left, so rows cannot be computed beside each
-    other. But what a step does to the first layer is known in form: ``(W - g x^T) n = W n - g (x
-    n)``. So the sums of the next row n are made with the old weights while this row x is on its
-    way, and corrected by one product when the gradient g has come.
+    A step needs the weights that the one before has left, so rows cannot be computed concurrently.
+    But the form of a step of the first layer is known: ``(W - g x^T) n = W n - g (x n)``. So the
+    sums of the next row n are made with the old weights while this row x is on its way, and
+    corrected by one product when the gradient g has come.
     """
 
     name = "pipelined"

@@ -28,7 +28,7 @@ class Tree(TiledReduce):
     name = "tree"
     summary = "halves are joined: neither divergence nor bank conflicts"
     order: ClassVar[Mapping] = "sequential"
-    """Which elements are joined, see `shared_tree`."""
+    """The elements that are joined, see `shared_tree`."""
 
     def in_block(self, problem: Reduce, config: Config, tiles: int) -> Accesses:
         """A tree over two elements a thread."""

@@ -1,4 +1,4 @@
-"""Where segments begin in tiles, and the rung of a thread for each segment.
+"""The first elements of segments in tiles, and the rung of a thread for each segment.
 
 Source: PMPP, section 11.1.
 """

@@ -29,7 +29,7 @@ class Naive(OverRows):
         return problem.batch, problem.classes
 
     def arguments(self, problem: SoftmaxCrossEntropy) -> tuple[str | int, ...]:
-        """Where there are no weights nobody reads what stands for them."""
+        """Without weights their placeholder is not read."""
         weights = "weights" if problem.weighted else "x"
         return ("x", "labels", weights, "loss", "dx", problem.batch)
 

@@ -21,7 +21,7 @@ MOST_BLOCKS = 2**31 - 1
 MOST_IN_LINE = 2**30
 """Elements of a line whose places 32 bits count, two of them left over for flags."""
 Argument = str | TensorMap | int | np.number[Any]
-"""What a `Step` passes to its kernel."""
+"""A `Step`'s argument to its kernel."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Rungs whose tiles are those of volumes, see `rooftile.strategies.common.volumes`. Source: PMPP,
+"""Rungs whose tiles are common to volumes, see `rooftile.strategies.common.volumes`. Source: PMPP,
 section 8.3; section 8.4; Micikevicius, "3D Finite Difference Computation on GPUs using CUDA",
 GPGPU-2 (2009); section 8.5."""
 

@@ -24,7 +24,7 @@ from rooftile.strategies.conv2d.gpu._accesses import window
 def band_accesses(
     problem: Conv2d, layout: Mapping[str, int], launch: Launch, band_stride: int, tap_row: int
 ) -> Accesses:
-    """``layout`` are the config and how a band lies in shared memory, ``band_stride`` the rows from
+    """``layout`` is the config and a band's layout in shared memory, ``band_stride`` the rows from
     one band to the next, ``tap_row`` the taps of a mask row of a group of maps."""
     bands = blocks(problem.output_size[0], layout["BAND_ROWS"])
     # A set of map groups loads the bands of its own.

@@ -1,4 +1,4 @@
-"""What a block of `direct_tile` owns: bands of an image, threads, taps, and room for them."""
+"""A block of `direct_tile`: bands of an image, threads, taps, and their memory."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ def grid(problem: Conv2d, config: Config) -> int:
 
 
 def least_blocks(problem: Conv2d, config: Config, machine: Multiprocessors) -> int:
-    """Blocks a multiprocessor that the compiler is held to: so many as registers allow.
+    """Blocks a multiprocessor that the compiler must allow: as many as registers allow.
 
-    Only where a thread needs little but its sums and the patch rows that they meet at once:
-    taps in constant memory, no strides, no ghost cells.
+    Only where a thread needs little but its sums and the patch rows that they meet at once: taps in
+    constant memory, no strides, no ghost cells.
     """
     if not config["TAPS_CONSTANT"] or problem.stride != (1, 1) or problem.padding != (0, 0):
         return 1
@@ -76,7 +76,7 @@ def taps_bytes(problem: Conv2d, config: Config) -> int:
 
 
 def tile_of(problem: Conv2d, config: Config, narrow: str = "") -> dict[str, int]:
-    """How a band of one channel lies in shared memory."""
+    """The layout of a band of one channel in shared memory."""
     (window_rows, window_columns), (down, right) = window(problem), problem.stride
     step = band_stride(problem, config)
     rows = step + ghost_rows(problem)

@@ -32,9 +32,8 @@ class DirectTileArgmax(Argmax, DirectTile):
         return None
 
     def defaults(self, problem: Conv2d) -> dict[str, int]:
-        """Those of `DirectTile.large`; but few images have their taps in shared memory, since to
-        fill constant memory, in every step, takes as long as they do.  A thread then has one
-        window."""
+        """`DirectTile.large`; but few images have their taps in shared memory, since filling
+        constant memory, in every step, takes as long as they do. A thread then has one window."""
         config = {**self.large(problem), "BLOCK_BANDS": 1}
         if config["TAPS_CONSTANT"] and problem.batch >= _MANY_IMAGES:
             return config

@@ -1,4 +1,4 @@
-"""What a block of the gathered matrix product takes at a time, and how it lies in shared memory."""
+"""A block's tile of the gathered matrix product, and its layout in shared memory."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _WORDS = 8
 
 @dataclass(frozen=True)
 class Words:
-    """How the terms of a sum are words: one number of 32 bits, or two of 16 bits that are
-    neighbours in a row (``columns``), or of the same pixel in two channels."""
+    """The words of a sum's terms: one number of 32 bits, or two of 16 bits that are neighbours in a
+    row (``columns``), or of the same pixel in two channels."""
 
     planes: int
     """Channels, or pairs of them."""
@@ -26,7 +26,7 @@ class Words:
     down: int
     """Rows of the mask."""
     packed: bool = False
-    """Whether a tile has a word for every second column alone: with an even stride no pixel wants
+    """True if a tile has a word for every second column alone: with an even stride no pixel wants
     the others."""
     shift: int = 0
     """Columns before a mask's first one that its first word begins with: then words of a row begin
@@ -34,7 +34,7 @@ class Words:
 
     @classmethod
     def of(cls, problem: Conv2d, size: int) -> Words:
-        """Those of numbers of so many bytes; of 16 bits the pairs that waste less."""
+        """The words of numbers of ``size`` bytes; of 16 bits the pairs that waste less."""
         (down, right), channels = problem.mask, problem.channels
         if size == 4:
             return cls(channels, False, right, down)
@@ -52,7 +52,6 @@ class Words:
 
     @property
     def steps(self) -> int:
-        """Instructions that a sum takes, one after another."""
         return blocks(self.count, _WORDS)
 
     @property
@@ -103,7 +102,7 @@ class Tile:
         return self.images * math.prod(self.inputs)
 
     def tasks(self, pixels: int, maps: int) -> int:
-        """Shares of so many pixels and maps."""
+        """Shares of ``pixels`` pixels and ``maps`` maps."""
         return blocks(self.pixels, pixels) * (self.maps // maps)
 
     @property
@@ -144,7 +143,7 @@ class Tile:
         return min((32, 16, 8), key=lambda lanes: blocks(words, lanes) * lanes)
 
     def stored(self, last: bool) -> int:
-        """Results that one store takes: up to four that lie beside each other in every line."""
+        """Results that one store takes: up to four that are adjacent in every line."""
         rows, columns = self.problem.output_size
         if last:
             return math.gcd(4, self.problem.maps, self.maps)
@@ -175,7 +174,7 @@ class Tile:
 
 
 def tile_of(problem: Conv2d, size: int, config: Config) -> Tile:
-    """A config's tile for operands of so many bytes: no larger than the results are."""
+    """A config's tile for operands of ``size`` bytes: no larger than the results are."""
     rows, columns = problem.output_size
     return Tile(
         problem,

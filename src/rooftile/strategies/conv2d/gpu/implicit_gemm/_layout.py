@@ -1,4 +1,4 @@
-"""How the implicit matrix product's arrays lie, what a tile is, and what it costs."""
+"""The implicit matrix product's arrays, its tile, and its cost."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ class Layout:
     problem: Conv2d
     cores: Cores
     numbers: int
-    """How many numbers of the cores' type stand for one value."""
+    """Numbers of the cores' type that stand for one value."""
     maps: int
     """Maps of a tile."""
     pixels: int
     """Pixels of a warpgroup."""
     strips: bool
-    """Whether its pixels are a strip, eight columns of some rows; else they follow each other along
+    """True if its pixels are a strip, eight columns of some rows; else they follow each other along
     the rows of an image with its ghost cells."""
     patches: int
     """Buffers for patches."""
     parts: int
-    """How many blocks share a tile's taps."""
+    """Number of blocks that share a tile's taps."""
     room: int
     """Bytes of shared memory that a block may have."""
 
@@ -132,18 +132,17 @@ class Layout:
 
     @property
     def steps(self) -> int:
-        """Taps of all chunks."""
         return self.chunks * math.prod(self.problem.mask)
 
     @property
     def resident(self) -> bool:
-        """Whether all weights stay in shared memory."""
+        """True if all weights stay in shared memory."""
         fits = min(self._most_stages, _MOST_RESIDENT) >= self.steps
         return self.map_tiles == 1 and self.parts == 1 and fits
 
     @property
     def stages(self) -> int:
-        """How many taps' weights lie beside the patches."""
+        """Number of taps whose weights are in shared memory with the patches."""
         return self.steps if self.resident else min(_MOST_STAGES, self._most_stages)
 
     @property

@@ -30,12 +30,9 @@ class ImplicitGemmIeee(ImplicitGemm):
     summary = "an implicit matrix product on warpgroups, float32 as two numbers of scaled float16"
 
     def limits(self, problem: Conv2d) -> str | None:
-        """What the others refuse, and short sums: their budgets have no room for the split's
-        error."""
         return super().limits(problem) or too_short(problem.reduction)
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
-        """The macros of the matrix product and of the split."""
         macros = super().macros(problem, config) | split_macros(problem.reduction)
         return macros | {"MEASURE_THREADS": _MEASURE_THREADS, "SHARES": _shares(problem)}
 
@@ -48,11 +45,9 @@ class ImplicitGemmIeee(ImplicitGemm):
         return super().workspace(problem, config) | more
 
     def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
-        """The weights in whole tiles, and behind them the weights as given."""
         return np.concatenate([super().pack(problem, weights, config).ravel(), weights.ravel()])
 
     def preparation(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
-        """Finds the range of each map's weights, then splits them."""
         measure = Launch(self.kernel("measure_weights"), (problem.maps, 1, 1), (PACK_THREADS, 1, 1))
         (pack,) = super().preparation(problem, config)
         weights, stages, count = pack.arguments
@@ -62,7 +57,6 @@ class ImplicitGemmIeee(ImplicitGemm):
         )
 
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
-        """Four kernels find each image's range, pack it, multiply, and compute NaNs again."""
         pack, multiply, maps = self._launches(problem, config)
         images = problem.batch
         grid = (_shares(problem), min(images, MOST_BLOCKS), 1)
@@ -79,8 +73,8 @@ class ImplicitGemmIeee(ImplicitGemm):
 
 
 def _shares(problem: Conv2d) -> int:
-    """How many shares of an image are measured, a block each.  The packing kernel has a thread for
-    each of them."""
+    """Number of an image's shares that are measured, a block each. The packing kernel has a thread
+    for each of them."""
     return min(PACK_THREADS, blocks(math.prod(problem.input_shape[1:]), 4 * _MEASURE_THREADS))
 
 

@@ -41,11 +41,11 @@ class WarpsFolded(PoolFolded):
     most_groups = MOST_WARPS
     """Groups of maps that a block takes."""
     worth = 26 * 1024
-    """A band's shared memory, up to which it grows: blocks beside it hide its loads."""
+    """A band's shared memory, up to which it grows: other blocks hide its loads."""
     static_bytes = 0
     """Bytes of shared memory that the text declares itself, up to what aligns the rest."""
     axes: tuple[int, ...]
-    """How the axes of folded weights lie in memory; see `folded`."""
+    """The order of the axes of folded weights in memory; see `folded`."""
     warps = Tunable("WARPS", (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16), 4)
     block_bands = Tunable("BLOCK_BANDS", (1, 2, 4, 8, 16), 1)
 
@@ -78,8 +78,6 @@ class WarpsFolded(PoolFolded):
         return chosen
 
     def invalid(self, problem: Conv2d, config: Config) -> str | None:
-        """Too many registers, too much shared memory, segments that are not whole, warps that do
-        not share out the maps evenly."""
         groups, warps, resident = groups_of(problem), config["WARPS"], config["LEAST_BLOCKS"]
         if groups > self.most_groups:
             return f"{problem.maps} maps a block, where {GROUP_MAPS * self.most_groups} fit"
@@ -102,8 +100,6 @@ class WarpsFolded(PoolFolded):
         return config["BUFFERS"] * _band_bytes(problem, config["BAND_ROWS"])
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
-        """The macros of all, those that a rung has no tunable for, and how bands lie in shared
-        memory."""
         absent = {"AHEAD": 0, "CHAINS": 1}
         lie = {"ELEMENT_BYTES": 4, **tile_of(problem, config["BAND_ROWS"], 4)}
         return {**absent, **super().macros(problem, config), **lie}
@@ -114,11 +110,9 @@ class WarpsFolded(PoolFolded):
         return np.concatenate([ordered.ravel(), weights.ravel()])
 
     def workspace(self, problem: Conv2d, config: Config) -> dict[str, int]:
-        """The weights as `pack` orders them, rounded."""
         return {self.prepared: self._packed_size(problem, config)}
 
     def preparation(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
-        """Rounds the weights."""
         return (rounding(self, "weights", self.prepared, self._packed_size(problem, config)),)
 
     def _packed_size(self, problem: Conv2d, config: Config) -> int:

@@ -1,4 +1,4 @@
-"""What takes a network's images where they lie in float16 at another precision: for training."""
+"""Rungs that read a network's images stored in float16 at another precision: for training."""
 
 from __future__ import annotations
 
@@ -24,12 +24,13 @@ _TWO_BANDS = 1000
 """Blocks of two bands from which on a block may have two: 1,024 images of lenet-conv1 took 27 us on
 an H100 with one, and take 23."""
 _SURE = 2.0**4
-"""What a sum of scaled products must be for each of them, to be sure: a small weight loses 2^-25, a
-pixel is below 2^16, and what both make is a quarter of TF32's unit."""
+"""Least sum of scaled products for each of them to be sure: a small weight loses 2^-25, a pixel is
+below 2^16, and their product is a quarter of TF32's unit."""
 
 
 class Tf32InFloat16(NarrowFolded):
-    """TF32 by float16's instructions: x lies in float16, and weights are scaled to its range."""
+    """TF32 by float16's instructions: x is stored in float16, and weights are scaled to its
+    range."""
 
     precision = "tf32"
     narrow = "fp16"
@@ -38,7 +39,6 @@ class Tf32InFloat16(NarrowFolded):
 
     @property
     def cores(self) -> Cores:
-        """See `PoolFolded.cores`."""
         return CORES["fp16"]
 
     def why_slow(self, problem: Conv2d) -> str | None:
@@ -48,7 +48,7 @@ class Tf32InFloat16(NarrowFolded):
         return super().why_slow(problem)
 
     def defaults(self, problem: Conv2d) -> dict[str, int]:
-        """Those of 16 bits; scales take registers, and so fewer blocks fit, and are enough."""
+        """The 16-bit defaults; scales take registers, and so fewer blocks fit, and are enough."""
         config = super().defaults(problem)
         config["LEAST_BLOCKS"] = min(_MOST_BLOCKS, config["LEAST_BLOCKS"])
         two = {**config, "BLOCK_BANDS": 2}
@@ -56,24 +56,20 @@ class Tf32InFloat16(NarrowFolded):
         return two if fewer else config
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
-        """And what scales weights."""
         least = math.prod((problem.channels, *problem.mask)) * _SURE
         sure = {"LEAST_RESULT": f"{least.hex()}f"}
         return {**super().macros(problem, config), **sure, "SCALED": 1}
 
     def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
-        """The folded weights, and behind them the weights."""
         folded = super().pack(problem, weights, config)
         return np.concatenate([folded.ravel(), weights.ravel()])
 
     def workspace(self, problem: Conv2d, config: Config) -> dict[str, int]:
-        """The scaled weights, two numbers of each map, and the weights in TF32."""
         given = math.prod(problem.parameter_shapes["weights"])
         scales = 2 * GROUP_MAPS * groups_of(problem)
         return {self.prepared: weight_bytes(problem) // 4 + scales + given}
 
     def preparation(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
-        """Scales and rounds the folded weights, each map's by a warp."""
         grid, threads = (groups_of(problem), 1, 1), (32 * GROUP_MAPS, 1, 1)
         arguments: tuple[Any, ...] = ("weights", self.prepared)
         return (

@@ -22,27 +22,23 @@ class ScaledFolded(PoolFolded):
 
     prepared = "scaled"
     numbers = 1
-    """How many stand for one."""
+    """Numbers that stand for one."""
 
     @property
     def cores(self) -> Cores:
-        """See `PoolFolded.cores`."""
         return CORES["fp16"]
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
-        """The macros of the folded pool and of the scales."""
         of = split_macros if self.numbers == 2 else rounded_macros
         scales = of(problem.reduction) | {"NUMBERS": self.numbers, "SCALED": 1}
         return super().macros(problem, config) | scales | {"SPLIT_THREADS": _SPLIT_THREADS}
 
     def workspace(self, problem: Conv2d, config: Config) -> dict[str, int]:
-        """What the kernel reads of the weights."""
         behind = GROUP_MAPS * groups_of(problem) + 1 + _given(problem)
         folded = self._folded_count(problem, config) * self.numbers // 2
         return {self.prepared: folded + behind}
 
     def preparation(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
-        """Scales and rounds, or splits, each map's weights."""
         count = self._folded_count(problem, config) + _given(problem)
         grid = (blocks(count, _SPLIT_THREADS) + 1, 1, 1)
         launch = Launch(self.kernel("split_weights"), grid, (_SPLIT_THREADS, 1, 1), overlaps=True)
@@ -60,8 +56,6 @@ class SplitFolded(ScaledFolded):
     summed = Tunable("SUMMED", (2, 4, 8), 4)
 
     def limits(self, problem: Conv2d) -> str | None:
-        """What rungs in 16 bits refuse, and short sums: their budgets have no room for the split's
-        error."""
         return super().limits(problem) or too_short(problem.reduction, self.least_reduction)
 
 

@@ -25,7 +25,7 @@ from rooftile.strategies.contract.gpu import Config, Step, Tunable, family
 from rooftile.strategies.conv2d.gpu.pool_folded._base import ENOUGH_BLOCKS, MOST_WARPS, PoolFolded
 
 _WORTH = 40 * 1024
-"""Shared memory a block up to which a band grows: blocks beside it hide its loads."""
+"""Shared memory a block up to which a band grows: other blocks hide its loads."""
 BANDS = (1, 2, 4, 8, 10, 16, 20, 40)
 """Rows of results that a band may have."""
 _LINE = 16
@@ -81,7 +81,6 @@ class NarrowFolded(PoolFolded):
         return {"WARPS": warps, "LEAST_BLOCKS": max(1, min(6, resident))}
 
     def invalid(self, problem: Conv2d, config: Config) -> str | None:
-        """Shared memory, warps that share out the maps, whole segments."""
         groups, warps = groups_of(problem), config["WARPS"]
         if groups > MOST_WARPS:
             return f"{problem.maps} maps a block, where {GROUP_MAPS * MOST_WARPS} fit"
@@ -101,7 +100,6 @@ class NarrowFolded(PoolFolded):
         return _band_bytes(problem, config)
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
-        """The macros of all, and how bands and their results lie in shared memory."""
         lie = {"ELEMENT_BYTES": 2, **_tile(problem, config), **_staging(problem, config)}
         return {**super().macros(problem, config), **lie}
 
@@ -110,11 +108,9 @@ class NarrowFolded(PoolFolded):
         return folded(problem, weights).transpose(0, 2, 3, 7, 4, 1, 8, 5, 6)
 
     def workspace(self, problem: Conv2d, config: Config) -> dict[str, int]:
-        """The folded weights in 16 bits."""
         return {self.prepared: weight_bytes(problem) // 4}
 
     def preparation(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
-        """Rounds the folded weights."""
         return (rounding(self, "weights", self.prepared, weight_bytes(problem) // 2),)
 
 
@@ -123,8 +119,8 @@ def _tile(problem: Conv2d, config: Config) -> dict[str, int]:
 
 
 def _staging(problem: Conv2d, config: Config) -> dict[str, int]:
-    """How a band's results, and the places of winners, lie in shared memory, and how many bytes one
-    store takes."""
+    """The layout of a band's results, and of the argmax, in shared memory, and the bytes of one
+    store."""
     size = item_bytes(problem, "out")
     rows, columns = problem.output_size
     held = 2 * blocks(config["BAND_ROWS"], 2) * columns

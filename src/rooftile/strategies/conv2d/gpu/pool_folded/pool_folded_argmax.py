@@ -21,12 +21,12 @@ _FEW_IMAGES = 16
 
 
 class NarrowArgmax(Argmax, NarrowFolded):
-    """Places wait beside the results, or go to memory as these do."""
+    """Places wait with the results, or go to memory as these do."""
 
     name = "pool_folded_{precision}_argmax"
 
     def defaults(self, problem: Conv2d) -> dict[str, int]:
-        """Those of the rung; places take registers, and so fewer blocks fit, and the bands of few
+        """The rung's defaults; places take registers, and so fewer blocks fit, and the bands of few
         images are lower, so that no multiprocessor is idle."""
         config = super().defaults(replace(problem, returns=("y",)))
         config |= {"LEAST_BLOCKS": min(_MOST_BLOCKS, config["LEAST_BLOCKS"])}
@@ -34,7 +34,7 @@ class NarrowArgmax(Argmax, NarrowFolded):
         return config | {"BAND_ROWS": rows}
 
     def config(self, problem: Conv2d, given: Config | None = None) -> dict[str, int]:
-        """Nothing is staged unasked where shared memory has no room for places beside results."""
+        """Nothing is staged unasked where shared memory has no room for places with results."""
         found = super().config(problem, given)
         asked = "STAGED" in (given or {})
         return found if asked or self.invalid(problem, found) is None else {**found, "STAGED": 0}

@@ -52,7 +52,7 @@ class WarpgroupsFolded(PoolFolded):
     most_groups = 6
     """Groups of maps whose sums a thread holds."""
     numbers = 1
-    """How many numbers of 16 bits stand for one."""
+    """Numbers of 16 bits that stand for one."""
     tunables: ClassVar[tuple[Tunable, ...]] = (
         Tunable("BAND_ROWS", BANDS, 1),
         Tunable("LEAST_BLOCKS", (1, 2), 1),
@@ -77,7 +77,6 @@ class WarpgroupsFolded(PoolFolded):
         return config | max(valid, key=lambda one: one["WARPS"] * one["LEAST_BLOCKS"], default={})
 
     def invalid(self, problem: Conv2d, config: Config) -> str | None:
-        """Too many registers, too much shared memory, segments that are not whole."""
         groups, warps, resident = groups_of(problem), config["WARPS"], config["LEAST_BLOCKS"]
         if groups > self.most_groups:
             return f"{problem.maps} maps a block, where {GROUP_MAPS * self.most_groups} fit"
@@ -128,27 +127,23 @@ class WarpgroupsFolded(PoolFolded):
         return tile_of(problem, config["BAND_ROWS"], size, self._halves(problem))
 
     def _folded_count(self, problem: Conv2d, config: Config) -> int:
-        """How many folded weights there are, zeros of whole runs of slabs among them."""
+        """Number of folded weights, zeros of whole runs of slabs among them."""
         run = config.get("SUMMED", 1)
         return 256 * groups_of(problem) * blocks(slabs_of(problem), run) * run
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
-        """The macros of all, and how bands lie in shared memory."""
         lie = {"ELEMENT_BYTES": item_bytes(problem, "x"), "OWN_BANDS": 1}
         lie |= {"BUFFERS": 2, "NUMBERS": 1, "SUMMED": 1}
         return {**lie, **super().macros(problem, config), **self._tile(problem, config)}
 
     def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
-        """The folded weights in the rung's order."""
         ordered = folded(problem, weights).transpose(2, 3, 4, 0, 7, 1, 8, 5, 6).ravel()
         return np.pad(ordered, (0, self._folded_count(problem, config) - ordered.size))
 
     def workspace(self, problem: Conv2d, config: Config) -> dict[str, int]:
-        """The folded weights in 16 bits."""
         return {self.prepared: self._folded_count(problem, config) // 2}
 
     def preparation(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
-        """Rounds the folded weights."""
         return (rounding(self, "weights", self.prepared, self._folded_count(problem, config)),)
 
 

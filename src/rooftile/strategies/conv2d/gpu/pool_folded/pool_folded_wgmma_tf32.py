@@ -22,7 +22,6 @@ class PoolFoldedWgmmaTf32(ScaledFolded, WarpgroupsFolded):
     summary = "its products by warpgroups, TF32 as scaled numbers of float16"
 
     def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
-        """Behind the folded weights the weights as `tap` wants them."""
         return np.concatenate([super().pack(problem, weights, config), weights.ravel()])
 
 

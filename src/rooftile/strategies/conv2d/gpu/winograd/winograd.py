@@ -53,7 +53,6 @@ class Winograd(SlicedConv2d):
     )
 
     def limits(self, problem: Conv2d) -> str | None:
-        """It refuses masks without a transform, and pools across tiles."""
         if problem.mask[0] != 7 and problem.mask not in ((3, 3), (5, 5)):
             return f"it has transforms for 7-row, 5x5 and 3x3 masks, not {problem.mask}"
         pool = problem.pool
@@ -70,7 +69,6 @@ class Winograd(SlicedConv2d):
         return {**super().defaults(problem), "TILE_MAPS": maps, **small}
 
     def invalid(self, problem: Conv2d, config: Config) -> str | None:
-        """Whole threads, not too many of them or their registers, tiles in shared memory."""
         if config["THREAD_MAPS"] > config["TILE_MAPS"]:
             return "THREAD_MAPS exceeds TILE_MAPS"
         threads = math.prod(_block(config))
@@ -81,7 +79,6 @@ class Winograd(SlicedConv2d):
         return beyond_block(threads, shared)
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
-        """Sizes, tunables, the geometry of the tiles, and the transforms themselves."""
         matrices = toom_cook(problem.mask[0])
         tiles, span = _tiles(problem)
         return {
@@ -100,13 +97,11 @@ class Winograd(SlicedConv2d):
         }
 
     def workspace(self, problem: Conv2d, config: Config) -> dict[str, int]:
-        """The transformed masks, and the arrays of a slice."""
         taps = problem.channels * _taps(problem) * problem.maps
         masks = {"masks": math.prod(_size(problem)) * taps}
         return masks | super().workspace(problem, config)
 
     def preparation(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
-        """``G w G^T``, or ``G w`` for rows."""
         taps = problem.channels * _taps(problem) * problem.maps
         launch = Launch(
             self.kernel("transform_weights"), (blocks(taps, THREADS), 1, 1), (THREADS, 1, 1)
@@ -161,7 +156,7 @@ STRATEGY = Winograd()
 
 
 def _rows_only(problem: Conv2d) -> bool:
-    """Whether only the height is transformed."""
+    """True if only the height is transformed."""
     return problem.mask[0] == 7
 
 

@@ -1,8 +1,6 @@
-"""Rungs in 16 bits by ``mma.sync``, for GPUs of compute capability 8.0 and later.
-
-Source: Dumoulin, Visin, "A guide to convolution arithmetic for deep learning", 2016, chapter 4
-(transposed convolution); NVIDIA, "Parallel Thread Execution ISA", on ``mma`` and ``ldmatrix``.
-"""
+"""Rungs in 16 bits by ``mma.sync``, for GPUs of compute capability 8.0 and later. Source: Dumoulin,
+Visin, "A guide to convolution arithmetic for deep learning", 2016, chapter 4 (transposed
+convolution); NVIDIA, "Parallel Thread Execution ISA", on ``mma`` and ``ldmatrix``."""
 
 from __future__ import annotations
 
@@ -18,7 +16,7 @@ from rooftile.strategies.contract.gpu import Config, Step, Tunable, family
 from rooftile.strategies.conv2d_input_gradient.gpu.naive import GpuInputGradient, arguments_of
 
 _PAIRS, _BANDS = 4, 4
-"""A warp's pairs of pixels: so many beside each other, in so many bands of rows."""
+"""A warp's pairs of pixels: this number across, in this number of bands of rows."""
 _FULL = 8
 """Warps of a block that keep tensor cores busy."""
 _GROUP = 16
@@ -87,7 +85,6 @@ class SpreadWinners(MmaStrategy, GpuInputGradient):
         return {**found, "BLOCKS": 1} if self.invalid(problem, found) else found
 
     def invalid(self, problem: Conv2dInputGradient, config: Config) -> str | None:
-        """More shared memory than multiprocessors have, or gradients than registers hold."""
         shared, room = _shared(problem, config), self.machine.shared_room(config["BLOCKS"])
         if shared > room:
             return f"{shared} bytes of shared memory, {room} for a block"
@@ -97,14 +94,12 @@ class SpreadWinners(MmaStrategy, GpuInputGradient):
         return None
 
     def macros(self, problem: Conv2dInputGradient, config: Config) -> dict[str, int | str]:
-        """The layer's sizes, the cores' type, and how gradients lie in shared memory."""
         rows, pitch = _plane(problem, config["BAND"])
         cores = CORES[self.precision].word
         lie: dict[str, int | str] = {"CORES": cores, "PLANE_ROWS": rows, "PITCH": pitch}
         return {**super().macros(problem, config), **lie}
 
     def steps(self, problem: Conv2dInputGradient, config: Config) -> tuple[Step, ...]:
-        """One kernel; blocks share out the images."""
         across = min(problem.batch, self.machine.multiprocessors * config["BLOCKS"])
         grid, shared = (across, blocks(problem.channels, _CHANNELS), 1), _shared(problem, config)
         threads = 32 * config["WARPS"], 1, 1

@@ -1,8 +1,6 @@
-"""`mma_tf32`: transposed convolution of winners on tensor cores, in TF32.
-
-Source: Dumoulin, Visin, "A guide to convolution arithmetic for deep learning", 2016, chapter 4
-(transposed convolution); NVIDIA, "Parallel Thread Execution ISA", on ``mma``.
-"""
+"""`mma_tf32`: transposed convolution of winners on tensor cores, in TF32. Source: Dumoulin, Visin,
+"A guide to convolution arithmetic for deep learning", 2016, chapter 4 (transposed convolution);
+NVIDIA, "Parallel Thread Execution ISA", on ``mma``."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ from rooftile.strategies.conv2d_input_gradient.gpu.naive import GpuInputGradient
 _SIDE = 4
 """Rows and columns of a window."""
 _WINDOWS = 8
-"""Windows beside each other in an instruction."""
+"""Adjacent windows in an instruction."""
 _STEPS = 4
 """Instructions deep of a group of maps."""
 _MOST_WIDE = 8
@@ -43,8 +41,6 @@ class MmaTf32(MmaStrategy, GpuInputGradient):
     )
 
     def limits(self, problem: Conv2dInputGradient) -> str | None:
-        """Windows of other than 4 x 4, more than eight of them a row, strides, wide masks, and
-        slopes that a rounded x changes."""
         pool = problem.pool
         if pool is None or pool.window != (_SIDE, _SIDE) or pool.stride != (_SIDE, _SIDE):
             return f"it is for max-pools of {_SIDE} x {_SIDE} that do not overlap"
@@ -66,16 +62,12 @@ class MmaTf32(MmaStrategy, GpuInputGradient):
         return {"WARPS": 8, "BLOCKS": 1, "BAND": 4} if self._beyond(problem, many) else many
 
     def invalid(self, problem: Conv2dInputGradient, config: Config) -> str | None:
-        """Places of 8 bits that are no whole words; more shared memory than multiprocessors
-        have."""
         return ragged(problem) or self._beyond(problem, config)
 
     def macros(self, problem: Conv2dInputGradient, config: Config) -> dict[str, int | str]:
-        """The layer's sizes, the cores' type and the tunables."""
         return {**super().macros(problem, config), "CORES": "TF32"}
 
     def steps(self, problem: Conv2dInputGradient, config: Config) -> tuple[Step, ...]:
-        """One kernel; blocks share out the images, two at a time."""
         across = min(blocks(problem.batch, 2), self.machine.multiprocessors * config["BLOCKS"])
         grid = (across, blocks(problem.channels, _CHANNELS), 1)
         threads, shared = (32 * config["WARPS"], 1, 1), self._shared(problem)

@@ -1,8 +1,6 @@
-"""Rungs on tensor cores by ``mma.sync``, for GPUs of compute capability 8.0 and later.
-
-Source: Scherer, Müller, Behnke, "Evaluation of Pooling Operations in Convolutional Architectures",
-ICANN 2010 (only winners have gradients); NVIDIA, "Parallel Thread Execution ISA", on ``mma``.
-"""
+"""Rungs on tensor cores by ``mma.sync``, for GPUs of compute capability 8.0 and later. Source:
+Scherer, Müller, Behnke, "Evaluation of Pooling Operations in Convolutional Architectures", ICANN
+2010 (only winners have gradients); NVIDIA, "Parallel Thread Execution ISA", on ``mma``."""
 
 from __future__ import annotations
 
@@ -30,10 +28,10 @@ _CELL_COLUMNS = 2
 _MOST_POSITIONS = 16
 """Of a window, by the bits that say which one won."""
 _MOST_SUMS = 128
-"""Of a thread, in its registers; beside them it has some 64 others."""
+"""Sums of a thread in its registers, which hold some 64 other numbers."""
 _OTHERS = 64
 _LEAST = {"WARPS": 4, "ROLES": 1, "TILES": 1, "BLOCKS": 1, "DEEP": 1}
-"""What takes the least registers and shared memory."""
+"""The config with the least registers and shared memory."""
 _LINE = 16
 """Bytes on whose multiples what is copied begins."""
 
@@ -59,8 +57,6 @@ class Mma(MmaStrategy, GpuWeightsGradient):
     )
 
     def limits(self, problem: Conv2dWeightsGradient) -> str | None:
-        """Windows that overlap, or have an odd number of columns or many positions; strides; large
-        masks; images beyond shared memory."""
         pool = problem.pool
         if pool is None or pool.stride != pool.window:
             return "it is for max-pools whose windows do not overlap"
@@ -91,7 +87,6 @@ class Mma(MmaStrategy, GpuWeightsGradient):
         return _LEAST
 
     def invalid(self, problem: Conv2dWeightsGradient, config: Config) -> str | None:
-        """More registers or shared memory than a multiprocessor has."""
         if is_narrow(problem, "x") and problem.height * problem.width % 2:
             return (
                 f"images of {problem.height} x {problem.width} numbers of 16 bits end within a word"
@@ -110,7 +105,6 @@ class Mma(MmaStrategy, GpuWeightsGradient):
         return f"{shared} bytes of shared memory, {room} for a block" if shared > room else None
 
     def macros(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int | str]:
-        """The layer's sizes, the tunables, the cores' type, and how pixels lie in shared memory."""
         rows, pitch = self._tile(problem, config)
         return {
             **super().macros(problem, config),
@@ -125,11 +119,9 @@ class Mma(MmaStrategy, GpuWeightsGradient):
         }
 
     def workspace(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int]:
-        """The sums of each block."""
         return {"partial": self._across(problem, config) * columns_of(problem)}
 
     def steps(self, problem: Conv2dWeightsGradient, config: Config) -> tuple[Step, ...]:
-        """Sums by block, and over the blocks: those anew that are NaN."""
         rows, given = self._across(problem, config), inputs_of(problem)
         grid = (rows, *_beside(problem, config))
         shared = self._shared(problem, config, self._stages(problem, config))

@@ -1,4 +1,4 @@
-"""How an image's pixels and gradients lie in shared memory."""
+"""The layout of an image's pixels and gradients in shared memory."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.storage import is_narrow, item_bytes
 
 WARPS = 8
-"""That lay images, and as many that multiply."""
+"""Warps that store images, and as many that multiply."""
 CHANNELS = 4
 """Of a block."""
 _PIECE = 128
@@ -17,7 +17,7 @@ _PIECE = 128
 _ROWS = 64
 """Of a warpgroup's product: maps at the columns of positions in a window."""
 _SIDE = 4
-"""Windows beside each other, and below each other, of a step."""
+"""Windows of a step, across and down."""
 _EXPONENT = 16
 """Bytes of a stage for its products' scale."""
 _UNIT = 4
@@ -43,7 +43,7 @@ class Layout:
 
     @property
     def in_turn(self) -> bool:
-        """Whether both warpgroups have one pair of rows of positions, and every other image."""
+        """True if both warpgroups have one pair of rows of positions, and every other image."""
         return self.window[0] // 2 % 2 == 1
 
     @property
@@ -63,12 +63,11 @@ class Layout:
 
     @property
     def steps(self) -> int:
-        """Of an image."""
         return self.across * self.down
 
     @property
     def chunks(self) -> int:
-        """Pairs of pixels beside each other that a window's masks meet."""
+        """Adjacent pairs of pixels that a window's masks meet."""
         return blocks(self.window[1] + self.problem.mask[1] - 1, 2)
 
     @property
@@ -78,7 +77,6 @@ class Layout:
 
     @property
     def units(self) -> int:
-        """Units of a row."""
         last = (_SIDE * self.across - 1) * (self.window[1] // 2)
         return blocks(2 * (last + self.chunks), _UNIT)
 
@@ -114,10 +112,9 @@ class Layout:
         return 4 * 32 * WARPS * self.sums
 
     def held(self) -> int:
-        """Registers of the pixels, gradients and places that a thread brings."""
         pixels = self.tasks * CHANNELS * _UNIT // (4 // item_bytes(self.problem, "x"))
         turns = blocks(self.steps * self.tile_maps // 8, WARPS)
-        # Two windows of a word share a register, where they lie beside each other in fewer bits.
+        # Two windows of a word share a register, where they are adjacent in fewer bits.
         beside = self.problem.layer.output_size[1] % 2 == 0
         narrow = (is_narrow(self.problem, name) for name in ("dy", "where"))
         given = sum(1 if one and beside else 2 for one in narrow)

@@ -66,16 +66,13 @@ class Warpgroups(WgmmaStrategy, GpuWeightsGradient):
     tunables = (Tunable("TOGETHER", (1, 2, 4, 8), 1),)
 
     scaled: ClassVar[bool] = False
-    """Whether powers of two scale the numbers."""
+    """True if powers of two scale the numbers."""
 
     @property
     def cores(self) -> Cores:
-        """What they multiply."""
         return CORES["fp16" if self.scaled else self.precision]
 
     def limits(self, problem: Conv2dWeightsGradient) -> str | None:
-        """Windows that overlap, or have other columns, odd rows or many positions; strides; large
-        masks; images beyond shared memory."""
         pool = problem.pool
         if pool is None or pool.stride != pool.window:
             return "it is for max-pools whose windows do not overlap"
@@ -101,7 +98,6 @@ class Warpgroups(WgmmaStrategy, GpuWeightsGradient):
         return pair if self.invalid(problem, pair) is None else {"TOGETHER": 1}
 
     def invalid(self, problem: Conv2dWeightsGradient, config: Config) -> str | None:
-        """More registers than a thread, or shared memory than a block has."""
         layout, together = Layout(problem), config["TOGETHER"]
         if layout.steps % together:
             return f"{layout.steps} steps are no whole sets of {together}"
@@ -116,7 +112,6 @@ class Warpgroups(WgmmaStrategy, GpuWeightsGradient):
         return f"{shared} bytes of shared memory, {room} for a block" if shared > room else None
 
     def macros(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int | str]:
-        """The layer's sizes, the tunables, the cores' type, the layout, and the products."""
         layout = Layout(problem)
         stages = _stages(layout, self.machine.shared_room(1))
         sums, a = elements("(sum)", layout.sums), elements("(a)", config["TOGETHER"], _WORDS)
@@ -145,12 +140,10 @@ class Warpgroups(WgmmaStrategy, GpuWeightsGradient):
         }
 
     def workspace(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int]:
-        """The sums of each block, and their doubts."""
         doubts = problem.maps * problem.channels if self.scaled else 0
         return {"partial": self._rows(problem) * (columns_of(problem) + doubts)}
 
     def steps(self, problem: Conv2dWeightsGradient, config: Config) -> tuple[Step, ...]:
-        """Sums by block, and over the blocks: some of them anew."""
         rows, given = self._rows(problem), inputs_of(problem)
         layout = Layout(problem)
         channels, maps, kinds = _beside(layout)
@@ -206,7 +199,7 @@ def _shared(layout: Layout, stages: int) -> int:
 
 
 def _laying(layout: Layout, ahead: int) -> int:
-    """Registers of a thread that holds so many images on their way to the stages."""
+    """Registers of a thread that holds ``ahead`` images on their way to the stages."""
     return ahead * layout.held() + _LAYS
 
 

@@ -1,7 +1,5 @@
 """The matrix product on Hopper's warpgroups and bulk copy engine: what `linear` and `matmul` share.
-
-Source: NVIDIA, "Parallel Thread Execution ISA", on ``wgmma`` and bulk copies.
-"""
+Source: NVIDIA, "Parallel Thread Execution ISA", on ``wgmma`` and bulk copies."""
 
 from __future__ import annotations
 
@@ -21,7 +19,7 @@ from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.gemm.gpu.warpgroups.tiles import Shares, Tile
 
 THREADS = 256
-"""Threads of a block of the kernels beside the product."""
+"""Threads of a block of the kernels besides the product."""
 TUNABLES = (
     Tunable("WARPGROUPS", (1, 2, 3, 4), 2),
     Tunable("TILE_O", (16, 32, 64, 128, 192, 256), 128),
@@ -59,11 +57,10 @@ class WarpgroupsProduct(WgmmaStrategy):
         raise NotImplementedError
 
     def names(self, problem: Any) -> Mapping[str, Any]:
-        """What the arrays of the layer are of the problem, where they have other names."""
+        """The problem's names of the layer's arrays, where they differ."""
         return {}
 
     def limits(self, problem: Any) -> str | None:
-        """Rows that the copy engine cannot bring; sums that are too long."""
         inputs, piece = self.layer(problem).inputs, 8 if self._takes_16_bits else 4
         if reason := super().limits(problem):
             return reason
@@ -123,7 +120,6 @@ class WarpgroupsProduct(WgmmaStrategy):
         return None
 
     def macros(self, problem: Any, config: Config) -> dict[str, int | str]:
-        """See `macros_of`; and the instructions."""
         shares = self.shares(problem, config)
         return {**macros_of(shares, config), **self.products(shares.tile)}
 
@@ -134,7 +130,6 @@ class WarpgroupsProduct(WgmmaStrategy):
         return {"WGMMA(sum, a0, a1, a2, a3, b, more)": instruction}
 
     def workspace(self, problem: Any, config: Config) -> dict[str, int]:
-        """The weights in the cores' type, and every part's sums, where there are several."""
         shares = self.shares(problem, config)
         arrays = {"rounded": shares.across * shares.slices * shares.tile.weights // 4}
         if shares.parts > 1:
@@ -142,7 +137,6 @@ class WarpgroupsProduct(WgmmaStrategy):
         return arrays
 
     def steps(self, problem: Any, config: Config) -> tuple[Step, ...]:
-        """One kernel over tiles and parts; another that adds the parts, where there are any."""
         shares, names = self.shares(problem, config), self.names(problem)
         layer, tile, given = shares.layer, shares.tile, self.given
         grid = (min(shares.works * tile.cluster, shares.slots), 1, 1)
@@ -160,7 +154,7 @@ class WarpgroupsProduct(WgmmaStrategy):
         return tuple(steps)
 
     def rows(self, problem: Any, shares: Shares) -> TensorMap:
-        """Where the copy engine finds x."""
+        """The tensor map of x."""
         layer, tile = shares.layer, shares.tile
         box = (tile.rows // tile.boxes, tile.slice)
         name = self.names(problem).get("x", "x")
@@ -189,11 +183,11 @@ class WarpgroupsProduct(WgmmaStrategy):
 
     @property
     def _takes_16_bits(self) -> bool:
-        """Whether a family's member may be given rows of 16 bits."""
+        """True if a family's member may take rows of 16 bits."""
         return self.precision in ("fp16", "bf16")
 
     def shares(self, problem: Any, config: Config, x_bytes: int | None = None) -> Shares:
-        """How a config shares a problem out, whose x has elements of so many bytes."""
+        """The shares of a config, for an x with elements of ``x_bytes`` bytes."""
         size = x_bytes or item_bytes(problem, "x")
         return Shares(self.layer(problem), self.tile(config, self.cores, self.machine, size))
 

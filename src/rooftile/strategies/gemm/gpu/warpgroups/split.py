@@ -1,8 +1,6 @@
 """The matrix product on Hopper's warpgroups with float32's error: what `linear` and `matmul` share.
-
-Source: for the split products Ootomo and Yokota, "Recovering single precision accuracy from
-Tensor Cores while surpassing the FP32 theoretical peak performance", IJHPCA 36 (2022).
-"""
+Source: for the split products Ootomo and Yokota, "Recovering single precision accuracy from Tensor
+Cores while surpassing the FP32 theoretical peak performance", IJHPCA 36 (2022)."""
 
 from __future__ import annotations
 
@@ -15,7 +13,7 @@ from rooftile.strategies.gemm.gpu.warpgroups.product import TUNABLES, Warpgroups
 from rooftile.strategies.gemm.gpu.warpgroups.tiles import SplitTile, Tile
 
 _INSTRUCTIONS = 2
-"""How many instructions a slice is deep."""
+"""Instructions in the depth of a slice."""
 
 
 class SplitProduct(WarpgroupsProduct):
@@ -31,12 +29,9 @@ class SplitProduct(WarpgroupsProduct):
     given = ("x", "weights", "row_scales")
 
     def limits(self, problem: Any) -> str | None:
-        """What the others refuse, and short sums: their budgets have no room for the split's
-        error."""
         return super().limits(problem) or too_short(self.layer(problem).reduction)
 
     def products(self, tile: Tile) -> dict[str, int | str]:
-        """See `split_products`."""
         return split_products(cast(SplitTile, tile))
 
     def workspace(self, problem: Any, config: Config) -> dict[str, int]:

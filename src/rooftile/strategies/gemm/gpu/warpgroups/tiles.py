@@ -16,9 +16,9 @@ _MOST_BOX = 256
 """Rows that one copy of the engine brings."""
 _MOST_REGISTERS, _FETCHER_REGISTERS = 240, 24
 _OTHER_REGISTERS = 24
-"""Registers of a thread that multiplies, beside its sums and its images."""
+"""Registers of a thread that multiplies, besides its sums and its images."""
 _INSTRUCTION_REGISTERS = 30
-"""Registers that the compiler wants beside an instruction's sums."""
+"""Registers that the compiler wants besides an instruction's sums."""
 
 # What a multiprocessor does in a clock, for the defaults: bytes of shared memory and from the
 # last-level cache; clocks until a copy is there, and until a second kernel has started.
@@ -35,7 +35,7 @@ class Tile:
     x_bytes: int = 4
     """Of an input."""
     numbers: ClassVar[int] = 1
-    """How many of the cores' type stand for one weight."""
+    """Numbers of the cores' type that stand for one weight."""
 
     @property
     def rows(self) -> int:
@@ -64,7 +64,8 @@ class Tile:
 
     @property
     def instructions(self) -> int:
-        """How many a slice is deep.  A lane has as many words of each row in half a slice."""
+        """Instructions in the depth of a slice. A lane has as many words of each row in half a
+        slice."""
         return self.slice * self.weight_bytes // 32
 
     @property
@@ -79,7 +80,7 @@ class Tile:
 
     @property
     def stages(self) -> int:
-        """How many stages fit; barriers take 16 bytes each."""
+        """Number of stages that fit; barriers take 16 bytes each."""
         room = self.machine.shared_room(self.config["BLOCKS"])
         return min(_MOST_STAGES, room // (self.stage + 16))
 
@@ -90,7 +91,6 @@ class Tile:
 
     @property
     def threads(self) -> int:
-        """Threads of a block: the warpgroup that copies, and those that multiply."""
         return 64 + 64 + 2 * self.rows
 
     @property
@@ -115,7 +115,6 @@ class Tile:
 
     @property
     def held(self) -> int:
-        """Registers that a thread which multiplies needs."""
         images = self.config["HELD"] * 2 * self.instructions
         return self.outputs // 2 + images + _OTHER_REGISTERS
 
@@ -126,8 +125,7 @@ class Tile:
 
     @property
     def clocks(self) -> float:
-        """How long a slice takes: the longest of products, shared memory, cache, and waiting for
-        it."""
+        """Time of a slice: the longest of products, shared memory, cache, and waiting for it."""
         warpgroups, products = self.config["WARPGROUPS"], 2 * self.numbers - 1
         # The cores read weights in the time of 64 bytes a clock, every warpgroup its own.
         read = products * warpgroups * self.weights // self.numbers
@@ -151,7 +149,6 @@ class SplitTile(Tile):
 
     @property
     def held(self) -> int:
-        """The total sums, the sums under way, and both numbers of two rows of a slice."""
         sums = self.outputs // 2 + min(2, self.outputs // self.summed) * self.summed // 2
         return sums + 4 * self.instructions * self.numbers + _OTHER_REGISTERS
 
@@ -163,7 +160,7 @@ class SplitTile(Tile):
 
 @dataclass(frozen=True)
 class Shares:
-    """How a layer's tiles are shared out to blocks."""
+    """The shares of blocks in a layer's tiles."""
 
     layer: Linear
     tile: Tile
@@ -180,12 +177,12 @@ class Shares:
 
     @property
     def slices(self) -> int:
-        """How many slices the inputs have."""
+        """Number of the inputs' slices."""
         return blocks(self.layer.inputs, self.tile.slice)
 
     @property
     def parts(self) -> int:
-        """How many parts of the inputs there are, where a tile is computed in parts."""
+        """Number of the inputs' parts, where a tile is computed in parts."""
         return self.tile.config["PARTS"]
 
     @property
@@ -206,8 +203,8 @@ class Shares:
 
     @property
     def works(self) -> int:
-        """How many tiles and parts clusters take one by one: tiles of whole rows come first, then
-        parts."""
+        """Number of tiles and parts that clusters take one by one: tiles of whole rows come first,
+        then parts."""
         rows = self.whole + (self.down - self.whole) * self.parts
         return rows * (self.across // self.tile.cluster)
 

@@ -20,9 +20,9 @@ _ALIGNED = 16
 """Bytes in which the copy engine counts an array's lines."""
 _MOST_STAGES, _MOST_REGISTERS, _COPIER_REGISTERS = 16, 240, 24
 _OTHER_REGISTERS = 30
-"""Registers that a thread wants beside its sums."""
+"""Registers that a thread needs besides its sums."""
 _SHARE = 4
-"""Columns by which blocks share those of a tile: with 36 each the engine's swizzle goes on."""
+"""Columns by which blocks share a tile's: with 36 each the engine's swizzle goes on."""
 
 # What a multiprocessor does in a clock, for the defaults, fitted to times on an H200: bytes from
 # the last-level cache, where its neighbour reads as well and where that idles, into shared memory,
@@ -34,12 +34,12 @@ _TILE_CLOCKS, _PART_CLOCKS, _CLUSTER_CLOCKS, _MEETING_CLOCKS, _HELD_CLOCKS = 150
 
 @dataclass(frozen=True)
 class Side:
-    """A matrix as a product has it: so many places, rows or columns, by the terms."""
+    """A matrix of the product: its places, rows or columns, by the terms."""
 
     array: Array
     places: int
     lies_across: bool
-    """Whether its lines are terms."""
+    """True if its lines are terms."""
 
 
 def sides(problem: Matmul, swapped: int) -> tuple[Side, Side]:
@@ -95,7 +95,6 @@ class Tile:
 
     @property
     def threads(self) -> int:
-        """Of a block."""
         return 128 * (self.config["WARPGROUPS"] + 1)
 
     @property
@@ -113,8 +112,7 @@ class Tile:
         return max(1, (places if self.cluster <= 2 else places * 9 // 10) // self.cluster)
 
     def launch(self, kernel: str) -> Launch:
-        """That of the product.  Blocks stay and take tile after tile, but for those that share
-        one."""
+        """The product's launch. Blocks stay and take tile after tile, unless they share one."""
         down, across = self.clusters
         works = down * across if self.config["PARTS"] > 1 else min(down * across, self.resident)
         grid, block = (works * self.cluster, 1, 1), (self.threads, 1, 1)
@@ -122,7 +120,7 @@ class Tile:
 
     @property
     def storing(self) -> str:
-        """How results are stored: in pieces of whole lines, by each lane, or as parts, added."""
+        """The storage of results: in pieces of whole lines, by each lane, or as parts, added."""
         if self.config["PARTS"] > 1:
             return "PARTED"
         whole = self.config["SWAPPED"] or self.columns * self.result_bytes % _LINE == 0
@@ -140,8 +138,8 @@ class Tile:
         return next(count for count in range(most, 0, -8) if self.columns % count == 0)
 
     def maps(self, names: Mapping[str, str], rounded: bool) -> list[TensorMap]:
-        """What a block brings at a time of both matrices: a share of the places or, where lines are
-        terms, of the terms.  ``names`` are those of arrays that stand for a or b."""
+        """A block's copies of both matrices: a share of the places or, where lines are terms, of
+        the terms. ``names`` are of arrays that stand for a or b."""
         line, size, found = _LINE // self.element_bytes, self.element_bytes, []
         shares = (
             (self.rows, self.config["COLUMN_BLOCKS"]),
@@ -162,8 +160,8 @@ class Tile:
 
     @property
     def blocks(self) -> int:
-        """Blocks of a multiprocessor.  Where few tiles share terms, or all but two of their slices
-        find room in half of its memory, the next launch may begin beside this one's blocks."""
+        """Blocks of a multiprocessor. Where few tiles share terms, or all but two of their slices
+        find room in half of its memory, the next launch may begin during this one's blocks."""
         fit = self.held <= self.machine.register_room(2 * self.threads)
         if not fit or self.config["WARPGROUPS"] > 1:
             return 1
@@ -175,7 +173,7 @@ class Tile:
 
     @property
     def stages(self) -> int:
-        """How many fit."""
+        """Number of stages that fit."""
         return self._stages(self.blocks)
 
     def _stages(self, beside: int) -> int:
@@ -202,7 +200,6 @@ class Tile:
 
     @property
     def held(self) -> int:
-        """Registers that a thread wants."""
         return self.columns // 2 + _OTHER_REGISTERS
 
     @property
@@ -221,7 +218,6 @@ class Tile:
 
     @property
     def invalid(self) -> str | None:
-        """Why it cannot run; None where it can."""
         right, line = self.sides[1], _LINE // self.element_bytes
         if right.lies_across and self.element_bytes == 4:
             return "the cores want lines of the right matrix to be columns"

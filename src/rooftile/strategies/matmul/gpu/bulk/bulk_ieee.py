@@ -1,8 +1,6 @@
-"""`bulk_ieee`: both matrices split before, in two numbers of float16 each.
-
-Source: for the split products Ootomo and Yokota, "Recovering single precision accuracy from
-Tensor Cores while surpassing the FP32 theoretical peak performance", IJHPCA 36 (2022).
-"""
+"""`bulk_ieee`: both matrices split before, in two numbers of float16 each. Source: for the split
+products Ootomo and Yokota, "Recovering single precision accuracy from Tensor Cores while surpassing
+the FP32 theoretical peak performance", IJHPCA 36 (2022)."""
 
 from __future__ import annotations
 
@@ -36,7 +34,7 @@ _PIECE = 8
 
 
 class _SplitTile(Tile):
-    """Stages hold both numbers of both matrices, and a thread two sums beside its totals."""
+    """Stages hold both numbers of both matrices, and a thread two sums besides its totals."""
 
     numbers = _NUMBERS
     products = _PRODUCTS
@@ -58,12 +56,11 @@ class _SplitTile(Tile):
 
     @property
     def held(self) -> int:
-        """Registers that a thread wants."""
         return super().held + self.columns
 
     @property
     def _buffers(self) -> int:
-        """What is known of each warpgroup's rows and columns."""
+        """Shared memory of the ranges of each warpgroup's rows and columns."""
         return self.config["WARPGROUPS"] * _SPAN * (64 + self.columns)
 
 
@@ -83,7 +80,6 @@ class BulkIeee(Bulk):
     summary = "Hopper's warpgroups, both matrices split in two numbers of scaled float16 before"
 
     def limits(self, problem: Matmul) -> str | None:
-        """See `Bulk.limits`; and short sums: their budgets have no room for the split's error."""
         return too_short(problem.inner) or super().limits(problem)
 
     def why_slow(self, problem: Matmul) -> str | None:
@@ -93,11 +89,9 @@ class BulkIeee(Bulk):
         return few_terms(problem) or super().why_slow(problem)
 
     def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:
-        """See `Bulk.macros`; and the threads that split."""
         return {**super().macros(problem, config), "SPLIT_THREADS": _split_threads(problem)}
 
     def workspace(self, problem: Matmul, config: Config) -> dict[str, int]:
-        """Both numbers of each element, and a scale of each row of a and column of b."""
         rooms = dict[str, int]()
         for name, places in (("a", problem.rows), ("b", problem.columns)):
             numbers = places * _pitch(problem) // 2
@@ -109,7 +103,6 @@ class BulkIeee(Bulk):
         return rooms
 
     def steps(self, problem: Matmul, config: Config) -> tuple[Step, ...]:
-        """Split both matrices, then multiply."""
         sizes = (problem.rows, problem.inner, problem.columns)
         threads = _split_threads(problem)
         # A warp a row, or a column.

@@ -1,7 +1,5 @@
-"""Rungs on tensor cores by ``mma.sync``, for GPUs of compute capability 8.0 and later.
-
-Source: NVIDIA, "Parallel Thread Execution ISA", on ``mma`` and ``cp.async``.
-"""
+"""Rungs on tensor cores by ``mma.sync``, for GPUs of compute capability 8.0 and later. Source:
+NVIDIA, "Parallel Thread Execution ISA", on ``mma`` and ``cp.async``."""
 
 from __future__ import annotations
 
@@ -51,8 +49,6 @@ class Mma(SlicedProduct, GpuMatmul):
     )
 
     def limits(self, problem: Matmul) -> str | None:
-        """Sums that no number of parts makes short enough, more tiles than a grid has, little
-        shared memory."""
         if self._too_long(problem, _PARTS[-1]):
             return f"the cores sum up to {MOST_SUMMED} products in each of {_PARTS[-1]} parts"
         return super().limits(problem) or self.unfit(problem)
@@ -97,17 +93,15 @@ class Mma(SlicedProduct, GpuMatmul):
         return f"{terms} products summed by the cores, at most {MOST_SUMMED}"
 
     def _share(self, problem: Matmul, parts: int, size: int) -> int:
-        """Terms of a part, in whole slices of elements of so many bytes."""
+        """Terms of a part, in whole slices of elements of ``size`` bytes."""
         terms = LINE // size
         return blocks(blocks(problem.inner, terms), parts) * terms
 
     def invalid(self, problem: Matmul, config: Config) -> str | None:
-        """Threads, shared memory, registers, sums too long for the cores."""
         too_long = self._too_long(problem, config["PARTS"], problem.arrays[0].itemsize)
         return super().invalid(problem, config) or too_long
 
     def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:
-        """How the matrices lie, the cores' type, the tunables but for the parts."""
         named = {name: value for name, value in config.items() if name != "PARTS"}
         return {
             **super().macros(problem, named),
@@ -119,7 +113,6 @@ class Mma(SlicedProduct, GpuMatmul):
         }
 
     def workspace(self, problem: Matmul, config: Config) -> dict[str, int]:
-        """Every part's sums, where there are several."""
         parts = config["PARTS"]
         return {"sums": parts * problem.rows * problem.columns} if parts > 1 else {}
 

@@ -1,8 +1,6 @@
-"""`streamed_ieee`: the turned product with float32's error, in two launches.
-
-Source: for the split products Ootomo and Yokota, "Recovering single precision accuracy from
-Tensor Cores while surpassing the FP32 theoretical peak performance", IJHPCA 36 (2022).
-"""
+"""`streamed_ieee`: the turned product with float32's error, in two launches. Source: for the split
+products Ootomo and Yokota, "Recovering single precision accuracy from Tensor Cores while surpassing
+the FP32 theoretical peak performance", IJHPCA 36 (2022)."""
 
 from __future__ import annotations
 
@@ -36,13 +34,13 @@ _GROUPS, _COPIERS, _COPIER_REGISTERS = 2, 128, 24
 _MOST_STAGES, _MOST_REGISTERS = 16, 240
 _THREADS_BESIDE, _BYTES_BESIDE = 128, 4096
 """Threads of the product whose registers, and shared memory, are left for a block that splits: so
-the launches begin beside each other."""
+the launches overlap."""
 _OF_LAYER = {"WARPGROUPS": 1, "CLUSTER": 1, "BLOCKS": 1, "SUM_O": 64}
 
 
 @dataclass(frozen=True)
 class _Shares:
-    """How a product is shared out."""
+    """The shares of a product."""
 
     problem: Matmul
     config: Config
@@ -60,7 +58,7 @@ class _Shares:
 
     @property
     def stages(self) -> int:
-        """How many fit; barriers take 16 bytes each."""
+        """Number of stages that fit; barriers take 16 bytes each."""
         room = self.machine.shared_room(1) - _BYTES_BESIDE - self._known
         return min(_MOST_STAGES, room // (self.stage + 16))
 
@@ -95,8 +93,8 @@ class _Shares:
 
 
 class StreamedIeee(WgmmaStrategy, GpuMatmul):
-    """Takes a b whose lines are whole 16 bytes, and an a that lies as it is and whose lines are,
-    too."""
+    """Takes a b whose lines are whole 16 bytes, and an a that is not transposed and whose lines
+    are, too."""
 
     name = "streamed_ieee"
     tunables: ClassVar[tuple[Tunable, ...]] = (
@@ -107,8 +105,6 @@ class StreamedIeee(WgmmaStrategy, GpuMatmul):
     takes = features("transpose_b")
 
     def limits(self, problem: Matmul) -> str | None:
-        """See above; more rows than a tile has; short sums: their budgets have no room for the
-        split's error."""
         if problem.transpose_a or problem.rows > _ROWS[-1]:
             return f"it takes up to {_ROWS[-1]} rows of an a that is not transposed"
         for array in problem.arrays[:2]:
@@ -136,13 +132,11 @@ class StreamedIeee(WgmmaStrategy, GpuMatmul):
         return {"TILE_O": rows, "PARTS": parts}
 
     def invalid(self, problem: Matmul, config: Config) -> str | None:
-        """A tile without room for all rows."""
         if problem.rows > config["TILE_O"]:
             return f"{problem.rows} rows in a tile of {config['TILE_O']}"
         return None
 
     def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:
-        """Without a bias, and how both matrices lie."""
         shares, values = self._shares(problem, config), {**config, **_OF_LAYER}
         tile = SplitTile(values, CORES["fp16"], self.machine)
         # b turned is the layer's input, a its weights.
@@ -163,13 +157,11 @@ class StreamedIeee(WgmmaStrategy, GpuMatmul):
         }
 
     def workspace(self, problem: Matmul, config: Config) -> dict[str, int]:
-        """Both numbers of each element of a, and a scale for each part of a row."""
         slices = self._shares(problem, config).slices
         numbers = _SLICE * slices * config["TILE_O"]
         return {"numbers": numbers, "row_scales": 2 * problem.rows * config["PARTS"]}
 
     def steps(self, problem: Matmul, config: Config) -> tuple[Step, ...]:
-        """Split and lay a, then multiply."""
         shares, parts = self._shares(problem, config), config["PARTS"]
         grid = (config["TILE_O"] * parts, 1, 1)
         split = Launch(

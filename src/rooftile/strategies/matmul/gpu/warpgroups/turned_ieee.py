@@ -1,8 +1,6 @@
-"""`turned_ieee`: the turned product on Hopper's warpgroups, with float32's error.
-
-Source: for the split products Ootomo and Yokota, "Recovering single precision accuracy from
-Tensor Cores while surpassing the FP32 theoretical peak performance", IJHPCA 36 (2022).
-"""
+"""`turned_ieee`: the turned product on Hopper's warpgroups, with float32's error. Source: for the
+split products Ootomo and Yokota, "Recovering single precision accuracy from Tensor Cores while
+surpassing the FP32 theoretical peak performance", IJHPCA 36 (2022)."""
 
 from __future__ import annotations
 
@@ -47,8 +45,6 @@ class TurnedIeee(SplitProduct, GpuMatmul):
     summary = "Hopper's warpgroups, b split on its way to the cores, for few rows"
 
     def limits(self, problem: Matmul) -> str | None:
-        """Lines that the copy engine cannot bring, and short sums: their budgets have no room for
-        the split's error."""
         line = problem.arrays[1].shape[1]
         if line % _PIECE:
             return f"b has lines of {line}: it takes multiples of {_PIECE}"
@@ -73,7 +69,6 @@ class TurnedIeee(SplitProduct, GpuMatmul):
         return [one for one in chosen if one["WARPGROUPS"] <= _WARPGROUPS]
 
     def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:
-        """Without a bias, and how both matrices lie."""
         return {
             **super().macros(problem, config),
             "UNBIASED": 1,
@@ -93,14 +88,13 @@ class TurnedIeee(SplitProduct, GpuMatmul):
         return {"x": "b", "weights": "a", "bias": np.uint64(0)}
 
     def rows(self, problem: Matmul, shares: Shares) -> TensorMap:
-        """Those of b turned, or the lines of b."""
+        """Columns of b, or the lines of b."""
         rows = super().rows(problem, shares)
         if problem.transpose_b:
             return rows
         return replace(rows, shape=problem.arrays[1].shape, box=(_BOX, _BOX))
 
     def steps(self, problem: Matmul, config: Config) -> tuple[Step, ...]:
-        """Split and lay a; then the product.  Each launch overlaps the one before."""
         shares = self.shares(problem, config)
         grid = (shares.across * shares.tile.outputs, 1, 1)
         split = Launch(self.kernel("split_rows"), grid, (THREADS, 1, 1))

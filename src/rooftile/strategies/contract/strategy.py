@@ -1,4 +1,4 @@
-"""The base class of strategies, and the choice of the fastest by their estimates."""
+"""What a strategy states, and which of several is estimated to be the fastest."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class Strategy(ABC):
         return self.seconds(problem, machine, costs)
 
     def seconds(self, problem: Any, machine: Speeds, costs: Costs) -> float:
-        """The time of a call on a machine where the rung has these costs."""
+        """What a call takes on a machine where the rung has these costs."""
         work, threads = self.work(problem), self.workers(problem, machine)
         starts, precision = self.starts(problem), self.precision
         return costs.seconds(work, machine, precision=precision, threads=threads, starts=starts)
@@ -133,7 +133,7 @@ class Strategy(ABC):
 
     @property
     def anywhere(self) -> bool:
-        """True if every device of its kinds runs it, so that none need be asked."""
+        """Whether every device of its kinds runs it, so that none need be asked."""
         return not (self.architectures or self.least_architecture)
 
     def why_not_on(self, architecture: str | None) -> str | None:

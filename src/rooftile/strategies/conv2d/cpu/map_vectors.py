@@ -30,18 +30,18 @@ _STAGED_VECTORS = 6 * 1024
 """Vectors of staged input that a band may take: a part of the second-level cache, which is 1 MiB
 or more where vectors have 16 lanes."""
 _BANDS, _UNITS = 8, 64
-"""Bands of an image, if it has as many blocks of rows, or fewer with many groups of maps or many
-images: this number of units is work for some cores, and each band reads all weights again."""
+"""An image has so many bands, if it has as many blocks of rows, or fewer with many groups of maps
+or many images: so many units are work for some cores, and each band reads all weights again."""
 _WRITTEN_OUT = 7
 """Masks with no more columns have the taps of their rows written out: a loop over three taps costs
 up to half as much as the taps on a Zen 3."""
 _LOOP_COST, _PREFETCH_COST = 0.6, 0.5
-"""Costs of a loop's round and of a prefetch, in fused multiply-adds (fitted to measurements on an
+"""What a turn of a loop and a prefetch cost, in fused multiply-adds (fitted to measurements on an
 Emerald Rapids)."""
 _SUMS = 9
 """Eight independent sums would hide the latency of a fused multiply-add if nothing came between."""
 _GAIN = 1.07
-"""Estimated speed-up over `register_tile` from which it pays."""
+"""It pays where it is estimated to be so many times as fast as `register_tile`."""
 
 
 class MapVectors(CpuStrategy):
@@ -53,6 +53,7 @@ class MapVectors(CpuStrategy):
     takes = features("activation:* padding pool:average,max stride")
 
     def limits(self, problem: Conv2d) -> str | None:
+        """It refuses pools whose windows overlap, leave gaps, or do not fit its registers."""
         pool = problem.pool
         if pool is None:
             return None
@@ -70,6 +71,7 @@ class MapVectors(CpuStrategy):
         return None if gain >= _GAIN else f"it is estimated at {gain:.2f} times `register_tile`"
 
     def kernel(self, problem: Conv2d) -> CpuKernel:
+        """See `CpuStrategy.kernel`."""
         return _kernel(_flat(problem.with_batch(1)), min(problem.batch, _UNITS))
 
 
@@ -110,7 +112,7 @@ def _blocks(p: Conv2d) -> Iterator[MapBlock]:
 
 
 def _sums(registers: int, single: bool) -> list[tuple[int, int]]:
-    """Numbers of vectors of maps that a block may have, each with its largest number of outputs."""
+    """How many vectors of maps a block may have, and the most outputs of each then."""
     if registers >= 32:
         return [(1, registers - 4)]
     # A broadcast takes a register, and so does a vector of weights.
@@ -140,13 +142,13 @@ def _choose(p: Conv2d) -> MapBlock:
 
 
 def estimate(problem: Conv2d) -> float:
-    """The cost of an image, in fused multiply-adds of vectors."""
+    """What an image takes, in fused multiply-adds of vectors."""
     flat = _flat(problem)
     return _estimate(flat, _choose(flat))
 
 
 def _estimate(p: Conv2d, block: MapBlock) -> float:
-    """The cost of an image, in fused multiply-adds of vectors."""
+    """What an image takes, in fused multiply-adds of vectors."""
     blocks = _blocks_of(block, *p.output_size)
     # A load takes as long as a fused multiply-add.
     tap = max(block.size, block.vectors + len(block.outputs), _SUMS)
@@ -165,15 +167,15 @@ def _estimate(p: Conv2d, block: MapBlock) -> float:
 
 
 def _blocks_of(block: MapBlock, rows: int, columns: int) -> int:
-    """Number of blocks of ``rows`` rows of the result."""
+    """How many blocks so many rows of the result have."""
     if block.runs_on:
         return -(-rows * columns * math.prod(block.window) // block.columns)
     return -(-rows // block.rows) * -(-columns // block.columns)
 
 
 def _bands(p: Conv2d, block: MapBlock, images: int = 1) -> int:
-    """Bands of an image: the fewest whose staged rows fit, as many channels at a time as are summed
-    in one go, and that are work enough for ``images`` images."""
+    """Bands of an image, the fewest whose staged rows fit, as many channels at a time as are summed
+    in one go, and that make work enough of so many images."""
     rows, columns = p.output_size
     # A band has a whole block.
     outputs = columns * math.prod(block.window)

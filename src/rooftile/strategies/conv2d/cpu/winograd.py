@@ -34,8 +34,8 @@ from rooftile.strategies.conv2d.cpu._winograd_tiles import SquareTile
 from rooftile.strategies.conv2d.cpu.loops import one_row, sizes_of
 
 _GAIN = 1.25
-"""Estimated speed-up over the best rung at `ieee` from which it pays: then it was slower at none of
-the shapes that the estimate was fitted to."""
+"""It pays where it is estimated to be so many times as fast as the best rung at `ieee`: then it was
+slower at none of the shapes that the estimate was fitted to."""
 
 
 class Winograd(CpuStrategy):
@@ -49,6 +49,7 @@ class Winograd(CpuStrategy):
     precision = "fast"
 
     def limits(self, problem: Conv2d) -> str | None:
+        """It refuses masks without a transform, pools across tiles, and too few rows."""
         if problem.mask[0] != 7 and problem.mask not in ((3, 3), (5, 5)):
             return f"it has transforms for 7-row, 5x5 and 3x3 masks, not {problem.mask}"
         pool = problem.pool
@@ -72,6 +73,7 @@ class Winograd(CpuStrategy):
         return _slow(problem, once=True)
 
     def kernel(self, problem: Conv2d) -> CpuKernel:
+        """See `CpuStrategy.kernel`."""
         return _kernel(problem.with_batch(1))
 
 

@@ -27,7 +27,7 @@ _LANES = _BANKS = 32
 _MOST_SUMS = 128
 """Of a thread, in its registers."""
 _LOOKS = 5
-"""Looks of a warp at 32 windows before it takes their argmax: as many are in flight."""
+"""How often a warp looks at 32 windows before it takes winners: as many are on their way."""
 _FEW_IMAGES, _FEW_WINDOWS = 32, 64
 _LEAST_WINDOWS = 128
 """Of a part of a map."""
@@ -49,6 +49,7 @@ class Queued(GpuWeightsGradient):
     )
 
     def limits(self, problem: Conv2dWeightsGradient) -> str | None:
+        """Gradients of all outputs; masks of more rows than lanes; what is `invalid`."""
         if problem.pool is None:
             return "it is for gradients behind a max-pool"
         if problem.mask[0] > _LANES:
@@ -75,6 +76,7 @@ class Queued(GpuWeightsGradient):
         return {"TEAMS": teams, "PARTS": parts, "SPLITS": splits}
 
     def invalid(self, problem: Conv2dWeightsGradient, config: Config) -> str | None:
+        """More sums than registers hold; more threads or shared memory than a block may have."""
         if (sums := _warp_maps(problem, config) * (problem.mask[1] + 1)) > _MOST_SUMS:
             return f"{sums} sums of a thread, {_MOST_SUMS} at most: more TEAMS"
         if (threads := _threads(config)) > self.machine.block_threads:
@@ -83,6 +85,7 @@ class Queued(GpuWeightsGradient):
         return f"{shared} bytes of shared memory of {most}" if shared > most else None
 
     def macros(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int | str]:
+        """The layer's sizes, the tunables, and how pixels lie in shared memory."""
         lie = _lie(problem)
         return {
             **super().macros(problem, config),
@@ -101,9 +104,11 @@ class Queued(GpuWeightsGradient):
         }
 
     def workspace(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int]:
+        """The sums of each block."""
         return {"partial": self._across(problem, config) * columns_of(problem)}
 
     def steps(self, problem: Conv2dWeightsGradient, config: Config) -> tuple[Step, ...]:
+        """Sums by block, and over the blocks."""
         rows, shared = self._across(problem, config), _shared(problem, config)
         grid = (rows, *self._beside(problem, config))
         block = _threads(config), 1, 1
@@ -146,7 +151,7 @@ def _channels(problem: Conv2dWeightsGradient) -> int:
 
 
 def _slots(problem: Conv2dWeightsGradient) -> int:
-    """Number of argmax places that a warp takes at a time, a power of two."""
+    """How many winners a warp takes at a time, a power of two."""
     return 1 << (_LANES // (_channels(problem) * problem.mask[0])).bit_length() - 1
 
 
@@ -163,13 +168,13 @@ def _looks(problem: Conv2dWeightsGradient, config: Config) -> int:
 
 
 def _ring(problem: Conv2dWeightsGradient, config: Config) -> int:
-    """Argmax places that wait for a slot: a warp's looks find room where others are left."""
+    """Winners that wait for a slot: those of so many looks find room where others are left."""
     share = _LANES // _slots(problem)
     return 1 << ((_looks(problem, config) + 1) * share - 1).bit_length()
 
 
 class _Lie(NamedTuple):
-    """The layout of a channel in shared memory."""
+    """How a channel lies in shared memory."""
 
     unit: int
     """Columns from a window to the next, of which each has a layer of its own; 1 for one slot."""
@@ -198,8 +203,7 @@ def _lie(problem: Conv2dWeightsGradient) -> _Lie:
 
 @lru_cache
 def _spread(channels: int, rows: int, height: int, least: int, slots: int) -> tuple[int, int]:
-    """The pitch of rows, and the padding of a plane of ``rows`` rows, with the fewest shared
-    banks."""
+    """The pitch of rows, and what lies behind a plane of so many, with the fewest banks shared."""
 
     def banks(lie: tuple[int, int]) -> tuple[int, int]:
         pitch, pad = lie

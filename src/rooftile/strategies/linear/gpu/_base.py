@@ -1,4 +1,4 @@
-"""The base of the GPU strategies of `linear`: the macros of the problem."""
+"""What the GPU strategies of `linear` share: the macros that stand for the problem."""
 
 from __future__ import annotations
 
@@ -11,11 +11,9 @@ from rooftile.strategies.contract.gpu import Config
 from rooftile.strategies.gemm.gpu.tiles import Product
 
 _FEW_IMAGES = 8
-"""Number of images up to which a team of threads an output reads the weights once; tiles stay
-empty."""
+"""Up to so many images, a team of threads an output reads the weights once; tiles stay empty."""
 _SOME_IMAGES, _FEW_PRODUCTS = 1024, 2**22
-"""Number of images up to which it still pays where there are at most this many multiplications in
-all."""
+"""Up to so many images it still pays where there are so few multiplications in all."""
 _FEW = f"{_FEW_IMAGES} images, or {_FEW_PRODUCTS} multiplications"
 
 
@@ -42,6 +40,7 @@ class GpuLinear(WeightedGpuStrategy):
     takes = features("activation:*")
 
     def macros(self, problem: Linear, config: Config) -> dict[str, int | str]:
+        """The problem's sizes and the tunables."""
         return {
             "INPUTS": problem.inputs,
             "OUTPUTS": problem.outputs,

@@ -1,6 +1,8 @@
-"""`warp_rows`: a team of threads an output, for few images. Source: Bell, Garland, "Implementing
-Sparse Matrix-Vector Multiplication on Throughput-Oriented Processors", SC09 (a warp a row), on a
-dense matrix; the tree is that of PMPP, section 10.6."""
+"""`warp_rows`: a team of threads an output, for few images.
+
+Source: Bell, Garland, "Implementing Sparse Matrix-Vector Multiplication on Throughput-Oriented
+Processors", SC09 (a warp a row), on a dense matrix; the tree is that of PMPP, section 10.6.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +30,7 @@ class WarpRows(GpuLinear):
     )
 
     def why_slow(self, problem: Linear) -> str | None:
+        """See `pays_for_few`."""
         return pays_for_few(problem)
 
     def defaults(self, problem: Linear) -> dict[str, int]:
@@ -43,13 +46,16 @@ class WarpRows(GpuLinear):
         }
 
     def invalid(self, problem: Linear, config: Config) -> str | None:
+        """Too many threads, or partial sums."""
         threads = config["GROUP"] * config["ROWS"]
         return beyond_block(threads, 4 * config["IMAGES"] * threads)
 
     def macros(self, problem: Linear, config: Config) -> dict[str, int | str]:
+        """The problem's sizes and the tunables; the text calls GROUP threads a team."""
         return {**super().macros(problem, config), "TEAM": config["GROUP"]}
 
     def steps(self, problem: Linear, config: Config) -> tuple[Step, ...]:
+        """One kernel, a team of threads an output."""
         rows = blocks(problem.outputs, config["ROWS"])
         grid = (rows * blocks(problem.batch, config["IMAGES"]), 1, 1)
         launch = Launch(self.kernel(), grid, (config["GROUP"], config["ROWS"], 1), overlaps=True)

@@ -31,9 +31,11 @@ class Warpgroups(WarpgroupsProduct, GpuLinear):
         return problem
 
     def why_slow(self, problem: Linear) -> str | None:
+        """See `pays_for_many`."""
         return pays_for_many(problem)
 
     def preparation(self, problem: Linear, config: Config) -> tuple[Step, ...]:
+        """Round the weights, and lay them as the cores read them."""
         launch = self.laying(problem, config, "round_weights")
         return (Step(launch, ("weights", "rounded")),)
 

@@ -27,19 +27,17 @@ from rooftile.strategies.matmul.cpu._vectors_source import CHUNK, PANEL, generat
 from rooftile.strategies.matmul.cpu.loops import pitches
 
 _FEW_ROWS, _FEW_ROWS_TURNED = 8, 4
-"""Number of rows up to which packing b takes longer than multiplying; the latter where b is
-transposed."""
+"""Up to so many rows, to pack b takes longer than to multiply; the latter where b is transposed."""
 _SOME_ROWS, _SECOND_LEVEL = 16, 2**16
-"""Number of rows, and of elements of b that the second-level cache holds, up to which the same
-holds."""
+"""Up to so many rows, where b has at most so many elements, which the second-level cache holds."""
 _FIRST_LEVEL = 2**12
-"""Number of b's elements, which the first-level cache holds, up to which nothing need be packed."""
+"""Of a b of at most so many elements, which the first-level cache holds, nothing need be packed."""
 _WIDE = 4
 """Vectors of columns; of fewer, blocks of a single one have too few sums to keep a core busy."""
 _SMALL = 2**16
 """Fewer elements of a transposed b are packed in less time than a kernel takes to bind."""
 _BLOCK_TERMS = 448
-"""Largest number of terms that are summed in one go; longer sums round worse."""
+"""At most so many terms are summed in one go; longer sums round worse."""
 
 
 class Vectors(HostStrategy):
@@ -51,6 +49,7 @@ class Vectors(HostStrategy):
     takes = features("transpose_a transpose_b")
 
     def limits(self, problem: Matmul) -> str | None:
+        """Two transposed matrices: the kernel for such a b reads rows of a."""
         both = problem.transpose_a and problem.transpose_b
         return "both matrices lie transposed" if both else None
 
@@ -65,11 +64,13 @@ class Vectors(HostStrategy):
         return f"it pays up to {few} rows, and for some more where b is small: others want b packed"
 
     def units(self, problem: Matmul) -> int:
+        """Vectors of columns, or panels of them for chunks of rows."""
         if problem.transpose_b:
             return -(-problem.columns // vector.lanes())
         return -(-problem.columns // (PANEL * vector.lanes())) * -(-problem.rows // CHUNK)
 
     def native(self, problem: Matmul) -> tuple[Native, tuple[str, ...], bool]:
+        """See `HostStrategy.native`."""
         if problem.transpose_b:
             kernel = rows_kernel(as_linear(problem), vector.lanes())
             return kernel.function, ("float32",) * 4, True
@@ -78,6 +79,7 @@ class Vectors(HostStrategy):
     def prepare(
         self, problem: Matmul, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
+        """See `HostStrategy.prepare`."""
         if problem.transpose_b:
             return _of_transposed(problem, threads)
         step = -(-problem.inner // -(-problem.inner // _BLOCK_TERMS))
@@ -92,7 +94,7 @@ STRATEGY = Vectors()
 
 
 def _needs_no_panels(problem: Matmul) -> bool:
-    """True if a core reads b, wide enough, from a cache for each block of rows anew."""
+    """Whether a core reads b, wide enough, from a cache for each block of rows anew."""
     size, wide = problem.inner * problem.columns, problem.columns >= _WIDE * vector.lanes()
     some = problem.rows <= _SOME_ROWS and size <= _SECOND_LEVEL
     return wide and (some or size <= _FIRST_LEVEL)
@@ -117,7 +119,7 @@ def as_linear(problem: Matmul) -> Linear:
 
 @lru_cache(maxsize=64)
 def no_bias(columns: int) -> Float32:
-    """A placeholder of a layer's bias."""
+    """What stands for a layer's bias."""
     return np.zeros(columns, np.float32)
 
 

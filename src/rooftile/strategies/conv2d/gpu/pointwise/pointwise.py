@@ -1,5 +1,7 @@
-"""Rungs for masks of one tap on tensor cores, by ``mma.sync``. Source: NVIDIA, "Parallel Thread
-Execution ISA", on ``mma``, ``ldmatrix`` and ``cp.async``."""
+"""Rungs for masks of one tap on tensor cores, by ``mma.sync``.
+
+Source: NVIDIA, "Parallel Thread Execution ISA", on ``mma``, ``ldmatrix`` and ``cp.async``.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ from rooftile.strategies.gemm.gpu.slices import (
 )
 
 _MUCH_ARITHMETIC = 128
-"""Number of maps and channels from which the product takes longer than the pass that packs."""
+"""Where maps and channels are more, the product takes longer than the pass that packs."""
 
 
 class Pointwise(SlicedProduct, GpuConv2d):
@@ -51,6 +53,7 @@ class Pointwise(SlicedProduct, GpuConv2d):
     )
 
     def limits(self, problem: Conv2d) -> str | None:
+        """Other masks, strides, ghost cells, pools, sums too long for the cores."""
         if (problem.mask, problem.stride, problem.padding) != ((1, 1), (1, 1), (0, 0)):
             return "it takes masks of one tap, without strides or ghost cells"
         if problem.pool is not None:
@@ -84,6 +87,7 @@ class Pointwise(SlicedProduct, GpuConv2d):
         return tile
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
+        """The product's sizes, the tunables, the cores' type, and how the matrices lie."""
         size = item_bytes(problem, "x")
         pixels = problem.height * problem.width
         last = is_last(problem, "x")
@@ -102,15 +106,18 @@ class Pointwise(SlicedProduct, GpuConv2d):
         }
 
     def workspace(self, problem: Conv2d, config: Config) -> dict[str, int]:
+        """The rounded weights, where they are multiplied as they lie."""
         weights = problem.maps * problem.channels
         return {"rounded": blocks(weights, 2)} if is_narrow(problem, "x") else {}
 
     def preparation(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
+        """Rounds the weights, where they are multiplied as they lie."""
         if not is_narrow(problem, "x"):
             return ()
         return (rounding(self, "weights", "rounded", problem.maps * problem.channels),)
 
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
+        """One kernel over tiles of maps and pixels, and over images."""
         rows, columns = tile_of(config)
         pixels, images = problem.height * problem.width, problem.batch
         if is_last(problem, "x"):

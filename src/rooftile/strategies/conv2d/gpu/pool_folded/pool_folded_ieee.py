@@ -17,7 +17,7 @@ _OTHERS = 72
 _MOST_MAPS = 7
 """More are for warpgroups."""
 _LEAST_FLOPS = 150_000_000
-"""FLOPs, of 60 images of lenet-conv1, from which split products pay for a second number of
+"""From so many FLOPs on, 60 images of lenet-conv1, split products pay for a second number of
 everything."""
 _SLAB, _LEAST_SHARE = 16, 0.6
 """Terms of a slab, and the least share of them that masks must have: the rest are zeros."""
@@ -51,12 +51,13 @@ class PoolFoldedIeee(SplitFolded, WarpsFolded):
         return super().why_slow(problem)
 
     def defaults(self, problem: Conv2d) -> dict[str, int]:
+        """Those of its kind; bands of few images are lower."""
         config = super().defaults(problem)
         rows = rows_of_few(problem, config, BANDS, self.machine.multiprocessors)
         return config | {"BAND_ROWS": rows}
 
     def _shared_out(self, problem: Conv2d, config: Config) -> dict[str, int]:
-        """A band and a buffer a block: other blocks overlap its copies, and its split."""
+        """A band and a buffer a block: blocks beside it overlap its copies, and its split."""
         chosen = super()._shared_out(problem, config)
         return chosen | {"BUFFERS": 1, "BLOCK_BANDS": 1}
 

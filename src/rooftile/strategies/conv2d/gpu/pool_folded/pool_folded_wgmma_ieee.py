@@ -13,7 +13,7 @@ from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_wgmma import Warpgro
 _OTHERS = 72
 """Registers for addresses, loops, results, a slab's patches and what scales them."""
 _LEAST_FLOPS = 400_000_000
-"""FLOPs, of 63 images of lenet-conv2, from which split products pay for the weights that blocks
+"""From so many FLOPs on, 63 images of lenet-conv2, split products pay for the weights that blocks
 load."""
 
 
@@ -33,7 +33,7 @@ class PoolFoldedWgmmaIeee(SplitFolded, WarpgroupsFolded):
     tunables = (*WarpgroupsFolded.tunables, SplitFolded.summed)
 
     def defaults(self, problem: Conv2d) -> dict[str, int]:
-        """Long runs where they leave no more slabs over."""
+        """Those of its kind; runs are long where that leaves no more slabs over."""
         config = super().defaults(problem)
         longer = config | {"SUMMED": 2 * config["SUMMED"]}
         same = self._folded_count(problem, longer) == self._folded_count(problem, config)
@@ -47,6 +47,7 @@ class PoolFoldedWgmmaIeee(SplitFolded, WarpgroupsFolded):
         return reason
 
     def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
+        """Behind the folded weights the weights as `tap` wants them."""
         return np.concatenate([super().pack(problem, weights, config), weights.ravel()])
 
     def _held(self, problem: Conv2d) -> int:

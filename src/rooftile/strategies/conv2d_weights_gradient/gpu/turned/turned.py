@@ -1,6 +1,8 @@
-"""Pixels as rows on tensor cores, which all windows above share. Source: Scherer, Müller, Behnke,
-"Evaluation of Pooling Operations in Convolutional Architectures", ICANN 2010 (only winners have
-gradients); NVIDIA, "Parallel Thread Execution ISA", on ``mma``."""
+"""Pixels as rows on tensor cores, which all windows above share.
+
+Source: Scherer, Müller, Behnke, "Evaluation of Pooling Operations in Convolutional Architectures",
+ICANN 2010 (only winners have gradients); NVIDIA, "Parallel Thread Execution ISA", on ``mma``.
+"""
 
 from __future__ import annotations
 
@@ -30,12 +32,12 @@ _MOST_POSITIONS = 16
 _REACH = 8
 """Columns of pixels from a window's corner on that are rows of a product."""
 _STRIP = 8
-"""Adjacent windows that a warp multiplies."""
+"""Windows beside each other that a warp multiplies."""
 _MOST_WARPS = 32
 _MOST_SEGMENTS = 4
 _MOST_REGISTERS = 255
 _OTHERS = 48
-"""Registers of a thread besides its sums and gradients."""
+"""Registers of a thread beside its sums and gradients."""
 _LINE = 16
 """Bytes on whose multiples what is copied begins."""
 
@@ -51,7 +53,7 @@ class Turned(MmaStrategy, GpuWeightsGradient):
         "DY_NARROW": "dy:narrow",
     }
     scaled = 0
-    """1 if gradients are scaled to float16's range."""
+    """Whether gradients are scaled to float16's range."""
     pays_from = 768
     """Images from which on it is faster than `mma`: each has a block at a time."""
     wishes: ClassVar[tuple[Config, ...]] = (
@@ -59,8 +61,7 @@ class Turned(MmaStrategy, GpuWeightsGradient):
         {"BLOCKS": 3},
         {"BLOCKS": 2},
     )
-    """Preferred configs, of which the first that runs is taken: blocks' copies and products
-    overlap."""
+    """What is taken where it goes, the first of them: blocks' copies and products overlap."""
     tunables = (
         Tunable("SEGMENTS", (1, 2, _MOST_SEGMENTS), 1),
         Tunable("BLOCKS", (1, 2, 3, 4, 6), 1),
@@ -92,6 +93,7 @@ class Turned(MmaStrategy, GpuWeightsGradient):
         return None
 
     def defaults(self, problem: Conv2dWeightsGradient) -> dict[str, int]:
+        """See `_filled`."""
         return self._filled(problem, self._least(problem), {})
 
     def config(self, problem: Conv2dWeightsGradient, given: Config | None = None) -> dict[str, int]:
@@ -114,6 +116,7 @@ class Turned(MmaStrategy, GpuWeightsGradient):
         return next(valid, {**config})
 
     def invalid(self, problem: Conv2dWeightsGradient, config: Config) -> str | None:
+        """Rows that are no whole words; more warps, registers or shared memory than there are."""
         size = item_bytes(problem, "x")
         odd = problem.width | problem.padding[1]
         if size == 2 and odd % 2:
@@ -134,6 +137,7 @@ class Turned(MmaStrategy, GpuWeightsGradient):
         return f"{shared} bytes of shared memory, {most} for a block" if shared > most else None
 
     def macros(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int | str]:
+        """The layer's sizes, the tunables, the cores' type, and how a stage lies."""
         return {
             **super().macros(problem, config),
             "WARPS": _warps(problem, config),
@@ -146,9 +150,11 @@ class Turned(MmaStrategy, GpuWeightsGradient):
         }
 
     def workspace(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int]:
+        """The sums of each block."""
         return {"partial": self._across(problem, config) * columns_of(problem)}
 
     def steps(self, problem: Conv2dWeightsGradient, config: Config) -> tuple[Step, ...]:
+        """Sums by block, and over the blocks: those anew that are NaN."""
         rows, given = self._across(problem, config), inputs_of(problem)
         grid = (rows, *_beside(problem))
         threads = 32 * _warps(problem, config)
@@ -160,7 +166,7 @@ class Turned(MmaStrategy, GpuWeightsGradient):
         )
 
     def _least(self, problem: Conv2dWeightsGradient) -> dict[str, int]:
-        """The config with the least registers and shared memory, with a few warps at least."""
+        """What takes the least, with a few warps at least."""
         strips = blocks(problem.layer.output_size[1], _STRIP)
         segments = next(n for n in (1, 2, 4) if n * strips >= 4 or n == _MOST_SEGMENTS)
         return {"SEGMENTS": segments, "BLOCKS": 1, "STAGES": 2}
@@ -185,14 +191,13 @@ def _pairs(problem: Conv2dWeightsGradient) -> tuple[int, int]:
 
 
 def _tiles(problem: Conv2dWeightsGradient) -> int:
-    """Adjacent products: two positions each."""
+    """Products beside each other: two positions each."""
     assert problem.pool is not None
     return math.prod(problem.pool.window) // 2
 
 
 def _registers(problem: Conv2dWeightsGradient, words: int) -> int:
-    """Registers of a thread: sums, the gradients that it keeps, ``words`` words in a tile, and
-    others."""
+    """Of a thread: sums, the gradients that it keeps, so many words in a tile, and others."""
     pairs, depth = _pairs(problem)
     return _tiles(problem) * (4 * pairs + words * depth) + _OTHERS
 

@@ -22,14 +22,14 @@ from rooftile.strategies.contract.gpu import Config, Step, Tunable, family
 from rooftile.strategies.linear.gpu._base import GpuLinear, pays_for_many
 
 THREADS = 256
-"""Threads of a block of the kernels besides the product."""
+"""Threads of a block of the kernels beside the product."""
 
 _SLICE = 32
 _PARTS = (1, 2, 3, 4, 6, 8, 16)
 _PART_INPUTS = 256
 """Least inputs of a part: fewer do not pay for writing its sums and adding them."""
 _PART_COST = 0.04
-"""Cost of each part's sums, as a share of a product that one round of blocks computes."""
+"""What each part's sums cost, as a share of a product that one round of blocks computes."""
 _MANY_IMAGES = 4096
 _MOST_REGISTERS = 255
 
@@ -41,7 +41,7 @@ class Mma(MmaStrategy, GpuLinear):
     summary = "tensor cores, rounded in registers to {numbers}"
     stores: ClassVar[Mapping[str, str]] = {"X_NARROW": "x:narrow", "OUT_NARROW": "out:narrow"}
     numbers = 1
-    """Numbers of the cores' type that stand for one value."""
+    """How many numbers of the cores' type stand for one value."""
     tunables = (
         Tunable("WARP_B", (16, 32, 64, 80), 64),
         Tunable("WARP_O", (16, 32, 64), 64),
@@ -53,11 +53,13 @@ class Mma(MmaStrategy, GpuLinear):
     )
 
     def limits(self, problem: Linear) -> str | None:
+        """Sums that no number of parts makes short enough, little shared memory."""
         if problem.inputs > MOST_SUMMED * _PARTS[-1]:
             return f"the cores sum up to {MOST_SUMMED} products in each of {_PARTS[-1]} parts"
         return self.unfit(problem)
 
     def why_slow(self, problem: Linear) -> str | None:
+        """See `pays_for_many`."""
         return pays_for_many(problem)
 
     def defaults(self, problem: Linear) -> dict[str, int]:
@@ -89,7 +91,7 @@ class Mma(MmaStrategy, GpuLinear):
         return min(costs, key=lambda parts: costs[parts])
 
     def _rounds(self, problem: Linear, tile: Config, parts: int) -> int:
-        """Number of times that blocks fill the device."""
+        """How often the device is filled with blocks."""
         resident = tile["BLOCKS"] * self.machine.multiprocessors
         return blocks(parts * _tiles(problem, tile), resident)
 
@@ -100,6 +102,7 @@ class Mma(MmaStrategy, GpuLinear):
         return f"{inputs} products summed by the cores, at most {MOST_SUMMED}"
 
     def invalid(self, problem: Linear, config: Config) -> str | None:
+        """Shared memory, registers, sums too long for the cores."""
         shared, warps = self._shared(problem, config), config["WARPS_B"] * config["WARPS_O"]
         if shared > self.machine.shared_room(config["BLOCKS"]):
             return f"{config['BLOCKS']} blocks of {shared} bytes of shared memory"
@@ -111,6 +114,8 @@ class Mma(MmaStrategy, GpuLinear):
         return self._too_long(problem, config["PARTS"])
 
     def macros(self, problem: Linear, config: Config) -> dict[str, int | str]:
+        """The problem's sizes, the tunables, the cores' type, formats, and the padded weights'
+        sizes."""
         outputs, inputs = _padded(problem, config)
         return {
             **super().macros(problem, config),
@@ -123,10 +128,11 @@ class Mma(MmaStrategy, GpuLinear):
         }
 
     def other_registers(self, config: Config) -> int:
-        """Registers of a thread besides its sums and operands."""
+        """Registers of a thread beside its sums and what it multiplies."""
         return 48
 
     def workspace(self, problem: Linear, config: Config) -> dict[str, int]:
+        """The weights in the cores' type, and every part's sums, where there are several."""
         outputs, inputs = _padded(problem, config)
         arrays = {"rounded": outputs * inputs * self._weight_bytes // 4}
         if config["PARTS"] > 1:
@@ -134,6 +140,7 @@ class Mma(MmaStrategy, GpuLinear):
         return arrays
 
     def preparation(self, problem: Linear, config: Config) -> tuple[Step, ...]:
+        """Round the weights."""
         outputs, inputs = _padded(problem, config)
         grid = (blocks(outputs * inputs, THREADS), 1, 1)
         return (
@@ -150,7 +157,7 @@ class Mma(MmaStrategy, GpuLinear):
         self, problem: Linear, config: Config, weights: tuple[str, ...], given: tuple[str, ...]
     ) -> tuple[Step, ...]:
         """The steps with the arrays that kernels read: ``weights`` are the prepared ones, and
-        ``given`` the problem's that both kernels read."""
+        ``given`` those of the problem's that both kernels read."""
         parts, images = config["PARTS"], problem.batch
         warps = config["WARPS_B"] * config["WARPS_O"]
         shared = self._shared(problem, config)
@@ -222,6 +229,7 @@ class MmaIeee(Mma):
     summary = "tensor cores, float32 as two numbers of scaled float16"
 
     def limits(self, problem: Linear) -> str | None:
+        """Short sums, whose budgets have no room for the split's error; little shared memory."""
         return too_short(problem.reduction) or self.unfit(problem)
 
     def _too_long(self, problem: Linear, parts: int) -> str | None:
@@ -233,10 +241,12 @@ class MmaIeee(Mma):
         return super().other_registers(config) + config["WARP_B"] // 4
 
     def workspace(self, problem: Linear, config: Config) -> dict[str, int]:
+        """Both numbers of each weight, a scale for each output, and every part's sums."""
         arrays = super().workspace(problem, config)
         return {"numbers": arrays.pop("rounded"), "row_scales": 2 * problem.outputs, **arrays}
 
     def preparation(self, problem: Linear, config: Config) -> tuple[Step, ...]:
+        """Finds the scale of each output's weights, then splits them."""
         (lay,) = super().preparation(problem, config)
         grid = (blocks(32 * problem.outputs, THREADS), 1, 1)
         split = Launch(self.kernel("split_weights"), lay.launch.grid, lay.launch.block)
@@ -249,6 +259,7 @@ class MmaIeee(Mma):
         )
 
     def steps(self, problem: Linear, config: Config) -> tuple[Step, ...]:
+        """As for the others; results in doubt are computed from `x` and `weights`."""
         return self._steps(problem, config, ("row_scales", "numbers"), ("x", "weights"))
 
 

@@ -1,5 +1,7 @@
-"""Lines of both matrices by the bulk copy engine, products on warpgroups. Source: NVIDIA, "Parallel
-Thread Execution ISA", on ``wgmma`` and bulk copies."""
+"""Lines of both matrices by the bulk copy engine, products on warpgroups.
+
+Source: NVIDIA, "Parallel Thread Execution ISA", on ``wgmma`` and bulk copies.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +29,10 @@ from rooftile.strategies.matmul.gpu.bulk._tile import Tile
 
 _ROUND_THREADS = 256
 _LEAST_ROWS, _LEAST_PRODUCTS = 64, 2**24
-"""Rows and products from which rounding both matrices and multiplying takes no longer than `mma`,
-and a third of its time where nothing need be rounded."""
+"""With so many rows, to round both matrices and multiply takes no longer than `mma`, and a third of
+its time where nothing need be rounded."""
 _FEW_ROWS = 8
-"""Number of rows that `few_rows` takes."""
+"""What `few_rows` takes."""
 _PIECE = 16
 """Bytes in which the copy engine counts lines."""
 _WIDEST = 256
@@ -57,6 +59,7 @@ class Bulk(WgmmaStrategy, GpuMatmul):
     )
 
     def limits(self, problem: Matmul) -> str | None:
+        """Lines that the copy engine cannot bring, and sums that are too long."""
         whole = _PIECE // self.cores.bytes
         for array in problem.arrays[:2]:
             if array.shape[1] % whole:
@@ -81,7 +84,7 @@ class Bulk(WgmmaStrategy, GpuMatmul):
         return f"it pays from {_LEAST_ROWS} rows and {_LEAST_PRODUCTS} products on" if few else None
 
     def defaults(self, problem: Matmul) -> dict[str, int]:
-        """The estimate's fastest, for numbers as they come."""
+        """What an estimate finds fastest, for numbers as they come."""
         possible = ((tile.clocks, config) for tile, config in self._possible(problem))
         _, found = min(
             possible, key=lambda entry: (entry[0], -entry[1]["WARPGROUPS"]), default=(0, {})
@@ -99,12 +102,14 @@ class Bulk(WgmmaStrategy, GpuMatmul):
                 yield tile, config
 
     def invalid(self, problem: Matmul, config: Config) -> str | None:
+        """See `Tile.invalid`."""
         return self._tile(problem, config).invalid
 
     def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:
+        """How the matrices lie, the cores' type, what shared memory holds, the instruction."""
         tile = self._tile(problem, config)
         left, right = (side.lies_across for side in tile.sides)
-        # Of numbers of 32 bits the cores want adjacent terms, except in registers.
+        # Of numbers of 32 bits the cores want terms beside each other, except in registers.
         held = left and self.cores.bytes == 4
         sums, across = elements("(sum)", tile.columns // 2), (left, right)
         rows = ["a0", "a1", "a2", "a3"] if held else ["a"]
@@ -129,12 +134,14 @@ class Bulk(WgmmaStrategy, GpuMatmul):
         }
 
     def workspace(self, problem: Matmul, config: Config) -> dict[str, int]:
+        """Both matrices in 16 bits, unless they come so."""
         if self._as_given(problem):
             return {}
         a, b = problem.arrays[:2]
         return {"narrow_a": a.size // 2, "narrow_b": b.size // 2}
 
     def steps(self, problem: Matmul, config: Config) -> tuple[Step, ...]:
+        """What both matrices need before, then the product."""
         tile = self._tile(problem, config)
         before, names = self._before(problem, config)
         left, right = tile.maps(names, rounded=self.cores.bytes == 4)
@@ -174,7 +181,7 @@ class Bulk(WgmmaStrategy, GpuMatmul):
         return found + row_stores(problem.columns, problem.rows)
 
     def _as_given(self, problem: Matmul) -> bool:
-        """True if the copy engine copies the caller's matrices."""
+        """Whether the copy engine brings the caller's matrices."""
         return self.cores.bytes == 4 or is_narrow(problem, "a")
 
     def _tile(self, problem: Matmul, config: Config) -> Tile:
@@ -212,6 +219,7 @@ class BulkTf32(Bulk):
     summary = "Hopper's warpgroups, both matrices as they lie, rounded by the copy engine"
 
     def limits(self, problem: Matmul) -> str | None:
+        """See `Bulk.limits`."""
         return super().limits(_read(problem))
 
     def why_slow(self, problem: Matmul) -> str | None:
@@ -223,9 +231,11 @@ class BulkTf32(Bulk):
         return super().why_slow(problem)
 
     def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:
+        """See `Bulk.macros`; and whether a matrix is turned before."""
         return {**super().macros(problem, config), "TURNS": int(_turned(problem) is not None)}
 
     def workspace(self, problem: Matmul, config: Config) -> dict[str, int]:
+        """The turned matrix."""
         array = _turned(problem)
         return {} if array is None else {"turned": array.size}
 

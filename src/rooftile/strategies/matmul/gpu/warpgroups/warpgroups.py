@@ -1,6 +1,8 @@
-"""The matrix product on Hopper's warpgroups, b laid before. Source: for the split products Ootomo
-and Yokota, "Recovering single precision accuracy from Tensor Cores while surpassing the FP32
-theoretical peak performance", IJHPCA 36 (2022)."""
+"""The matrix product on Hopper's warpgroups, b laid before.
+
+Source: for the split products Ootomo and Yokota, "Recovering single precision accuracy from Tensor
+Cores while surpassing the FP32 theoretical peak performance", IJHPCA 36 (2022).
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,8 @@ from rooftile.strategies.matmul.gpu._base import GpuMatmul, few_terms
 from rooftile.strategies.matmul.gpu._turn import turning, turning_accesses
 
 _LEAST_ROWS, _LEAST_PRODUCTS = 256, 2**24
-"""Rows, and products in all, from which packing b saves more than it takes: at 256^3 on an H200 a
-copy of b and linear's warpgroups took 6 us at fp16, mma 16."""
+"""With about so many rows, and products in all, to lay b begins to save more than it takes: at
+256^3 on an H200 a copy of b and linear's warpgroups took 6 us at fp16, mma 16."""
 
 
 class Warpgroups(WarpgroupsProduct, GpuMatmul):
@@ -48,17 +50,21 @@ class Warpgroups(WarpgroupsProduct, GpuMatmul):
         return {"x": x, "weights": "b", "bias": np.uint64(0)}
 
     def why_slow(self, problem: Matmul) -> str | None:
+        """See `few_products`."""
         return few_products(problem)
 
     def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:
+        """Without a bias, and how b lies."""
         by_input = int(not problem.transpose_b)
         return {**super().macros(problem, config), "UNBIASED": 1, "WEIGHTS_BY_INPUT": by_input}
 
     def workspace(self, problem: Matmul, config: Config) -> dict[str, int]:
+        """And a turned."""
         turned = {"turned": problem.rows * problem.inner} if problem.transpose_a else {}
         return super().workspace(problem, config) | turned
 
     def steps(self, problem: Matmul, config: Config) -> tuple[Step, ...]:
+        """Turn a where it lies transposed, and lay b; then the product."""
         shares = self.shares(problem, config)
         planes = (shares.across * shares.slices, 1, 1)
         return (
@@ -79,7 +85,7 @@ class Warpgroups(WarpgroupsProduct, GpuMatmul):
         return found
 
     def laying(self, problem: Matmul, lay: Launch) -> tuple[Step, ...]:
-        """The steps before the product."""
+        """What comes before the product."""
         return (Step(lay, ("b", "rounded")),)
 
 

@@ -1,9 +1,8 @@
 """NumPy's matrix product on threads of our own, for the references and the strategies on BLAS.
 
-Our workers spin for a while after their work, and so do those of BLAS: where the
-two take turns, or several processes share the cores, each finds them taken by the other's.
-So BLAS runs serially here, on as many Python threads as there are cores, and compiled code
-runs on those same threads.
+Our workers spin for a while after their work, and BLAS's too: where the two take turns, or several
+processes share the cores, each finds them taken by the other's. So BLAS runs serially here, on as
+many Python threads as there are cores, and compiled code runs on those same threads.
 """
 
 from __future__ import annotations

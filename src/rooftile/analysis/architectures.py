@@ -1,8 +1,8 @@
 """Limits of real multiprocessors, by compute capability.
 
-Source: NVIDIA, "CUDA C++ Programming Guide", technical specifications per compute
-capability, and the allocation units of the CUDA Toolkit's ``cuda_occupancy.h`` (for 1.3 those
-of its occupancy spreadsheet).  PMPP, section 4.7, explains them.
+Source: NVIDIA, "CUDA C++ Programming Guide", technical specifications per compute capability, and
+the allocation units of the CUDA Toolkit's ``cuda_occupancy.h`` (for 1.3 its occupancy
+spreadsheet's). PMPP, section 4.7, explains them.
 """
 
 from __future__ import annotations

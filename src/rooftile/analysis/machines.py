@@ -1,7 +1,7 @@
 """The machines of the published tables, by name: real machines and exercises'.
 
 Rates are as the documents print them, so that a table's machine can be reproduced; other numbers
-are the maker's, and `Machine.source` says which.  A board's rates are those of one of its GPUs.
+are the maker's, and `Machine.source` says which. A board's rates are of one of its GPUs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The commands of ``rooftile``: its own, and those of other distributions.
+"""The commands of ``rooftile``: its own, and other distributions'.
 
 A distribution adds a command by an entry point of the group ``rooftile.commands``: a module with
 the functions ``add_arguments`` and ``command``, as the modules of `rooftile.cli.commands`.

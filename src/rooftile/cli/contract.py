@@ -41,7 +41,7 @@ class ErrorObject(TypedDict):
 
 
 class ResourcesObject(TypedDict):
-    """What the most demanding kernel takes of a GPU."""
+    """The most demanding kernel's resources on a GPU."""
 
     registers: int | None
     shared_bytes: int | None
@@ -293,7 +293,7 @@ class BothObject(TypedDict):
 
 
 class ChangeObject(TypedDict):
-    """What became of one strategy on one problem."""
+    """The change of one strategy on one problem."""
 
     problem: Object
     hardware: str
@@ -324,7 +324,7 @@ class CompareObject(TypedDict):
 
 
 class ScoredObject(TypedDict):
-    """How right a network is; of a regression the last two instead of a confusion matrix."""
+    """A network's scores; of a regression the last two instead of a confusion matrix."""
 
     accuracy: Number
     confusion: NotRequired[list[list[int]]]

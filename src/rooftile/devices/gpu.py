@@ -92,7 +92,7 @@ class Resources:
 
 @dataclass(frozen=True)
 class Launch:
-    """How many blocks of how many threads run a kernel."""
+    """A kernel with its grid and block."""
 
     kernel: str
     grid: Size3

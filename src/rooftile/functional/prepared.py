@@ -28,13 +28,13 @@ class Conv2d(Prepared):
         y = conv(x)
 
     weights[maps, channels / groups, mask height, mask width] and bias[maps] (None: zeros) are
-    copied now, on their device, and packed by the first call for a size of image;
-    ``update(weights, bias)`` gives others.  ``conv(x, out=out)`` takes x[batch, channels, height,
-    width] of any library where the parameters are.  On a GPU it goes to the caller's stream,
-    without a copy, and may be captured in a graph after a first call of its shape; the graph needs
-    the prepared operation for as long as it is replayed.  Parameters and x of the CPU with
-    ``device`` "cuda[:N]" or "opencl[:N]": x is copied there and the result back.  The options and
-    errors are those of `rooftile.conv2d`; parameters of float64 take an x of float64, on the CPU.
+    copied now, on their device, and packed by the first call for a size of image; ``update(weights,
+    bias)`` gives others. ``conv(x, out=out)`` takes x[batch, channels, height, width] of any
+    library where the parameters are. On a GPU it goes to the caller's stream, without a copy, and
+    may be captured in a graph after a first call of its shape; the graph needs the prepared
+    operation for as long as it is replayed. Parameters and x of the CPU with ``device`` "cuda[:N]"
+    or "opencl[:N]": x is copied there and the result back. The options and errors are as in
+    `rooftile.conv2d`; parameters of float64 take an x of float64, on the CPU.
 
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
     chapters 7 and 16.
@@ -93,10 +93,10 @@ class Linear(Prepared):
     """`rooftile.linear` with weights and bias that stay, for x of any batch and rank.
 
     weights[outputs, inputs] and bias[outputs] (None: zeros) are copied now, on their device, and
-    packed by the first call; ``update(weights, bias)`` gives others.  ``layer(x, out=out)`` takes
+    packed by the first call; ``update(weights, bias)`` gives others. ``layer(x, out=out)`` takes
     x[..., inputs] of any library where the parameters are, on a GPU as `Conv2d` says, and gives
-    y[..., outputs].  The options and errors are those of `rooftile.linear`; parameters of float64
-    take an x of float64, on the CPU.
+    y[..., outputs]. The options and errors are as in `rooftile.linear`; parameters of float64 take
+    an x of float64, on the CPU.
 
     Source: Goodfellow, Bengio, Courville, "Deep Learning" (2016), chapter 6.
     """

@@ -76,7 +76,7 @@ def segmented_scan(
     ``offsets`` are int32 or int64, begin at 0, never fall and end at the count; segments may be
     empty. Other offsets are an error on the CPU. On a GPU, where the call would have to wait, they
     are not checked: results are undefined then, but nothing outside of the arrays is touched.
-    Operators, dtypes and ``exclusive`` are those of `scan`, and an empty array gives an empty one.
+    Operators, dtypes and ``exclusive`` are as in `scan`, and an empty array gives an empty one.
     Every run gives the same bits.
 
     Source: Blelloch, "Prefix Sums and Their Applications" (CMU-CS-90-190, 1990).

@@ -55,8 +55,8 @@ def argsort(
     """The indices that sort the lines of x, int64: ``numpy.argsort(kind="stable")``.
 
     Equal elements keep their order, and so do -0.0 and +0.0, and NaN at the end; also in the
-    ``descending`` order, in which NaN is at the beginning.  Dtypes are those of `sort`; a line has
-    less than 2^30 elements on a GPU.
+    ``descending`` order, in which NaN is at the beginning. Dtypes are as in `sort`; a line has less
+    than 2^30 elements on a GPU.
 
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 13.
     """
@@ -75,9 +75,9 @@ def sort_pairs(
 ) -> tuple[Array, Array]:
     """x sorted along an axis, and the elements of ``with_it`` in the order of x's.
 
-    ``with_it`` has x's shape and is float32 or int32.  Equal elements of x keep the order of their
-    partners; -0.0 goes before +0.0, and every NaN equals every other one.  ``descending`` and
-    dtypes are those of `sort`.
+    ``with_it`` has x's shape and is float32 or int32. Equal elements of x keep the order of their
+    partners; -0.0 goes before +0.0, and every NaN equals every other one. ``descending`` and dtypes
+    are as in `sort`.
 
     Source: Adinets, Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs"
     (arXiv:2206.01784, 2022).
@@ -132,10 +132,10 @@ def partition(
     """The elements of x that go before a pivot, then the others; and the number of the former.
 
     Both keep their order in x, which has any shape and becomes one axis: quicksort's step, stable.
-    ``pivot`` is an array of one element of x's library and dtype, or a number. The order is that of
-    `sort`, but that -0.0 equals +0.0: NaN goes after every number. On a GPU the call waits for the
-    number; with ``counted`` it does not wait, and the number is int64[1] on x's device, as
-    `compact` has it. Dtypes are those of `sort`.
+    ``pivot`` is an array of one element of x's library and dtype, or a number. The order is as in
+    `sort`, except that -0.0 equals +0.0: NaN goes after every number. On a GPU the call waits for
+    the number; with ``counted`` it does not wait, and the number is int64[1] on x's device, as
+    `compact` has it. Dtypes are as in `sort`.
 
     Source: Blelloch, "Prefix Sums and Their Applications" (CMU-CS-90-190, 1990), section 1.5.
     """

@@ -242,8 +242,8 @@ class Held:
     @plain
     def estimates(self, gbps: float | None = None, device: DeviceName = "cpu") -> list[Estimate]:
         """Traffic and time of a product on a kind of device in each format, the fastest first. The
-        rates are those of an H200 or of a processor, see `rooftile.analysis.spmv_machines`; all of
-        them are scaled to a bandwidth of ``gbps``."""
+        rates are an H200's or a processor's, see `rooftile.analysis.spmv_machines`; all of them are
+        scaled to a bandwidth of ``gbps``."""
         return estimates(self.structure, gbps, machine_of(device))
 
     @plain

@@ -74,9 +74,9 @@ def train(
 
     ``device`` is ``cpu``, which None stands for, ``cuda[:N]`` or ``opencl[:N]``: there a step is
     one list of launches (on CUDA one graph) on memory that stays, and reports come for some steps
-    at a time.  What is drawn at random is what the CPU draws, but for dropout.  Data that take
-    more than ``data_memory`` bytes there (None: half of its memory) are streamed: read in pieces,
-    also from a `numpy.memmap`, and copied beside the steps, which changes no bit.
+    at a time. Random numbers are as on the CPU, but for dropout. Data that take more than
+    ``data_memory`` bytes there (None: half of its memory) are streamed: read in pieces, also from a
+    `numpy.memmap`, and copied during the steps, which changes no bit.
 
     Raises `InputError` before any work for arguments that do not fit each other, for a checkpoint
     that is missing, damaged or of another run, and when the loss, or a weight after the last step,

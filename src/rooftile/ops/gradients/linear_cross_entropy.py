@@ -81,7 +81,7 @@ class LinearCrossEntropy(Problem):
 
     @cached_property
     def arrays(self) -> tuple[Array, ...]:
-        """Those of the class, in the order in which it names them."""
+        """The arrays of the class, in its order."""
         images, inputs, outputs, features = self.images, self.inputs, self.outputs, self.features
         first: tuple[Array, ...] = ()
         last: tuple[Array, ...] = ()
@@ -172,7 +172,7 @@ class LinearCrossEntropy(Problem):
         return self._made(given)[0]
 
     def magnitude(self, *given: AnyArray) -> tuple[Float64, ...]:
-        """How far an error of each sum's terms reaches: of scores into probabilities, of these into
+        """The reach of an error of each sum's terms: of scores into probabilities, of these into
         gradients."""
         return self._made(given)[1]
 

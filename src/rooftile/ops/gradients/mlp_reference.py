@@ -41,7 +41,7 @@ class _Layer(NamedTuple):
 
 
 class Trained(NamedTuple):
-    """What `train` gives: arrays of a number for each weight, or for each epoch."""
+    """The results of `train`: arrays of a number for each weight, or for each epoch."""
 
     weights: Float64
     losses: Float64

@@ -35,7 +35,7 @@ Optimizer = Literal["sgd", "adam"]
 MEMORIES: dict[str, tuple[str, ...]] = {"sgd": ("velocity",), "adam": ("mean", "square")}
 """The memories of each optimiser, each as large as the parameters."""
 SQUARE_DECAY, EPSILON = 0.999, 1e-8
-"""What Adam's mean square keeps, and what keeps its root from zero."""
+"""Adam's decay of the mean square, and the constant that keeps its root from zero."""
 GROWTH, MOST_SCALE = 2000.0, 2.0**24
 """Steps without an overflow after which the scale doubles, and where it no longer does."""
 
@@ -141,7 +141,7 @@ class OptimiserStep(Problem):
         return self._made(*given)[1]
 
     def _made(self, *given: AnyArray) -> tuple[tuple[Float64, ...], tuple[Float64, ...]]:
-        """What is new, and its magnitude."""
+        """The new values, and their magnitudes."""
         many = len(self.memories)
         exact = [one.astype(np.float64) for one in given]
         own, gradient, memories = exact[0], exact[1], exact[2 : 2 + many]
@@ -163,7 +163,7 @@ class OptimiserStep(Problem):
     def _sgd(
         self, gradient: Float64, memories: list[Float64], root: float
     ) -> tuple[Float64, Float64, list[Float64], list[Float64]]:
-        """What a parameter moves by, its magnitude, the new velocity and its magnitude."""
+        """A parameter's change, its magnitude, the new velocity and its magnitude."""
         share = np.float64(np.float32(self.momentum))
         velocity = share * memories[0] + gradient
         terms = np.abs(share * memories[0]) + np.abs(gradient)

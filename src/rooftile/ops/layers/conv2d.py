@@ -288,7 +288,7 @@ class Conv2d(Layer):
         return self.resized(batch=1, maps=min(4, self.maps), channels=min(4, self.channels))
 
     def resized(self, **sizes: int) -> Conv2d:
-        """With groups, sizes of channels and maps are those of a group, of which there are at most
+        """With groups, the sizes of channels and maps are of a group, of which there are at most
         three; a group of one channel, or of one map, keeps one."""
         if self.groups > 1:
             sizes["groups"] = groups = min(self.groups, 3)

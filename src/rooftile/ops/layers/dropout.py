@@ -1,8 +1,8 @@
 """`dropout`: some elements become 0, and the others grow so that the mean stays.
 
-``y = x / (1 - share)`` or, for a share of the elements, 0.  Philox draws which from a seed, the
-number of the layer, the step, its epoch and the place of the element: whoever asks for the same
-words again is given the same ones.  So a gradient is dropped as its layer's numbers were.
+``y = x / (1 - share)`` or, for a share of the elements, 0. Philox draws them from a seed, the
+number of the layer, the step, its epoch and the place of the element: the same words give the same
+draw. So a gradient is dropped as its layer's numbers were.
 
 Source: Srivastava et al., "Dropout: A Simple Way to Prevent Neural Networks from Overfitting",
 JMLR 15 (2014); Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC11.
@@ -62,7 +62,7 @@ class Dropout(Problem):
 
     @property
     def enlarged(self) -> np.float32:
-        """What an element that stays is multiplied by."""
+        """The factor of an element that stays."""
         return np.float32(1 / (1 - self.share))
 
     @property

@@ -31,9 +31,9 @@ _MOST_SHIFT = 127
 
 
 def resizing(old: int, new: int) -> tuple[NDArray[np.intp], Float64]:
-    """Of each new place the first of the two old ones that it lies between, and their weights.
+    """For each new index the first of the two old ones around it, and their weights.
 
-    Of the last place the second weight may be that of no place, and is zero.
+    The last index's second weight may have no old index; it is zero then.
     """
     centres = (np.arange(new) + 0.5) * old / new - 0.5
     centres = centres.clip(0, old - 1)
@@ -86,10 +86,9 @@ class GatherBatch(Problem):
         if self.images > self.in_epoch:
             raise InputError("images", self.images, f"at most the {self.in_epoch} of an epoch")
         if self.floats and self.is_resized:
-            raise InputError("height and width", (self.height, self.width), "those of the data")
+            raise InputError("height and width", (self.height, self.width), "the data's")
 
     def in_words(self) -> str:
-        """What is computed of what, in a few words."""
         of = f"{self.channels} x {self.old_height} x {self.old_width}"
         return f"{self.images} of {self.items} images {of} to {self.height} x {self.width}"
 
@@ -105,12 +104,12 @@ class GatherBatch(Problem):
 
     @property
     def is_resized(self) -> bool:
-        """Whether x has another size than the data."""
+        """True if x has another size than the data."""
         return (self.old_height, self.old_width) != (self.height, self.width)
 
     @cached_property
     def arrays(self) -> tuple[Array, ...]:
-        """Those of the class, in the order in which it names them."""
+        """The arrays of the class, in its order."""
         lines, channels = self.height + self.width, self.channels
         old = (self.items, channels, self.old_height, self.old_width)
         return (
@@ -133,7 +132,7 @@ class GatherBatch(Problem):
         return pixels * (10 if self.is_resized else 2)
 
     def moved(self) -> Mapping[str, int]:
-        """Of data and targets those of the batch, in ``order`` and ``variation`` its places."""
+        """Of data and targets the batch's, in ``order`` and ``variation`` its places."""
         found = dict(super().moved())
         for name in ("data", "targets"):
             found[name] = found[name] // self.items * min(self.images, self.items)

@@ -1,1 +1,1 @@
-"""How `bias_activation` is computed."""
+"""Strategies of `bias_activation`."""

@@ -1,4 +1,4 @@
-"""What a rung's time is made of, and how fast a machine is: together they estimate seconds.
+"""A rung's costs and a machine's speeds, which together estimate seconds.
 
 The model is the one on paper: a call or a launch costs something, then the slower of arithmetic and
 memory decides, and each independent part of the work, such as a row, adds a little.  Work is shared
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Speeds:
-    """How fast a machine is, as measured by ``rooftile devices --measure``, or nominally."""
+    """The speeds of a machine, as measured by ``rooftile devices --measure``, or nominal."""
 
     cores: int
     """Threads that work on a CPU; multiprocessors of a GPU."""
@@ -35,11 +35,11 @@ class Speeds:
         return self.matrix.get(precision, self.flops)
 
     def holds(self, count: float) -> bool:
-        """Whether so many bytes stay in the last-level cache."""
+        """True if ``count`` bytes stay in the last-level cache."""
         return count <= self.cache_bytes / 2
 
     def bytes_s(self, count: float) -> float:
-        """Seconds to move so many bytes, from the cache where they fit."""
+        """Seconds to move ``count`` bytes, from the cache where they fit."""
         return count / (self.cached if self.holds(count) else self.bandwidth)
 
 
@@ -67,7 +67,7 @@ class Costs:
         threads: int = 1,
         starts: int = 1,
     ) -> float:
-        """The time of a call whose work so many of the machine's cores share."""
+        """The time of a call whose work ``threads`` of the machine's cores share."""
         share = threads / machine.cores
         computing = work.flops / (machine.rate(precision) * self.arithmetic * share)
         most = math.inf if machine.holds(work.bytes) else 1.0
@@ -79,7 +79,7 @@ class Costs:
 
 @dataclass(frozen=True)
 class Work:
-    """What a rung has to do for a problem."""
+    """A rung's work for a problem."""
 
     flops: float
     bytes: float

@@ -1,1 +1,1 @@
-"""How `dropout` is computed."""
+"""Strategies of `dropout`."""

@@ -1,1 +1,1 @@
-"""How `gather_batch` is computed."""
+"""Strategies of `gather_batch`."""

@@ -1,1 +1,1 @@
-"""How `linear_cross_entropy` is computed."""
+"""Strategies of `linear_cross_entropy`."""

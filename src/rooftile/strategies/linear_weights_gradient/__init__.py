@@ -1,1 +1,1 @@
-"""How `linear_weights_gradient` is computed."""
+"""Strategies of `linear_weights_gradient`."""

@@ -1,1 +1,1 @@
-"""How `optimiser_step` is computed."""
+"""Strategies of `optimiser_step`."""

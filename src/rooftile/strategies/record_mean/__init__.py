@@ -1,1 +1,1 @@
-"""How `record_mean` is computed."""
+"""Strategies of `record_mean`."""

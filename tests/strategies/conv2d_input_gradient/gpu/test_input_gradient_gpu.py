@@ -124,7 +124,7 @@ def test_few_blocks_share_the_pixels_of_an_image_evenly(batch, block):
         ({"stride": (1, 2)}, "stride"),
         ({"mask": (3, 9)}, "9 columns"),
         ({"before": "tanh"}, "before"),
-        ({"width": 50}, "windows beside each other"),
+        ({"width": 50}, "adjacent windows"),
         ({"maps": 400}, "shared memory"),
     ],
 )

@@ -49,9 +49,9 @@ class Code:
 
 
 _in_memory = WeakValueDictionary[Path, Code]()
-"""That of kernels, by the file of each, so that none is in memory twice."""
+"""The code of kernels, by the file of each, so that none is in memory twice."""
 _stays: list[Code] = []
-"""What `addresses` has given."""
+"""The code that `addresses` has given."""
 
 
 def code_bytes() -> int:

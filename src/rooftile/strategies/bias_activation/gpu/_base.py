@@ -1,4 +1,4 @@
-"""What the GPU strategies of `bias_activation` share: the macros, and a grid over threads."""
+"""The base of the GPU strategies of `bias_activation`: the macros, and a grid over threads."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class Windows(GpuWeightsGradient):
         return {"TEAMS": teams, "PARTS": 2 if beside <= self.machine.multiprocessors else 1}
 
     def invalid(self, problem: Conv2dWeightsGradient, config: Config) -> str | None:
-        return None if self._fits(problem, config["TEAMS"]) else "shared memory for so many teams"
+        return None if self._fits(problem, config["TEAMS"]) else "shared memory for these teams"
 
     def _fits(self, problem: Conv2dWeightsGradient, teams: int) -> bool:
         return 4 * _held(problem, teams) <= PORTABLE_SHARED_BYTES

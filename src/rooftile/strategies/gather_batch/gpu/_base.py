@@ -1,4 +1,4 @@
-"""What the GPU strategies of `gather_batch` share: the macros that stand for the problem."""
+"""The base of the GPU strategies of `gather_batch`: the macros of the problem."""
 
 from __future__ import annotations
 

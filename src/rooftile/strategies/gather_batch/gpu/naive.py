@@ -1,4 +1,4 @@
-"""`naive`: one thread a pixel of x, which reads the four old ones that it lies between.
+"""`naive`: one thread a pixel of x, which reads the four old ones around it.
 
 Source: Szeliski, "Computer Vision: Algorithms and Applications", 2nd ed., section 3.5.1 (bilinear).
 """
@@ -18,7 +18,7 @@ class Naive(GpuGatherBatch):
     """Neighbouring pixels read the same old ones again."""
 
     name = "naive"
-    summary = "one thread a pixel, which reads the four old ones that it lies between"
+    summary = "one thread a pixel, which reads the four old ones around it"
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 256),)
 
     def steps(self, problem: GatherBatch, config: Config) -> tuple[Step, ...]:

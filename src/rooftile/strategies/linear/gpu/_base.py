@@ -1,4 +1,4 @@
-"""What the GPU strategies of `linear` share: the macros that stand for the problem."""
+"""The base of the GPU strategies of `linear`: the macros that stand for the problem."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the GPU strategies of `linear_cross_entropy` share: macros and the arguments' order."""
+"""The base of the GPU strategies of `linear_cross_entropy`: macros and the arguments' order."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class OfItems(GpuLinearCrossEntropy):
     def why_slow(self, problem: LinearCrossEntropy) -> str | None:
         """Products that tiles of matrices make sooner."""
         if problem.products > _MOST_PRODUCTS:
-            return f"{problem.products} products; beyond {_MOST_PRODUCTS} those of matrices pay"
+            return f"{problem.products} products; beyond {_MOST_PRODUCTS} products of matrices pay"
         return None
 
     def defaults(self, problem: LinearCrossEntropy) -> dict[str, int]:

@@ -39,7 +39,7 @@ class TwoLayers(OfItems):
         """And products of the first layer that tiles of matrices make sooner."""
         products = problem.images * problem.inputs * problem.features
         if products > _MOST_OF_FIRST:
-            return f"{products} products; beyond {_MOST_OF_FIRST} those of matrices pay"
+            return f"{products} products; beyond {_MOST_OF_FIRST} products of matrices pay"
         return super().why_slow(problem)
 
     def most_items(self, problem: LinearCrossEntropy) -> int:

@@ -1,4 +1,4 @@
-"""What the GPU strategies of `linear_weights_gradient` share: the macros, and the arguments."""
+"""The base of the GPU strategies of `linear_weights_gradient`: the macros, and the arguments."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class GpuLinearWeightsGradient(GpuStrategy):
 
 
 def read(problem: LinearWeightsGradient) -> tuple[str, ...]:
-    """Names of x and dz of both layers; a single layer's stand for those of the one before, which
-    nobody reads."""
+    """Names of x and dz of both layers; a single layer's stand for the layer before, which is not
+    read."""
     return _twice(problem, "x", "dz")
 
 

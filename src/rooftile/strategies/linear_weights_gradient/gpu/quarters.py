@@ -17,7 +17,7 @@ from rooftile.strategies.linear_weights_gradient.gpu._base import (
 
 _TILE, _THREADS = 32, 256
 _FEW_IMAGES = 64
-"""Up to so many a block takes all of them, and there is one launch."""
+"""Number of images up to which a block takes all of them, in one launch."""
 _MOST_PARTS = 16
 
 

@@ -1,4 +1,4 @@
-"""What the GPU strategies of `optimiser_step` share: the macros, and a grid over parameters."""
+"""The base of the GPU strategies of `optimiser_step`: the macros, and a grid over parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the GPU strategies of `record_mean` share: one launch of one block."""
+"""The base of the GPU strategies of `record_mean`: one launch of one block."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class GpuRecordMean(GpuStrategy):
         return {"STEPS": problem.steps, **config}
 
     def of_threads(self, problem: RecordMean, threads: int) -> tuple[Step, ...]:
-        """One kernel, a block of so many threads."""
+        """One kernel, a block of ``threads`` threads."""
         launch = Launch(self.kernel(), (1, 1, 1), (threads, 1, 1), overlaps=True)
         arrays = "values", "record", "step", "new_record", "new_step"
         return (Step(launch, (*arrays, np.int32(problem.size))),)

@@ -47,7 +47,7 @@ class MmaTf32(MmaStrategy, GpuInputGradient):
         if (wide := problem.mask[1]) > _MOST_WIDE:
             return f"a mask has {wide} columns, {_MOST_WIDE} at most"
         if (columns := problem.layer.output_size[1]) > _WINDOWS:
-            return f"{columns} windows beside each other, {_WINDOWS} at most"
+            return f"{columns} adjacent windows, {_WINDOWS} at most"
         return self._beyond(problem, {"BLOCKS": 1})
 
     def why_slow(self, problem: Conv2dInputGradient) -> str | None:

@@ -13,7 +13,7 @@ import rooftile
 from rooftile.lab.judge.verify import assert_close
 from rooftile.ops import Conv2d
 from rooftile.ops.array import DTYPES, numpy_dtype
-from rooftile.runtime.arrays.gpu import CuPy
+from rooftile.runtime.arrays.cupy import CuPy
 from rooftile.runtime.arrays.libraries import library_of
 from tests.support import fake_cuda
 

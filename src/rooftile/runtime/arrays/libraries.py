@@ -9,6 +9,7 @@ temporaries, so that its allocator knows which stream still uses them.
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ KINDS = (
     "a float32 array of NumPy, PyTorch, CuPy or JAX, or one in a GPU's memory with "
     "__cuda_array_interface__"
 )
+_CLASSES = {"torch": ("Tensor", "Torch"), "cupy": ("ndarray", "CuPy"), "jax": ("Array", "Jax")}
+"""By module, the type of its arrays and the class that reads and makes them."""
 _libraries: dict[type, Library] = {np.ndarray: NumPy()}
 """By the type of their arrays, as they come."""
 _by_module: dict[int, tuple[Any, Library]] = {}
@@ -33,21 +36,17 @@ def library_of(name: str, array: Any) -> Library:
         return known
     if isinstance(array, np.ndarray) and not isinstance(array, np.ma.MaskedArray):
         return _libraries[np.ndarray]
-    # What reads arrays of a GPU loads much that calls on NumPy's never need.
-    from rooftile.runtime.arrays.gpu import CudaInterface, CuPy, Jax
-    from rooftile.runtime.arrays.torch import Torch
-
-    for module, attribute, library in (
-        ("torch", "Tensor", Torch),
-        ("cupy", "ndarray", CuPy),
-        ("jax", "Array", Jax),
-    ):
+    for module, (attribute, own) in _CLASSES.items():
         found = sys.modules.get(module)
         if found is not None and isinstance(array, getattr(found, attribute, ())):
+            # What reads arrays of a GPU loads much that calls on NumPy's never need.
+            library = getattr(import_module(f"rooftile.runtime.arrays.{module}"), own)
             _, known = _by_module.setdefault(id(found), (found, library(found)))
             known.kinds.add(kind)
             return _libraries.setdefault(kind, known)
     if hasattr(array, "__cuda_array_interface__"):
+        from rooftile.runtime.arrays.cuda_interface import CudaInterface
+
         return CudaInterface()
     raise InputError(name, f"a {kind.__name__}", KINDS)
 

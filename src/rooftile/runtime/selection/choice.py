@@ -14,9 +14,8 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rooftile.devices.gpu import GpuDevice
 from rooftile.devices.select import describe_gpu, lent_gpu, parse_device
 from rooftile.errors import DeviceMissing, InputError, UnsupportedProblem
 from rooftile.ops import FORMATS, Chain, Problem, check_precision
@@ -25,6 +24,9 @@ from rooftile.runtime.selection.tuned import Stamp, Tunings, stamp, tunings
 from rooftile.strategies import Strategy, ladder, preference
 from rooftile.strategies import strategy as by_name
 from rooftile.strategies.contract.strategy import fastest
+
+if TYPE_CHECKING:
+    from rooftile.devices.gpu import GpuDevice
 
 ROUNDING_KINDS = ("cuda",)
 """The kinds of device with strategies at ``tf32``, ``fp16`` and ``bf16``, on tensor cores."""

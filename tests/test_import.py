@@ -24,7 +24,7 @@ assert len(os.listdir("/proc/self/task")) == 1
 rooftile.conv2d
 import rooftile.functional
 from rooftile.devices.cpu.native import build
-assert not build._kept, build._kept
+assert not build._in_memory and not build._stays
 assert "numba" not in sys.modules
 assert threading.active_count() == 1
 print("free")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar
 
@@ -28,6 +29,37 @@ class GpuWeightsGradient(GpuStrategy):
     def macros(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int | str]:
         activation = {"ACTIVATION": ACTIVATION_CODES[problem.activation]}
         return {**gradient_macros(problem.layer), **activation, **config}
+
+
+class PartialSums(GpuWeightsGradient):
+    """Blocks share out the images, and leave rows of sums, which another kernel adds up."""
+
+    mends: ClassVar[bool] = False
+    """True if that kernel computes anew what is NaN."""
+
+    @abstractmethod
+    def rows(self, problem: Conv2dWeightsGradient, config: Config) -> int:
+        """Rows of partial sums: one for each block that shares out the images, or part of it."""
+
+    @abstractmethod
+    def launch(self, problem: Conv2dWeightsGradient, config: Config) -> Launch:
+        """The launch of the blocks that share out the images."""
+
+    def workspace(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int]:
+        """The rows of sums."""
+        return {"partial": self.rows(problem, config) * columns_of(problem)}
+
+    def steps(self, problem: Conv2dWeightsGradient, config: Config) -> tuple[Step, ...]:
+        """Sums by block, and over the blocks."""
+        given, rows = inputs_of(problem), self.rows(problem, config)
+        results: tuple[str | int, ...] = ("partial", "dweights", "dbias", rows)
+        if self.mends:
+            results = (*given, *results[:3], problem.images, rows)
+        launch = self.launch(problem, config)
+        return (
+            Step(launch, (*given, "partial", problem.images)),
+            finish(self, problem, *results),
+        )
 
 
 def inputs_of(problem: Conv2dWeightsGradient) -> tuple[str, ...]:

@@ -10,12 +10,9 @@ from rooftile.devices.gpu import Launch
 from rooftile.ops.features import features
 from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies.common.grid import PORTABLE_SHARED_BYTES, blocks
-from rooftile.strategies.contract.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Tunable
 from rooftile.strategies.conv2d_weights_gradient.gpu._base import (
-    GpuWeightsGradient,
-    columns_of,
-    finish,
-    inputs_of,
+    PartialSums,
 )
 
 _LANES = 32
@@ -26,7 +23,7 @@ _RESIDENT_WARPS = 16
 """Warps of a multiprocessor, by their registers."""
 
 
-class LaneColumns(GpuWeightsGradient):
+class LaneColumns(PartialSums):
     """Takes gradients of all outputs; a mask's sums fit registers, and a channel shared memory."""
 
     name = "lane_columns"
@@ -65,19 +62,12 @@ class LaneColumns(GpuWeightsGradient):
         held = {"PITCH": _pitch(problem), "PARTS": _parts(problem, config)}
         return {**super().macros(problem, config), **held}
 
-    def workspace(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int]:
-        return {"partial": self._rows(problem, config) * columns_of(problem)}
-
-    def steps(self, problem: Conv2dWeightsGradient, config: Config) -> tuple[Step, ...]:
+    def launch(self, problem: Conv2dWeightsGradient, config: Config) -> Launch:
+        """See `PartialSums.launch`."""
         jobs = _groups(problem, config) * _parts(problem, config)
         grid = (self._blocks(problem, config), problem.channels, blocks(jobs, config["WARPS"]))
         block = _LANES * config["WARPS"], 1, 1
-        partial = Launch(self.kernel(), grid, block, overlaps=True, beside=True)
-        rows = self._rows(problem, config)
-        return (
-            Step(partial, (*inputs_of(problem), "partial", problem.images)),
-            finish(self, problem, "partial", "dweights", "dbias", rows),
-        )
+        return Launch(self.kernel(), grid, block, overlaps=True, beside=True)
 
     def _blocks(self, problem: Conv2dWeightsGradient, config: Config) -> int:
         """Blocks that share out the images."""
@@ -85,7 +75,7 @@ class LaneColumns(GpuWeightsGradient):
         most = self.machine.multiprocessors * _RESIDENT_WARPS // config["WARPS"]
         return min(problem.images, max(1, most // beside))
 
-    def _rows(self, problem: Conv2dWeightsGradient, config: Config) -> int:
+    def rows(self, problem: Conv2dWeightsGradient, config: Config) -> int:
         return self._blocks(problem, config) * _parts(problem, config)
 
 

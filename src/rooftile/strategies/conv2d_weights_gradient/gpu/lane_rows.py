@@ -11,12 +11,9 @@ from rooftile.devices.gpu import Launch
 from rooftile.ops.features import features
 from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies.common.grid import PORTABLE_SHARED_BYTES, blocks
-from rooftile.strategies.contract.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Tunable
 from rooftile.strategies.conv2d_weights_gradient.gpu._base import (
-    GpuWeightsGradient,
-    columns_of,
-    finish,
-    inputs_of,
+    PartialSums,
 )
 
 _LANES = _BANKS = 32
@@ -27,7 +24,7 @@ _RESIDENT_WARPS = 32
 """Warps of a multiprocessor that hide each other's waits."""
 
 
-class LaneRows(GpuWeightsGradient):
+class LaneRows(PartialSums):
     """Takes layers of which an image's channels and gradients fit shared memory."""
 
     name = "lane_rows"
@@ -72,20 +69,14 @@ class LaneRows(GpuWeightsGradient):
         lie = {"GROUP_CHANNELS": _channels(problem), "PITCH": pitch, "PLANE": plane}
         return {**super().macros(problem, config), **lie}
 
-    def workspace(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int]:
-        return {"partial": self._blocks(problem, config) * columns_of(problem)}
-
-    def steps(self, problem: Conv2dWeightsGradient, config: Config) -> tuple[Step, ...]:
-        rows = self._blocks(problem, config)
+    def launch(self, problem: Conv2dWeightsGradient, config: Config) -> Launch:
+        """See `PartialSums.launch`."""
+        rows = self.rows(problem, config)
         grid = (rows, blocks(problem.channels, _channels(problem)), config["SPLITS"])
         block = _LANES * config["WARPS"], 1, 1
-        partial = Launch(self.kernel(), grid, block, overlaps=True, beside=True)
-        return (
-            Step(partial, (*inputs_of(problem), "partial", problem.images)),
-            finish(self, problem, "partial", "dweights", "dbias", rows),
-        )
+        return Launch(self.kernel(), grid, block, overlaps=True, beside=True)
 
-    def _blocks(self, problem: Conv2dWeightsGradient, config: Config) -> int:
+    def rows(self, problem: Conv2dWeightsGradient, config: Config) -> int:
         """Blocks that share out the images."""
         resident = max(1, _RESIDENT_WARPS // config["WARPS"])
         return min(problem.images, self.machine.multiprocessors * resident)

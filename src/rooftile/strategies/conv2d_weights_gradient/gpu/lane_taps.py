@@ -13,12 +13,9 @@ from rooftile.devices.gpu import Launch
 from rooftile.ops.features import features
 from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies.common.grid import PORTABLE_SHARED_BYTES, blocks
-from rooftile.strategies.contract.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Tunable
 from rooftile.strategies.conv2d_weights_gradient.gpu._base import (
-    GpuWeightsGradient,
-    columns_of,
-    finish,
-    inputs_of,
+    PartialSums,
 )
 
 _MOST_SUMS = 48
@@ -27,7 +24,7 @@ _RESIDENT = 4
 """Blocks for each multiprocessor that hide each other's waits."""
 
 
-class LaneTaps(GpuWeightsGradient):
+class LaneTaps(PartialSums):
     """Takes layers of which a channel, with the zeros around it, fits shared memory."""
 
     name = "lane_taps"
@@ -68,26 +65,19 @@ class LaneTaps(GpuWeightsGradient):
             "PARTS": _parts(problem, config),
         }
 
-    def workspace(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int]:
-        return {"partial": self._rows(problem, config) * columns_of(problem)}
-
-    def steps(self, problem: Conv2dWeightsGradient, config: Config) -> tuple[Step, ...]:
+    def launch(self, problem: Conv2dWeightsGradient, config: Config) -> Launch:
+        """See `PartialSums.launch`."""
         tiles = blocks(problem.channels, _tile_channels(problem, config))
         grid = (self._blocks(problem, config), tiles, config["SPLITS"])
         block = 32 * config["WARPS"], 1, 1
-        partial = Launch(self.kernel(), grid, block, overlaps=True, beside=True)
-        rows = self._rows(problem, config)
-        return (
-            Step(partial, (*inputs_of(problem), "partial", problem.images)),
-            finish(self, problem, "partial", "dweights", "dbias", rows),
-        )
+        return Launch(self.kernel(), grid, block, overlaps=True, beside=True)
 
     def _blocks(self, problem: Conv2dWeightsGradient, config: Config) -> int:
         """Blocks that share out the images."""
         most = self.machine.multiprocessors * _RESIDENT
         return min(problem.images, max(1, most // config["SPLITS"]))
 
-    def _rows(self, problem: Conv2dWeightsGradient, config: Config) -> int:
+    def rows(self, problem: Conv2dWeightsGradient, config: Config) -> int:
         return self._blocks(problem, config) * _parts(problem, config)
 
 

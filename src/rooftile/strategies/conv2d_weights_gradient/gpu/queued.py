@@ -15,12 +15,9 @@ from typing import NamedTuple
 from rooftile.devices.gpu import Launch
 from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies.common.grid import blocks
-from rooftile.strategies.contract.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Tunable
 from rooftile.strategies.conv2d_weights_gradient.gpu._base import (
-    GpuWeightsGradient,
-    columns_of,
-    finish,
-    inputs_of,
+    PartialSums,
 )
 
 _LANES = _BANKS = 32
@@ -35,7 +32,7 @@ _RESIDENT_THREADS = 1024
 """Threads of a multiprocessor, with registers enough for each."""
 
 
-class Queued(GpuWeightsGradient):
+class Queued(PartialSums):
     """Takes winners, of layers of which an image's channels fit shared memory."""
 
     name = "queued"
@@ -103,26 +100,17 @@ class Queued(GpuWeightsGradient):
             "TILE": _tile(problem),
         }
 
-    def workspace(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int]:
-        """The sums of each block."""
-        return {"partial": self._across(problem, config) * columns_of(problem)}
-
-    def steps(self, problem: Conv2dWeightsGradient, config: Config) -> tuple[Step, ...]:
-        """Sums by block, and over the blocks."""
-        rows, shared = self._across(problem, config), _shared(problem, config)
-        grid = (rows, *self._beside(problem, config))
-        block = _threads(config), 1, 1
-        partial = Launch(self.kernel(), grid, block, shared, overlaps=True, beside=True)
-        return (
-            Step(partial, (*inputs_of(problem), "partial", problem.images)),
-            finish(self, problem, "partial", "dweights", "dbias", rows),
-        )
+    def launch(self, problem: Conv2dWeightsGradient, config: Config) -> Launch:
+        """See `PartialSums.launch`."""
+        grid = (self.rows(problem, config), *self._beside(problem, config))
+        block, shared = (_threads(config), 1, 1), _shared(problem, config)
+        return Launch(self.kernel(), grid, block, shared, overlaps=True, beside=True)
 
     def _beside(self, problem: Conv2dWeightsGradient, config: Config) -> tuple[int, int]:
         """Blocks of an image: groups of channels, and splits of the maps."""
         return blocks(problem.channels, _channels(problem)), config["SPLITS"]
 
-    def _across(self, problem: Conv2dWeightsGradient, config: Config) -> int:
+    def rows(self, problem: Conv2dWeightsGradient, config: Config) -> int:
         """Blocks that share out the images."""
         groups, splits = self._beside(problem, config)
         resident = self.machine.multiprocessors * self._resident(problem, config)

@@ -14,12 +14,9 @@ from typing import ClassVar
 from rooftile.devices.gpu import Launch
 from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies.common.grid import PORTABLE_SHARED_BYTES, blocks
-from rooftile.strategies.contract.gpu import Config, Step, Tunable
+from rooftile.strategies.contract.gpu import Config, Tunable
 from rooftile.strategies.conv2d_weights_gradient.gpu._base import (
-    GpuWeightsGradient,
-    columns_of,
-    finish,
-    inputs_of,
+    PartialSums,
 )
 
 _TEAM = 64
@@ -34,7 +31,7 @@ _FEW_GRADIENTS = 256
 _MANY_IMAGES = 32
 
 
-class Windows(GpuWeightsGradient):
+class Windows(PartialSums):
     """Takes winners; a mask's sums fit registers, and a channel shared memory."""
 
     name = "windows"
@@ -84,20 +81,13 @@ class Windows(GpuWeightsGradient):
         lie = {"TILE_ROWS": rows, "PITCH": pitch, "HELD": held, "JOINED": joined}
         return {**super().macros(problem, config), **lie}
 
-    def workspace(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int]:
-        return {"partial": self._blocks(problem, config) * columns_of(problem)}
-
-    def steps(self, problem: Conv2dWeightsGradient, config: Config) -> tuple[Step, ...]:
-        rows = self._blocks(problem, config)
-        grid = (rows, blocks(problem.maps, config["TEAMS"]), problem.channels)
+    def launch(self, problem: Conv2dWeightsGradient, config: Config) -> Launch:
+        """See `PartialSums.launch`."""
+        grid = (self.rows(problem, config), blocks(problem.maps, config["TEAMS"]), problem.channels)
         block = _TEAM, config["TEAMS"], 1
-        partial = Launch(self.kernel(), grid, block, overlaps=True, beside=True)
-        return (
-            Step(partial, (*inputs_of(problem), "partial", problem.images)),
-            finish(self, problem, "partial", "dweights", "dbias", rows),
-        )
+        return Launch(self.kernel(), grid, block, overlaps=True, beside=True)
 
-    def _blocks(self, problem: Conv2dWeightsGradient, config: Config) -> int:
+    def rows(self, problem: Conv2dWeightsGradient, config: Config) -> int:
         """Blocks that share out the images."""
         parts = config["PARTS"]
         beside = blocks(problem.maps, config["TEAMS"]) * problem.channels * parts

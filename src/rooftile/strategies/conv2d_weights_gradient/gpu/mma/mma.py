@@ -14,13 +14,11 @@ from rooftile.strategies.common.cores import CORES, MmaStrategy
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.storage import is_narrow, item_bytes
 from rooftile.strategies.common.winner_places import ragged
-from rooftile.strategies.contract.gpu import Config, Step, Tunable, family
+from rooftile.strategies.contract.gpu import Config, Tunable, family
 from rooftile.strategies.conv2d_weights_gradient.gpu._base import (
     GpuWeightsGradient,
-    columns_of,
-    finish,
+    PartialSums,
     given_pitch,
-    inputs_of,
 )
 
 _CELL_COLUMNS = 2
@@ -36,10 +34,11 @@ _LINE = 16
 """Bytes on whose multiples what is copied begins."""
 
 
-class Mma(MmaStrategy, GpuWeightsGradient):
+class Mma(MmaStrategy, PartialSums):
     """Takes winners of windows with an even number of columns that do not overlap."""
 
     name = "mma_{precision}"
+    mends = True
     summary = "winners by cells on tensor cores, gradients and pixels in {numbers}"
     stores: ClassVar[Mapping[str, str]] = {
         **GpuWeightsGradient.stores,
@@ -118,26 +117,19 @@ class Mma(MmaStrategy, GpuWeightsGradient):
             "CORES": CORES[self.precision].word,
         }
 
-    def workspace(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int]:
-        return {"partial": self._across(problem, config) * columns_of(problem)}
-
-    def steps(self, problem: Conv2dWeightsGradient, config: Config) -> tuple[Step, ...]:
-        rows, given = self._across(problem, config), inputs_of(problem)
-        grid = (rows, *_beside(problem, config))
+    def launch(self, problem: Conv2dWeightsGradient, config: Config) -> Launch:
+        """See `PartialSums.launch`."""
+        grid = (self.rows(problem, config), *_beside(problem, config))
         shared = self._shared(problem, config, self._stages(problem, config))
-        threads = 32 * config["WARPS"]
-        partial = Launch(self.kernel(), grid, (threads, 1, 1), shared, overlaps=True)
-        return (
-            Step(partial, (*given, "partial", problem.images)),
-            finish(self, problem, *given, "partial", "dweights", "dbias", problem.images, rows),
-        )
+        block = 32 * config["WARPS"], 1, 1
+        return Launch(self.kernel(), grid, block, shared, overlaps=True)
 
     def _deep(self, problem: Conv2dWeightsGradient) -> int:
         """Rows of words of a step: four, where none is left over."""
         half = blocks(problem.layer.output_size[0], CORES[self.precision].depth // 8)
         return 2 if half % 4 else 4
 
-    def _across(self, problem: Conv2dWeightsGradient, config: Config) -> int:
+    def rows(self, problem: Conv2dWeightsGradient, config: Config) -> int:
         """Blocks that share out the images."""
         resident = self.machine.multiprocessors * config["BLOCKS"]
         return min(problem.images, max(1, resident // math.prod(_beside(problem, config))))

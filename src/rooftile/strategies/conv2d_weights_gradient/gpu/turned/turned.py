@@ -17,13 +17,11 @@ from rooftile.strategies.common.cores import MmaStrategy
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.storage import item_bytes
 from rooftile.strategies.common.winner_places import ragged
-from rooftile.strategies.contract.gpu import Config, Step, Tunable, family
+from rooftile.strategies.contract.gpu import Config, Tunable, family
 from rooftile.strategies.conv2d_weights_gradient.gpu._base import (
     GpuWeightsGradient,
-    columns_of,
-    finish,
+    PartialSums,
     given_pitch,
-    inputs_of,
 )
 
 _BLOCK_MAPS = 4
@@ -42,10 +40,11 @@ _LINE = 16
 """Bytes on whose multiples what is copied begins."""
 
 
-class Turned(MmaStrategy, GpuWeightsGradient):
+class Turned(MmaStrategy, PartialSums):
     """Takes winners of windows with even sides that do not overlap, and masks of a few columns."""
 
     name = "turned_{precision}"
+    mends = True
     summary = "pixels as rows on tensor cores, which all windows above share, in {numbers}"
     stores: ClassVar[Mapping[str, str]] = {
         **GpuWeightsGradient.stores,
@@ -149,21 +148,11 @@ class Turned(MmaStrategy, GpuWeightsGradient):
             "SCALED": self.scaled,
         }
 
-    def workspace(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int]:
-        """The sums of each block."""
-        return {"partial": self._across(problem, config) * columns_of(problem)}
-
-    def steps(self, problem: Conv2dWeightsGradient, config: Config) -> tuple[Step, ...]:
-        """Sums by block, and over the blocks: those anew that are NaN."""
-        rows, given = self._across(problem, config), inputs_of(problem)
-        grid = (rows, *_beside(problem))
-        threads = 32 * _warps(problem, config)
-        shared = _shared(problem, config)
-        partial = Launch(self.kernel(), grid, (threads, 1, 1), shared, overlaps=True)
-        return (
-            Step(partial, (*given, "partial", problem.images)),
-            finish(self, problem, *given, "partial", "dweights", "dbias", problem.images, rows),
-        )
+    def launch(self, problem: Conv2dWeightsGradient, config: Config) -> Launch:
+        """See `PartialSums.launch`."""
+        grid = (self.rows(problem, config), *_beside(problem))
+        block, shared = (32 * _warps(problem, config), 1, 1), _shared(problem, config)
+        return Launch(self.kernel(), grid, block, shared, overlaps=True)
 
     def _least(self, problem: Conv2dWeightsGradient) -> dict[str, int]:
         """What takes the least, with a few warps at least."""
@@ -171,7 +160,7 @@ class Turned(MmaStrategy, GpuWeightsGradient):
         segments = next(n for n in (1, 2, 4) if n * strips >= 4 or n == _MOST_SEGMENTS)
         return {"SEGMENTS": segments, "BLOCKS": 1, "STAGES": 2}
 
-    def _across(self, problem: Conv2dWeightsGradient, config: Config) -> int:
+    def rows(self, problem: Conv2dWeightsGradient, config: Config) -> int:
         """Blocks that share out the images."""
         resident = self.machine.multiprocessors * config["BLOCKS"]
         return min(problem.images, max(1, resident // math.prod(_beside(problem))))

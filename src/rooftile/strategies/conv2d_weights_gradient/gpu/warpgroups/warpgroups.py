@@ -17,12 +17,11 @@ from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies.common.cores import CORES, Cores, WgmmaStrategy
 from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.warpgroups import elements, wgmma_fence, wgmma_sparse, wgmma_wait
-from rooftile.strategies.contract.gpu import Config, Step, Tunable, family
+from rooftile.strategies.contract.gpu import Config, Tunable, family
 from rooftile.strategies.conv2d_weights_gradient.gpu._base import (
     GpuWeightsGradient,
+    PartialSums,
     columns_of,
-    finish,
-    inputs_of,
 )
 from rooftile.strategies.conv2d_weights_gradient.gpu.warpgroups._layout import (
     CHANNELS,
@@ -50,11 +49,12 @@ _MOST_PIECES = 20
 with."""
 
 
-class Warpgroups(WgmmaStrategy, GpuWeightsGradient):
+class Warpgroups(WgmmaStrategy, PartialSums):
     """Takes winners of windows of two or four columns and an even number of rows that do not
     overlap."""
 
     name = "warpgroups_{precision}"
+    mends = True
     summary = "winners by rows of positions on warpgroups, gradients and pixels in {numbers}"
     stores: ClassVar[Mapping[str, str]] = {
         **GpuWeightsGradient.stores,
@@ -141,21 +141,17 @@ class Warpgroups(WgmmaStrategy, GpuWeightsGradient):
 
     def workspace(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int]:
         doubts = problem.maps * problem.channels if self.scaled else 0
-        return {"partial": self._rows(problem) * (columns_of(problem) + doubts)}
+        return {"partial": self.rows(problem, config) * (columns_of(problem) + doubts)}
 
-    def steps(self, problem: Conv2dWeightsGradient, config: Config) -> tuple[Step, ...]:
-        rows, given = self._rows(problem), inputs_of(problem)
+    def launch(self, problem: Conv2dWeightsGradient, config: Config) -> Launch:
+        """See `PartialSums.launch`."""
         layout = Layout(problem)
         channels, maps, kinds = _beside(layout)
-        grid = (rows // kinds, channels, maps * kinds)
+        grid = (self.rows(problem, config) // kinds, channels, maps * kinds)
         shared = _shared(layout, _stages(layout, self.machine.shared_room(1)))
-        partial = Launch(self.kernel(), grid, (64 * WARPS, 1, 1), shared, overlaps=True)
-        return (
-            Step(partial, (*given, "partial", problem.images)),
-            finish(self, problem, *given, "partial", "dweights", "dbias", problem.images, rows),
-        )
+        return Launch(self.kernel(), grid, (64 * WARPS, 1, 1), shared, overlaps=True)
 
-    def _rows(self, problem: Conv2dWeightsGradient) -> int:
+    def rows(self, problem: Conv2dWeightsGradient, config: Config) -> int:
         """Rows of partial sums: blocks that share out the images, each kind of them."""
         beside = _beside(Layout(problem))
         across = max(1, self.machine.multiprocessors // math.prod(beside))

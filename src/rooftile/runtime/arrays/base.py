@@ -1,4 +1,4 @@
-"""What a call asks of a kind of array, and what arrays of NumPy answer."""
+"""The interface of a kind of array that a call uses, and NumPy's implementation."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ class Library(ABC):
     """A kind of array: how arrays of it are read and made."""
 
     title: str
-    """What an array of it is called in messages."""
+    """The array's name in messages."""
     capturable = False
-    """Whether it gives memory to a call that is being captured into a graph."""
+    """True if it allocates memory for a call that is being captured into a graph."""
 
     has_layouts = False
-    """Whether it knows images with their channels last from other views."""
+    """True if it tells images with their channels last from other views."""
 
     @abstractmethod
     def gpu(self, name: str, array: Any) -> int | None:
         """The number of the CUDA GPU that holds the array; None for the CPU. Raises `InputError`
-        naming the argument for an array that lies in neither."""
+        naming the argument for an array elsewhere."""
 
     def on_host(self, name: str, array: Any, dtypes: tuple[str, ...] = FLOAT32) -> AnyArray:
         """An array in the CPU's memory as NumPy's, over the same memory."""
@@ -92,9 +92,9 @@ class Library(ABC):
     kinds: set[type]
     """The types that its arrays were seen to have, where it is ``quick``."""
     graph_pool = True
-    """Whether memory that it gives to a captured call stays the graph's."""
+    """True if memory that it allocates for a captured call stays the graph's."""
     quick = False
-    """Whether it has the next four, for calls that were made before."""
+    """True if it has the next four methods, for repeated calls."""
 
     def reader(self, gpu: int, dtypes: Sequence[Any], places: Sequence[int]) -> Reader:
         """A `Reader` of row-major, aligned arrays of these dtypes, which are the library's own, on
@@ -104,7 +104,7 @@ class Library(ABC):
     def maker(
         self, shape: tuple[int, ...], gpu: int, dtype: Any = None
     ) -> Callable[[], tuple[Any, int]]:
-        """What makes an array of the library's own, float32 if nothing is said, on the thread's
+        """A function that makes an array of the library's own, by default float32, on the thread's
         current GPU, which is this one; and gives its address."""
         raise NotImplementedError
 
@@ -117,7 +117,8 @@ class Library(ABC):
         raise NotImplementedError
 
     def stream_of(self, gpu: int) -> Callable[[], int]:
-        """What gives that in the least time, where the GPU is the thread's."""
+        """A function that gives the current stream in the least time, where the GPU is the
+        thread's."""
         return partial(self.current_stream, gpu)
 
     def result(
@@ -156,5 +157,5 @@ class NumPy(Library):
 
 
 def native(dtypes: tuple[str, ...]) -> str:
-    """What a message expects of a dtype."""
+    """A message's expectation of a dtype."""
     return f"{' or '.join(dtypes)} in native byte order"

@@ -1,1 +1,1 @@
-"""How a checked call runs, on the host and on a GPU, and how it runs again."""
+"""Checked calls: their run on the host and on a GPU, and their repetition."""

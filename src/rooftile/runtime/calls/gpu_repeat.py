@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Signature:
-    """What the arrays of a call are, which its repeats must be too."""
+    """The signature of a call's arrays, which its repeats must have too."""
 
     inputs: int
     dtypes: Sequence[Any]
@@ -57,9 +57,9 @@ class GpuRepeat:
         self._turns = execution.turns
         inputs, kept = call.inputs, [device.address(memory) for memory in execution.kept]
         self._buffers: list[Any] = [*[None] * (inputs + 1), *execution.zeros, *kept]
-        """The addresses that every call has; those of its arrays and the output are yet to come."""
+        """The addresses that every call has; its arrays' and the output's come with each call."""
         self._places = [*range(inputs), *range(inputs + 1, inputs + 1 + len(execution.zeros))]
-        """Where each array of the call stands among the buffers."""
+        """The index of each array of the call among the buffers."""
         self._read = library.reader(gpu, call.dtypes, self._places)
         self._read_out = library.reader(gpu, [call.made], [inputs])
         workspace = execution.workspace
@@ -69,7 +69,7 @@ class GpuRepeat:
         self._replays = GraphLaunches(execution.launches, device)  # type: ignore[arg-type]
 
     def takes(self, arrays: Sequence[Any]) -> bool:
-        """Whether arrays are as plain as it needs them: views of others may have their shapes."""
+        """True if arrays are plain: views of other arrays may have their shapes."""
         return self._read(arrays, self._buffers.copy())
 
     def repeat(self) -> Repeat:
@@ -132,7 +132,7 @@ class GpuRepeat:
         return True
 
     def _takes_out(self, out: Any, arrays: Sequence[Any], buffers: list[Any]) -> bool:
-        """Whether the caller's array can be written to; then its address is among the buffers."""
+        """True if the caller's array can be written to; then its address is among the buffers."""
         if not self._read_out((out,), buffers) or out.shape != self._call.shape:
             return False
         begin = buffers[self._call.inputs]

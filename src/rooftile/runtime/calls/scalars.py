@@ -1,4 +1,4 @@
-"""Numbers and arrays of the host that a call needs beside its own, brought to where those lie."""
+"""Numbers and arrays of the host that a call needs on its arrays' device."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Which strategy and which config compute a problem on a device."""
+"""Selection of the strategy and the config that compute a problem on a device."""

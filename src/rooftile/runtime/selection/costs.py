@@ -1,4 +1,4 @@
-"""How fast the machine is that times are estimated for: as it was measured, or nominally."""
+"""The speeds of the machine that times are estimated for: as measured, or nominal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tunings found best, for whoever picks a strategy or a config.
+"""The best configs of tunings, for the choice of a strategy or a config.
 
 Every call of an operation asks for it, so it is cheap: without a database it costs one look for
 the file; with one, the file is read again only after it has changed.
@@ -47,12 +47,13 @@ Stamp = tuple[tuple[int, int, int], ...]
 
 @dataclass(frozen=True)
 class Tunings:
-    """What tunings found best for a problem on a kind of device."""
+    """The best configs of tunings for a problem on a kind of device."""
 
     problem: Problem
     kind: str
     winners: Mapping[str, tuple[Winner, ...]]
-    """By hardware, those of near batches: the nearest first, and of one batch the newest first."""
+    """By hardware, the winners of near batches: the nearest first, and of one batch the newest
+    first."""
 
     def config(self, strategy: Strategy, hardware: str) -> dict[str, int] | None:
         """The recorded config of a strategy on this hardware; None without one.
@@ -72,7 +73,7 @@ class Tunings:
         try:
             hardware = describe_gpu(self.kind, index).name
         except DeviceMissing:
-            return None  # Whoever runs the strategy will say so.
+            return None  # The run of the strategy will say so.
         winners = [
             winner
             for winner in self.winners.get(hardware, ())

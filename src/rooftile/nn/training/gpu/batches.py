@@ -49,11 +49,11 @@ class Batches:
         self._shift = options.shift if data.ndim > 2 else 0
         self._floats = data.dtype != np.uint8
         self.numbers = labels.ndim == 2
-        """Whether targets are numbers for each output, and not labels."""
+        """True if targets are numbers for each output, and not labels."""
         self._words = labels.shape[1] if self.numbers else 1
         self._source = source_of(data, labels, self.size, gpu, data_memory)
         self.streamed = isinstance(self._source, StreamedSource)
-        """Whether the device holds a part of the data at a time, see `before`."""
+        """True if the device holds a part of the data at a time, see `before`."""
         self._order, self._variation = (gpu.upload(np.zeros(len(data), np.int32)) for _ in "12")
         self._tables = [gpu.upload(table) for table in self._resizing()]
 

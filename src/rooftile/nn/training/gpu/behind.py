@@ -1,4 +1,4 @@
-"""What stands behind a layer on a device: activations that it does not fuse, and dropout."""
+"""Operations after a layer on a device: activations that it does not fuse, and dropout."""
 
 from __future__ import annotations
 

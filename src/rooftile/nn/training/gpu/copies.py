@@ -1,4 +1,4 @@
-"""Copies beside a device's launches, where it has such."""
+"""Copies that overlap a device's launches, where it supports them."""
 
 from __future__ import annotations
 
@@ -37,12 +37,13 @@ class InOrder:
 
 
 def copies_of(gpu: GpuDevice) -> CudaStream | InOrder:
-    """What copies to and from a device beside its launches, or between them."""
+    """The stream of copies to and from a device, which overlap its launches or come between
+    them."""
     return gpu.stream() if isinstance(gpu, CudaDevice) else InOrder(gpu)
 
 
 def host_array(gpu: GpuDevice, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
-    """An array, its values undefined, that copies beside launches need not copy once more."""
+    """An uninitialised array that overlapped copies need not copy once more."""
     if isinstance(gpu, CudaDevice):
         return pinned(gpu, shape, dtype)
     return np.empty(shape, dtype)

@@ -59,7 +59,7 @@ def stages(
 
 
 class Outputs:
-    """What a network makes of rows or images, by the kernels with which it is trained."""
+    """A network's outputs of rows or images, by the kernels of its training."""
 
     def __init__(
         self, network: Network, data: NDArray[Any], options: TrainingOptions, device: DeviceName
@@ -94,7 +94,7 @@ class Outputs:
             self._work.compile()
 
     def __call__(self) -> Float32:
-        """Those of the network's parameters: float32[n, outputs]."""
+        """The outputs with the network's parameters: float32[n, outputs]."""
         held, gpu, batches = self._held, self._gpu, self._held.batches
         y, numbers = self._row[-1].y, self._count * self._network.output_shape[0]
         apart = -(-numbers // _APART) * _APART

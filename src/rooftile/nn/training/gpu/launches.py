@@ -43,13 +43,13 @@ class Start(NamedTuple):
     aside: bool
     """Whether the launches behind it do not wait for it, up to the next one that joins."""
     joins: bool
-    """Whether it waits for those aside."""
+    """True if it waits for the concurrent launches."""
     packed: int | None = None
     """The number of what packs its parameters, which it waits for."""
     line: int = 0
     """Of what is aside: it waits for those before it of the same line."""
     problem: Problem | None = None
-    """What it computes, of an operation."""
+    """The problem that it computes, of an operation."""
     bytes: int = 0
     """And its compulsory traffic, see `Compiled.bytes`."""
 
@@ -64,7 +64,7 @@ class BoundLaunches:
     def __init__(self, gpu: GpuDevice, precision: Precision = "ieee") -> None:
         self.gpu, self.precision = gpu, precision
         self.phase, self.layer = "", ""
-        """What the launches that are appended next belong to."""
+        """The phase and layer of the launches that are appended next."""
         self._aside, self._line, self._joins = False, 0, False
         self._branches = [gpu.branch() for _ in range(_LINES)]
         self._held: list[Any] = []
@@ -87,15 +87,15 @@ class BoundLaunches:
 
     @contextlib.contextmanager
     def aside(self, really: bool = True, line: int = 0) -> Iterator[None]:
-        """What is appended inside follows all before it but what is aside on other lines; what
-        comes behind the block does not wait for it before `join`.  Not ``really``: it is appended
-        like anything else."""
+        """Launches appended inside follow all earlier ones but concurrent ones on other lines;
+        later launches do not wait for them before `join`. Not ``really``: they are appended as any
+        other."""
         self._aside, self._line = really, line
         yield
         self._aside = False
 
     def join(self) -> None:
-        """What is appended next waits for everything aside."""
+        """Let later launches wait for all concurrent ones."""
         self._joins = True
 
     @property
@@ -106,9 +106,9 @@ class BoundLaunches:
         return ("beside", "later", "in a row") if several else ("beside",)
 
     def start(self, order: Order = "beside") -> None:
-        """Start everything on the present stream. What is aside is begun with those launches of its
-        own layer that follow it; ``later``, with those of the next layer; or ``in a row``, alone:
-        large launches take each other's caches. The results are the same."""
+        """Start everything on the present stream. Concurrent launches begin with the launches of
+        their own layer that follow them; ``later``, with the next layer's; or ``in a row``, alone:
+        large launches evict each other's caches. The results are the same."""
         if order == "in a row":
             for one in self.starts:
                 one.start()
@@ -132,13 +132,13 @@ class BoundLaunches:
             one.start()
 
     def floats(self, count: int) -> Any:
-        """Memory for so many float32 or int32, zeros at first."""
+        """Zeroed memory for ``count`` float32 or int32."""
         memory = self.gpu.upload(np.zeros(count, np.float32))
         self._held.append(memory)
         return memory
 
     def _allocate(self, count: int) -> Any:
-        """Memory that stays for so many float32, which are written before they are read."""
+        """Persistent memory for ``count`` float32, which are written before they are read."""
         return self.gpu.allocate(4 * count)
 
     def run(
@@ -166,7 +166,7 @@ class BoundLaunches:
         self._append(made, bound, problem)
 
     def chosen(self, problem: Problem) -> tuple[GpuStrategy, Config]:
-        """What computes an operation; where nothing was tuned for its arrays as they are stored,
+        """The strategy of an operation; where nothing was tuned for its arrays as they are stored,
         with the config for the plain problem."""
         choice, plain = (
             decide(one, self.precision, self.gpu.description.device)
@@ -185,8 +185,8 @@ class BoundLaunches:
             return False
 
     def stores(self, problem: Problem) -> bool:
-        """Whether an operation may have its arrays stored so: what computes it then is preferred
-        to what computes the plain problem, or is the same."""
+        """True if an operation may have its arrays stored so: its strategy then is preferred to the
+        plain problem's strategy, or is the same."""
         device = self.gpu.description.device
         try:
             rung, config = self.chosen(problem)
@@ -239,7 +239,7 @@ class BoundLaunches:
 
 
 def _later(starts: Sequence[Start]) -> list[Start]:
-    """What is aside behind the launches of its own layer."""
+    """Starts with the concurrent launches moved after the launches of their own layer."""
     row, waiting = list[Start](), list[Start]()
     for one in starts:
         if one.aside:
@@ -254,7 +254,7 @@ def _later(starts: Sequence[Start]) -> list[Start]:
 
 
 def compiling(gpu: GpuDevice, make: Callable[[], T]) -> Future[T]:
-    """What ``make`` makes on a device, in a thread beside others: compilers leave Python alone."""
+    """The result of ``make`` on a device, in a thread of its own: compilers release the GIL."""
 
     def there() -> T:
         with gpu.on():

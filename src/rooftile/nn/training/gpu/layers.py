@@ -1,8 +1,7 @@
 """A layer's forward and backward pass as launches.
 
-A stage is given the gradient before its activation, dz, and hands on that of its input: times the
-derivative of whichever activation made the input, ``before``, so that the stage below is given its
-own dz.
+A stage takes the gradient before its activation, dz, and gives its input's gradient times the
+derivative of the activation that made the input, ``before``, which is the dz of the stage below.
 """
 
 from __future__ import annotations
@@ -111,15 +110,15 @@ class ConvStage:
 
     @property
     def problem(self) -> Conv2d:
-        """What makes y."""
+        """The problem of y."""
         return _stored(self.layer, self.stored, out="y")
 
     def of_weights(self) -> Conv2dWeightsGradient:
-        """What makes the gradients of the weights."""
+        """The problem of the weights' gradients."""
         return _stored(Conv2dWeightsGradient(*self._sizes, self._pool), self.stored, where="argmax")
 
     def of_input(self, before: str) -> Conv2dInputGradient:
-        """What makes that of x, the value of the activation ``before``."""
+        """The problem of the gradient of x, the value of the activation ``before``."""
         problem = Conv2dInputGradient(*self._sizes, self._pool, before)  # type: ignore[arg-type]
         return _stored(problem, self.stored, where="argmax")
 
@@ -134,7 +133,7 @@ class ConvStage:
 
     @property
     def _sizes(self) -> _Sizes:
-        """What problems of the layer's gradients begin with."""
+        """The sizes of the problems of the layer's gradients."""
         p = self.layer
         return p.batch, p.channels, p.height, p.width, p.maps, p.mask, p.stride, p.padding
 
@@ -159,7 +158,7 @@ class FirstConvStage(ConvStage):
         self.before = "none"
 
     def of_weights(self) -> Conv2dWeightsGradient:
-        """What makes the gradients of the weights, of those behind the activation."""
+        """The problem of the weights' gradients, from the gradients after the activation."""
         problem = Conv2dWeightsGradient(*self._sizes, activation=self.layer.activation)
         return _stored(problem, self.stored)
 
@@ -200,8 +199,8 @@ class WinnersStage(ConvStage):
 
 
 def _stored(problem: P, dtypes: Mapping[str, str], **names: str) -> P:
-    """A problem with those of its arrays stored in other dtypes that a stage stores so; ``names``
-    says what the stage calls an array, where that is not its name in the problem."""
+    """A problem with its arrays stored in other dtypes where a stage stores them so; ``names`` are
+    the stage's names of arrays that the problem names otherwise."""
     wanted = {array.name: names.get(array.name, array.name) for array in problem.arrays}
     return problem.stored(**{own: dtypes[name] for own, name in wanted.items() if name in dtypes})
 

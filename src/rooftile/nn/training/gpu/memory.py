@@ -17,9 +17,9 @@ _BOUNDARY = 64
 
 
 class ParameterLayout:
-    """Where each parameter begins: weights first, then biases, so that one bound tells them apart.
+    """Offsets of parameters: weights first, then biases, so that one bound separates them.
 
-    What lies between two is zeros.
+    Gaps are zeros.
     """
 
     def __init__(self, shapes: Mapping[str, tuple[int, ...]]) -> None:

@@ -1,4 +1,4 @@
-"""What stays on the device for a whole run: data, parameters, the optimiser's memory."""
+"""Data, parameters and the optimiser's memory, which stay on the device for a whole run."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Sent(NamedTuple):
     losses: NDArray[np.float32]
 
     def read(self, first: int, last: int) -> list[float]:
-        """Those of some steps; waits for them."""
+        """The losses of some steps; waits for them."""
         if self.mark is not None:
             self.mark.sync()
         told: list[float] = self.losses[first:last].tolist()
@@ -53,7 +53,7 @@ class Resident:
         precision: Precision = "ieee",
         data_memory: int | None = None,
     ) -> None:
-        """``data``, ``labels`` and ``data_memory`` are those of `Batches`. Raises `InputError`,
+        """``data``, ``labels`` and ``data_memory`` are as in `Batches`. Raises `InputError`,
         `OutOfMemory`, `CompileFailure`."""
         self.gpu, self.precision, self.options = gpu, precision, options
         self.batches = Batches(network, data, labels, options, gpu, data_memory)
@@ -74,7 +74,7 @@ class Resident:
         self.step = gpu.upload(np.zeros(1, np.int32))
         first = np.array([LOSS_SCALE, 0], np.float32)
         self.scaling = gpu.upload(first) if precision == "fp16" else None
-        """What the loss is multiplied by, and how many steps it has been."""
+        """The loss's factor, and the number of steps with it."""
         self._lasting = {name: self.arrays[name] for name in ("parameters", *self.memories)}
         self._lasting |= {} if self.scaling is None else {"scale": self.scaling}
         self._lasting["step"] = self.step
@@ -109,8 +109,8 @@ class Resident:
         arrays: Mapping[str, NDArray[Any]],
         kept: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
-        """Copy them from the device; or, beside its steps, from copies that were kept there before
-        losses were sent that have been read."""
+        """Copy arrays from the device; or, concurrently with its steps, from copies that were kept
+        there before losses were sent that have been read."""
         whole = np.empty(self.layout.count, np.float32)
         if name in kept:
             self._copies.copy_out(kept[name], whole)
@@ -120,8 +120,8 @@ class Resident:
         self.layout.unpack(whole, arrays)
 
     def send_losses(self, steps: int) -> Sent:
-        """Start to bring the mean losses of the epoch's first steps, behind those that were started
-        and beside those that will be."""
+        """Start to copy the mean losses of the epoch's first steps, after the steps that were
+        started and concurrently with later ones."""
         self._copies.after(self.gpu.mark())
         self._copies.copy_out(self.losses, self._told[0][:steps])
         self._brought = self._copies.mark()

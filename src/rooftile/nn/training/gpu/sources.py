@@ -1,4 +1,4 @@
-"""A data set on a device: all of it, or streamed, the next part beside the steps on this one.
+"""A data set on a device: all of it, or streamed, the next part during the steps on this one.
 
 A streamed data set is a ring of two slots.  A slot holds the items of some steps in the epoch's
 order, so that the kernel that gathers a batch finds them where `Source.begin_epoch` says, and knows
@@ -20,7 +20,7 @@ from rooftile.nn.training.gpu.copies import copies_of, host_array
 
 _SLOTS = 2
 _MOST_SLOT_BYTES = 2**26
-"""What hides a copy's start is far less."""
+"""Bytes of a slot: far fewer hide the start of a copy."""
 _PART_BYTES = 256
 """A slot begins at a multiple of these, as `GpuDevice.part` asks."""
 
@@ -34,7 +34,7 @@ class Source(Protocol):
     """Their labels, int32, or wanted outputs, float32."""
 
     def begin_epoch(self, order: NDArray[Any], first: int) -> NDArray[np.int32]:
-        """Where the items of an epoch's places lie in `data`, from step ``first`` on."""
+        """The indices in `data` of an epoch's items, from step ``first`` on."""
 
     def before(self, step: int) -> None:
         """The host is about to start a step; it starts each from ``first`` on, in order."""
@@ -62,7 +62,7 @@ class StreamedSource:
     def __init__(
         self, data: NDArray[Any], targets: NDArray[Any], batch: int, steps: int, gpu: GpuDevice
     ) -> None:
-        """A slot holds the items of so many steps.  Raises `OutOfMemory`."""
+        """A slot holds the items of ``steps`` steps. Raises `OutOfMemory`."""
         self._gpu, self._steps, self._items = gpu, steps, steps * batch
         self._copies = copies_of(gpu)
         arrays = (data, _data_dtype(data)), (targets, _target_dtype(targets))
@@ -125,7 +125,7 @@ class _Ring:
     def __init__(
         self, given: NDArray[Any], dtype: type[Any], items: int, apart: int, gpu: GpuDevice
     ) -> None:
-        """Slots of so many items begin ``apart`` items from each other."""
+        """Slots of ``items`` items, ``apart`` items from each other."""
         self._given, each = given, _item_bytes(given, dtype)
         self.memory = gpu.allocate(_SLOTS * apart * each)
         self._slots, self._staged = [], []
@@ -148,7 +148,7 @@ def source_of(
     gpu: GpuDevice,
     data_memory: int | None = None,
 ) -> Source:
-    """A data set that takes at most so many bytes of the device, None: half of what it has.
+    """A data set that takes at most ``data_memory`` bytes of the device, None: half of its memory.
 
     Raises `InputError` for less than two batches take, `OutOfMemory`.
     """

@@ -1,10 +1,11 @@
 """A training step on a device: forward, loss, backward, update, all of it a fixed list of launches.
 
 On CUDA the list is captured as one graph; there the gradients of weights are a branch for which
-nothing but the update waits.  Beside what they are computed soonest depends on how much of the
-device the kernels take, so the first step tries; whether several steps are one graph, the first
-ones.  Batches are gathered from data that stay on the device, by the epoch's order; so are rates
-and what varies the images.  A step says nothing to the host: losses are noted on the device.
+nothing but the update waits. The best concurrent launches for the branch depend on the share of the
+device that kernels take, so the first step tries orders, and the first steps try whether several
+steps are one graph. Batches are gathered from data that stay on the device, by the epoch's order;
+so are rates and the images' variation. A step sends nothing to the host: losses are noted on the
+device.
 """
 
 from __future__ import annotations
@@ -35,13 +36,13 @@ from rooftile.ops.gradients.softmax_cross_entropy import SoftmaxCrossEntropy
 TOGETHER = 8
 """Steps of one graph, between which the device need not wait for the next graph's start."""
 _SHORT_MS = 0.3
-"""That start is a small part of longer steps."""
+"""Milliseconds of a step above which its start is a small part."""
 _TRIES = 5
 """Times that each way to start is tried; the least counts."""
 
 
 class TrainingStep:
-    """A network's step for so many images, on what `Resident` holds."""
+    """A network's step for a number of images, on the memory of `Resident`."""
 
     def __init__(self, network: Network, held: Resident, count: int) -> None:
         """Raises `UnsupportedProblem`, `CompileFailure`, `OutOfMemory`."""
@@ -152,8 +153,8 @@ class TrainingStep:
         others: Callable[[], None] | None = None,
     ) -> None:
         """The gradients of all parameters, from the last stage to the first. The loss is noted
-        beside the first one's: nobody reads the step's number there. What appends gradients of
-        ``others`` comes behind it: sooner it would be in the way of the larger ones."""
+        concurrently with the first stage: nothing reads the step's number there. The gradients of
+        ``others`` are appended after it: earlier they would delay the larger ones."""
         work = self._work
         for number in reversed(range(len(row))):
             (name, shape, kinds), one = row[number]
@@ -182,7 +183,7 @@ class TrainingStep:
 
     @property
     def starts(self) -> list[Start]:
-        """What it starts, each behind those before it."""
+        """The launches, each after the ones before it."""
         return self._work.starts
 
     def profiled(self, phases: Phases) -> None:
@@ -205,9 +206,9 @@ class TrainingStep:
 
     @cached_property
     def several(self) -> Callable[[], object] | None:
-        """Starts `TOGETHER` steps as one graph; None where they take no longer one by one. All are
-        tried, on places that are put back: the epoch must have so many whole batches left, all of
-        them on the device."""
+        """A function that starts `TOGETHER` steps as one graph; None where they take no longer one
+        by one. All are tried, on memory that is restored: the epoch must have that number of whole
+        batches left, all of them on the device."""
         if self._least([self._one])[0] > _SHORT_MS:
             return None
         captured, orders = self._held.gpu.captured, self._work.orders

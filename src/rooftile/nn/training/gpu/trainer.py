@@ -35,7 +35,7 @@ class DeviceTrainer:
         data_memory: int | None,
         held: Held,
     ) -> None:
-        """``data``, ``labels`` and ``data_memory`` are those of `DeviceSteps`, which says what it
+        """``data``, ``labels`` and ``data_memory`` are as in `DeviceSteps`, which says what it
         raises."""
         self._options, self._phases, self._held = options, phases, held
         self._images, self._count = data.ndim > 2, len(data)
@@ -49,9 +49,9 @@ class DeviceTrainer:
         """Step and sum of losses of what the device remembers."""
 
     def epoch(self, state: State) -> Iterator[Progress]:
-        """What is left of a pass over the data in a random order. A report for each step; those of
-        some steps follow when all of them are done, and are counted, and the next ones are under
-        way: whoever stops at a report stops behind these."""
+        """The rest of a pass over the data in a random order. A report for each step; the reports
+        of some steps follow when all of them are done, and are counted, and the next steps are in
+        flight: a caller who stops at a report stops after these."""
         epoch = state.epoch
         if not self._loaded:
             self._load(state)
@@ -70,12 +70,12 @@ class DeviceTrainer:
         goes_on = None if last or self._options.holdout else following
         for losses in self._steps.losses(drawn.given, state.step, self._phases, goes_on):
             if not last:
-                # Beside the device, which is busy.
+                # This overlaps the device's work.
                 following()
             yield from [self._counted(state, loss) for loss in losses]
 
     def _draw(self, epoch: int, begun: Mapping[str, Any]) -> _Drawn:
-        """What is drawn for an epoch from where its random numbers begin."""
+        """An epoch's random numbers, from the generator's state."""
         options, generator = self._options, np.random.default_rng()
         generator.bit_generator.state = begun
         order, variation = generator.permutation(self._count), self._varied(generator)
@@ -129,14 +129,14 @@ class DeviceTrainer:
         return Progress(epoch + 1, options.epochs, number + 1, steps, mean, rate, *held)
 
     def _varied(self, generator: np.random.Generator) -> NDArray[np.int32]:
-        """How the images of an epoch are varied; features are not."""
+        """The variation of an epoch's images; features are not varied."""
         if self._images:
             return variation_of(self._options, self._sizes, generator)
         return np.zeros(self._count, np.int32)
 
 
 class _Drawn(NamedTuple):
-    """What an epoch's steps are told, and the generator's state behind it."""
+    """The arguments of an epoch's steps, and the generator's state after them."""
 
     given: Given
     behind: Mapping[str, Any]

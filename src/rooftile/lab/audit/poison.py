@@ -1,9 +1,9 @@
-"""What lies in an output before a call, and how to see afterwards that it still lies there.
+"""Poison in outputs before a call, and its detection afterwards.
 
-A number is poisoned with a NaN that no arithmetic makes, and sometimes with a number.  An integer
-is poisoned with random bits.  All are others in each run, so that nobody knows them, and two runs
-show what was not written.  A
-result may equal its own poison by chance; more of it than chance allows was not written.
+A number is poisoned with a NaN that no arithmetic makes, and sometimes with a number. An integer is
+poisoned with random bits. All are others in each run, so that nobody knows them, and two runs show
+the elements that were not written. A result may equal its own poison by chance; more of it than
+chance allows was not written.
 """
 
 from __future__ import annotations
@@ -18,19 +18,20 @@ from rooftile.ops import AnyArray, Array
 from rooftile.ops.problem import ordinary
 
 HEAP = 0x7FC0BEEF
-"""What `worker` leaves in the memory that a kernel allocates next; as float32 it is such a NaN."""
+"""The value that `worker` leaves in the memory that a kernel allocates next; as float32 it is such
+a NaN."""
 _QUIET = {"float16": 0x7E00, "bfloat16": 0x7FC0, "float32": 0x7FC00000, "float64": 0x7FF8 << 48}
 """The bits that make a NaN of any others."""
 SURE_BITS = 24
-"""So many bits agree by chance once in ten million times."""
+"""Number of bits that agree by chance once in ten million times."""
 _DEVIATIONS = 6.0
-"""Counts stay within so many standard deviations."""
+"""Standard deviations that counts stay within."""
 
 
 def poison(
     output: Array, guard: int, generator: np.random.Generator, plain: bool = False
 ) -> NDArray[np.uint8]:
-    """The bytes of a poisoned output between two guards of so many bytes.
+    """The bytes of a poisoned output between two guards of ``guard`` bytes.
 
     All are drawn anew.  A float gets NaNs that no arithmetic makes, or, if ``plain``, ordinary
     numbers, which nothing tells from a result of an earlier call.
@@ -50,16 +51,16 @@ def poison(
 
 
 def strength(output: Array) -> int:
-    """How many bits of an element must agree by chance for it to equal its poison."""
+    """Number of bits of an element that must agree by chance for it to equal its poison."""
     if output.dtype in _QUIET:
         return 64
     return 1 if output.dtype == "bool" else 8 * output.numpy.itemsize
 
 
 def too_many(equal: int, of: int, chances: int) -> bool:
-    """Whether more elements are equal than chance allows.
+    """True if more elements are equal than chance allows.
 
-    ``equal`` out of ``of`` elements are.  One is equal by chance where ``chances`` bits agree.
+    ``equal`` out of ``of`` elements are. One is equal by chance where ``chances`` bits agree.
     """
     expected = of * 2.0**-chances
     return equal * chances >= SURE_BITS and equal > expected + _DEVIATIONS * math.sqrt(expected)

@@ -33,12 +33,12 @@ def errors_of(precision: str) -> ErrorModel:
 
 
 def excuse(verdict: Verdict, precision: str) -> str | None:
-    """What to say of a result beyond its budget whose error the format's roundings explain.
+    """A note on a result beyond its budget whose error the format's roundings explain.
 
-    It is empty within the budget, and None where the result is wrong.  The budget knows of operands
-    rounded to nearest once, and of sums in float32.  A library may cut operands off, round biases
-    and what goes from layer to layer, and sum in 16 bits: its speed counts all the same, and its
-    error stands beside it.
+    It is empty within the budget, and None where the result is wrong. The budget knows of operands
+    rounded to nearest once, and of sums in float32. A library may cut operands off, round biases
+    and results between layers, and sum in 16 bits: its speed counts all the same, and its error is
+    shown with it.
     """
     if verdict.passed:
         return ""
@@ -55,7 +55,7 @@ def excuse(verdict: Verdict, precision: str) -> str | None:
 
 
 def excuse_of_network(verdict: Verdict) -> str | None:
-    """What must be said of a whole network's scores, as `excuse` does of an operation's result."""
+    """A note on a whole network's scores, as `excuse` makes of an operation's result."""
     if verdict.passed:
         return ""
     if not 1 < verdict.budget_fraction <= _LENIENCE:

@@ -17,7 +17,7 @@ from rooftile.ops.judgement import Budget, Exact, Judgement, Normwise, Propertie
 _FLOOR = 2.0**-40
 """The share of an item's largest magnitude that any of its elements may be off by."""
 _FINER = 2.0**-29
-"""What float64's unit roundoff is of float32's."""
+"""float64's unit roundoff over float32's."""
 _UNDERFLOW = 2.0**-149
 """Spacing of float32's subnormal numbers: the error of a product that underflows."""
 
@@ -61,10 +61,11 @@ def budget_of(
     model: ErrorModel,
     items: int = 1,
 ) -> Float64:
-    """How far each element may be from the reference.
+    """The largest distance of each element from the reference.
 
-    ``items``: of how many items it is a weighted sum, as ``rooftile.lab.audit.checks.projection``
-    makes it.  What an item's largest magnitude allows, and what is allowed anyway, counts so often.
+    ``items``: the number of items in a weighted sum, as ``rooftile.lab.audit.checks.projection``
+    makes it. The part by an item's largest magnitude, and the constant part, count that number of
+    times.
     """
     item = _item_axes(output, magnitude.ndim)
     # What float64 does not hold has no budget.
@@ -86,7 +87,8 @@ def budget_of(
 
 
 def _results(output: Array, model: ErrorModel) -> str:
-    """What results are rounded to, by the model or because the output has no more bits."""
+    """The format that results are rounded to, by the model or because the output has no more
+    bits."""
     narrow: dict[str, str] = {form.dtype: name for name, form in FORMATS.items() if form.bytes == 2}
     return narrow.get(output.dtype, model.results)
 

@@ -28,8 +28,9 @@ Excused = Callable[[Verdict], bool]
 _FRESH_FLOPS = 10**8
 """FLOPs of the reference on the inputs that each candidate gets for itself."""
 GUARD_BYTES = 4096 + 16
-"""Bytes of the guard on either side of an output.  They are sixteen more than a round number, so
-that the output lies on a 16-byte boundary and no wider one: NumPy promises its users no more."""
+"""Bytes of the guard on either side of an output. They are sixteen more than a round number, so
+that the output's address is a multiple of 16 and of no larger power: NumPy promises its users no
+more."""
 GUARD = 0xAB
 """A guard's byte.  It also poisons an output where no NaN can show that nothing was written."""
 
@@ -155,7 +156,7 @@ class Guarded:
 
     @property
     def intact(self) -> bool:
-        """Whether nothing was written around it."""
+        """True if nothing was written around it."""
         return bool((self._before == GUARD).all() and (self._after == GUARD).all())
 
 
@@ -174,7 +175,7 @@ def _unless(excused: Excused, verdict: Verdict) -> Verdict:
 
 
 def same_bits(a: AnyArray, b: AnyArray) -> bool:
-    """Whether two arrays agree in every bit."""
+    """True if two arrays agree in every bit."""
     return bool(np.array_equal(as_bytes(a), as_bytes(b)))
 
 

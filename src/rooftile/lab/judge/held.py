@@ -1,4 +1,4 @@
-"""What the candidates of a contest read and write on its device."""
+"""Arrays that the candidates of a contest read and write on its device."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from rooftile.errors import VerificationFailure
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the comparison with the reference found; errors are in the output's own units."""
+    """The result of the comparison with the reference; errors are in the output's own units."""
 
     passed: bool
     reason: str = ""
@@ -22,14 +22,14 @@ class Verdict:
     budget_fraction: float = 0.0
     """Worst error over its budget; above 1 the result is wrong."""
     index: tuple[int, ...] = ()
-    """Where the worst element is, by budget."""
+    """The index of the worst element, by budget."""
     got: float = math.nan
     expected: float = math.nan
     budget: float = 0.0
     wrong_elements: int = 0
-    """How many elements are outside their budget."""
+    """Number of elements outside their budget."""
     not_finite: int = 0
-    """How many of them are NaN or infinite and should not be, or the reverse."""
+    """Number of them that are NaN or infinite and should not be, or the reverse."""
 
     def raise_if_wrong(self) -> None:
         """Raise `VerificationFailure` unless the verdict is that it passed."""

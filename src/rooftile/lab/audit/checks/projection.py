@@ -22,7 +22,7 @@ _TELLING = 0.25
 
 
 def projects(problem: Problem, model: ErrorModel) -> bool:
-    """Whether `projected_right` can judge this problem at a precision, and so that it tells.
+    """True if `projected_right` can judge this problem at a precision, and finds errors.
 
     An ordinary result has the size ``S / sqrt(K)``, and the bound for a batch of ``N`` is about
     ``N c u sqrt(K) S``.
@@ -44,7 +44,7 @@ def projected_right(
     model: ErrorModel,
     generator: np.random.Generator,
 ) -> bool:
-    """Whether the results ``y_n`` of a batch pass a secret projection along the batch.
+    """True if the results ``y_n`` of a batch pass a secret projection along the batch.
 
     Let ``R`` be the reference of an item, affine in its inputs: ``R(x) = L x + c``.  For secret
     weights ``a_n`` whose sum is one, ``sum a_n R(x_n) = R(sum a_n x_n)``: one reference says what
@@ -57,10 +57,10 @@ def projected_right(
 
         ``T := sum |a_n| S(x_n) = A S(sum |a_n| |x_n| / A)``,
 
-    which takes one more reference.  The parts of ``b`` that are proportional to ``S`` at the same
-    place add up to ``b(T)``.  Those that take the largest magnitude of an item, and those that are
-    constant, add up to at most ``N`` times what they are for ``T``, as ``|a_n| max S_n <= max T``
-    and ``A <= N``; `budget_of` takes them so often.
+    which takes one more reference. The parts of ``b`` that are proportional to ``S`` at the same
+    place add up to ``b(T)``. The parts by the largest magnitude of an item, and the constant parts,
+    add up to at most ``N`` times what they are for ``T``, as ``|a_n| max S_n <= max T`` and ``A <=
+    N``; `budget_of` multiplies them so.
 
     *What it sees.*  No weight is zero.  A wrong item, whose error at some element is ``e``, passes
     only if the other errors cancel it, which nobody can arrange who does not know the weights, or

@@ -1,4 +1,4 @@
-"""What lower precisions make of float32 inputs, and how far a result may be off then."""
+"""Results of lower precisions for float32 inputs, and the distance that a result may have then."""
 
 from __future__ import annotations
 
@@ -34,4 +34,4 @@ ROUNDINGS: dict[str, Callable[[Float32], Float32]] = {
     **{name: partial(rounded, precision=name) for name in ("fp16", "bf16", "tf32")},
     "tf32, cut": tf32_cut,
 }
-"""How inputs are rounded, by name."""
+"""Roundings of inputs, by name."""

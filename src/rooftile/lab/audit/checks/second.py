@@ -22,7 +22,7 @@ from rooftile.ops.problem import outputs_of
 from rooftile.runtime.selection.choice import decide
 
 _ITEMS = 2
-"""So many items say how large budgets are."""
+"""Number of items that tell the size of budgets."""
 
 
 class Second:
@@ -48,14 +48,14 @@ class Second:
             return None
 
     def agrees(self, outs: Arrays, arrays: Arrays, generator: np.random.Generator) -> bool:
-        """Whether every element is what our rung computes.
+        """True if every element is our rung's within the bound.
 
-        *The bound.*  What is judged exactly must be the same bits.  A number may be off by ``b``,
-        the largest budget of an element of some items, which are drawn and compared with the
-        reference as well.  Our own is off by its budget at most, so a wrong element passes only
+        *The bound.* Outputs that are judged exactly must have the same bits. A number may be off by
+        ``b``, the largest budget of an element of some items, which are drawn and compared with the
+        reference as well. Our own is off by its budget at most, so a wrong element passes only
         where its error is below ``b`` and its budget together, that is where it is right to about
-        the last digit but one.  What does not agree need not be wrong: other items may have larger
-        budgets, or an order of their own.  So that is for the reference to say.
+        the last digit but one. A result that does not agree need not be wrong: other items may have
+        larger budgets, or an order of their own. The reference decides then.
         """
         problem, model = self._problem, self._model
         limits: tuple[float | None, ...] = (None,) * len(outs)
@@ -80,8 +80,8 @@ class Second:
         return outs
 
     def _limits(self, arrays: Arrays) -> tuple[float | None, ...]:
-        """How far an element of each output may be off; None for those that are judged otherwise
-        than by a budget."""
+        """The largest distance of an element of each output; None for outputs that are judged
+        otherwise than by a budget."""
         model = self._model
         given = as_operands(self._problem, arrays, model.operands)
         items = self._problem.items_in(given)
@@ -107,7 +107,7 @@ def _same(made: AnyArray, ours: AnyArray) -> bool:
 
 
 def _close(made: AnyArray, ours: AnyArray, limit: float) -> bool:
-    """Whether no element is further apart; an infinity or a NaN is near the same alone."""
+    """True if no element is further away; an infinity or a NaN is near the same alone."""
     wide = np.float64 if made.dtype == np.float64 else np.float32
     with np.errstate(invalid="ignore", over="ignore"):
         near = np.abs(made.astype(wide) - ours.astype(wide)) <= limit

@@ -1,1 +1,1 @@
-"""What a foreign process must not see or do, and how it ends."""
+"""Isolation of a foreign process: things that it must not see or do, and its end."""

@@ -1,8 +1,8 @@
-"""What stops a process and all that it starts, and lets them go on.
+"""Stop a process and all that it starts, and let them go on.
 
-A control group stops all its processes at once, and no signal lets them go on.  Source: Linux,
-``Documentation/admin-guide/cgroup-v2.rst``, ``cgroup.freeze``.  Version 1 is not used: what it has
-frozen cannot even be killed, and would outlive a judge and its supervisor.
+A control group stops all its processes at once, and no signal lets them go on. Source: Linux,
+``Documentation/admin-guide/cgroup-v2.rst``, ``cgroup.freeze``. Version 1 is not used: a process
+that it has frozen cannot even be killed, and would outlive a judge and its supervisor.
 
 Where there is none, a signal that no process can catch stops them one by one.
 """
@@ -24,7 +24,7 @@ class Freezer(Protocol):
     """Stops a process and all that it has started."""
 
     def freeze(self, seconds: float) -> bool:
-        """Stop all of them; whether they stand, or have ended, within so many seconds."""
+        """Stop all of them; true if they are stopped, or have ended, within ``seconds``."""
 
     def thaw(self) -> None:
         """Let them go on."""

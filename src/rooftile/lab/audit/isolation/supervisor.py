@@ -28,9 +28,9 @@ import syscalls  # type: ignore[import-not-found]
 import walls  # type: ignore[import-not-found]
 
 _SCRATCH_BYTES, _FILE_BYTES = 2**30, 2**30
-"""What a stranger may write: all in all, and into one file."""
+"""Bytes that a stranger may write: in all, and into one file."""
 _PLACES = ("/dev/shm", "/mnt", "/media", "/srv")
-"""Folders that the scratch may cover: nothing that a kernel needs lies there."""
+"""Folders that the scratch may cover: no kernel needs their content."""
 _PAUSE_S = 0.1
 """Seconds from one look to the next, where the system tells of no end."""
 _WRITABLE = ("/dev/null", "/dev/zero", "/dev/full")
@@ -58,7 +58,7 @@ class Walls:
         return True
 
     def has(self, name: str) -> bool:
-        """Whether a wall stands."""
+        """True if a wall stands."""
         return name in self.in_force
 
     def namespaces(self) -> None:
@@ -130,7 +130,7 @@ def main(plan: dict[str, Any]) -> None:
     for file in (*plan["files"], plan["report"]):
         os.close(file)
     _wait(first, plan["life"])
-    # Whoever is left has become a child of this process.
+    # The remaining processes have become children of this process.
     _clear()
     if built.group is not None:
         built.group.remove()

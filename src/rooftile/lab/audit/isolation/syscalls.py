@@ -48,15 +48,17 @@ _NUMBERS: dict[str, dict[str, int]] = {
 }  # fmt: skip
 _ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _NUMBER, _ARCHITECTURE, _FIRST, _SECOND, _THIRD = 0, 4, 16, 24, 32
-"""Where the filter finds a call's number, the architecture, and the first three arguments."""
+"""Offsets of a call's number, the architecture, and the first three arguments in the filter's
+data."""
 _SIGNALS = {
     "kill": _SECOND, "tgkill": _THIRD, "rt_sigqueueinfo": _SECOND, "rt_tgsigqueueinfo": _THIRD,
 }  # fmt: skip
-"""Where each is told its signal; ``tkill``, which nothing uses, is denied. One process must not
-wake another from a stop. Those that have no namespace of their own must not reach others at all."""
+"""The argument with the signal of each call; ``tkill``, which nothing uses, is denied. One process
+must not wake another from a stop. Processes without a namespace of their own must not reach others
+at all."""
 _NEW_ROOMS, _SIBLING = 0x7E020000, 0x00008000
 """Flags of ``clone`` that make namespaces, and the one that makes a process which is no child of
-its maker, so that whoever looks for its children does not find it."""
+its maker, so that a search for its children does not find it."""
 _END_SIGNAL = 0xFF
 """The bits of those flags that say which signal the end of the new process sends."""
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
@@ -134,7 +136,7 @@ def _program(machine: str, own_namespace: bool) -> list[_Instruction]:
 
 
 def _of(number: int, body: list[_Instruction]) -> list[_Instruction]:
-    """What is done for one call; the body ends with a verdict."""
+    """The filter of one call; the body ends with a verdict."""
     return [(_EQUAL, 0, len(body), number), *body]
 
 

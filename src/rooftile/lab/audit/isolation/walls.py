@@ -1,9 +1,9 @@
-"""What the system offers to keep a process apart: namespaces, mounts, rights, Landlock.
+"""The system's means to isolate a process: namespaces, mounts, rights, Landlock.
 
-Each function does one thing to the calling process, and raises `OSError` where the system does
-not allow it.  Nothing of rooftile is imported here: this runs before a stranger's code, in its
-process.  Sources: the manual pages namespaces(7), user_namespaces(7), mount_namespaces(7),
-capabilities(7) and landlock(7).
+Each function does one thing to the calling process, and raises `OSError` where the system does not
+allow it. Nothing of rooftile is imported here: this runs before a stranger's code, in its process.
+Sources: the manual pages namespaces(7), user_namespaces(7), mount_namespaces(7), capabilities(7)
+and landlock(7).
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def mount_devices(place: str) -> None:
 
 
 def mount_scratch(folder: str, nbytes: int) -> None:
-    """An empty file system of at most so many bytes over a folder."""
+    """An empty file system of at most ``nbytes`` over a folder."""
     _mount("tmpfs", folder, "tmpfs", _NOSUID | _NODEV, f"size={nbytes},mode=0700")
 
 
@@ -150,7 +150,7 @@ def only_write(folders: Sequence[str]) -> None:
 
 
 def limit(memory: int, file: int) -> None:
-    """Leave no core; private memory and each file have at most so many bytes (0: any number)."""
+    """Leave no core; private memory and each file have at most these bytes (0: any number)."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if memory:
         resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
@@ -158,7 +158,7 @@ def limit(memory: int, file: int) -> None:
 
 
 def first_to_end() -> None:
-    """Where the machine's memory runs out, this process is ended, and no other."""
+    """Let this process be the first to be ended where the machine's memory runs out."""
     Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
 
 

@@ -1,4 +1,4 @@
-"""How the judge asks a process, and how it answers: two pages of shared memory and two pipes.
+"""Requests of the judge to a process, and its answers: two pages of shared memory and two pipes.
 
 A request is written into one page, and one byte on a pipe says that it is there; the answer is
 written into the other, and one byte says so.  An answer has a fixed binary form and a greatest
@@ -28,14 +28,14 @@ _MOST_NUMBERS, _MOST_TEXT = (_TEXT - _NUMBERS) // 8, 2000
 _LENGTH = struct.Struct("<I")
 
 KINDS = ("", "done", "form", "lazy", "refuses", "raised", "exit", "usage")
-"""What an answer may be: nothing, where a byte came before it; done as asked; a result of the wrong
-form, or one that is a promise; an error of the kernel's; a wrong use."""
+"""Kinds of answers: nothing, where a byte came before it; done; a result of the wrong form, or one
+that is a promise; an error of the kernel's; a wrong use."""
 ERRORS = ("refuses", "raised", "exit", "usage")
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a process answered; its text is not to be believed, and not to be shown as it is."""
+    """A process's answer; its text is not to be believed, and not to be shown as it is."""
 
     kind: str
     text: str = ""
@@ -51,7 +51,7 @@ def put_request(memory: mmap.mmap, request: dict[str, Any]) -> None:
 
 
 def take_answer(memory: mmap.mmap) -> Answer:
-    """What was answered.  Raises `ValueError` for what is no answer."""
+    """The answer. Raises `ValueError` for anything else."""
     kind, count, length = _HEAD.unpack_from(memory)
     if kind >= len(KINDS) or count > _MOST_NUMBERS or length > _MOST_TEXT:
         raise ValueError("no answer")
@@ -67,7 +67,7 @@ class Channel:
         self._memory, self._go, self._done = mmap.mmap(memory, BYTES), go, done
 
     def requests(self) -> Iterator[dict[str, Any]]:
-        """What is asked, until the judge closes the pipe."""
+        """The requests, until the judge closes the pipe."""
         while os.read(self._go, 1):
             (length,) = _LENGTH.unpack_from(self._memory, _ANSWER)
             start = _ANSWER + _LENGTH.size

@@ -41,7 +41,7 @@ class Numpy:
         self._arena = arena
 
     def has(self, dtype: str) -> bool:
-        """Whether the library has such numbers."""
+        """True if the library has numbers of this dtype."""
         return dtype != "bfloat16" or importlib.util.find_spec("ml_dtypes") is not None
 
     def array(self, offset: int, shape: list[int], dtype: str) -> Any:
@@ -59,7 +59,7 @@ class Numpy:
         """Start what the library's clocks measure; this comes before the first call."""
 
     def stop(self) -> dict[str, float]:
-        """What the clocks say after the last call; on return everything must be done."""
+        """The clocks after the last call; on return everything must be done."""
         return {}
 
     def deliver(self, made: Any, target: Any) -> dict[str, str] | None:
@@ -180,7 +180,7 @@ class _Shared:
 
 
 class _Cuda:
-    """What the arrays of both libraries on a GPU have in common."""
+    """The common base of both libraries' arrays on a GPU."""
 
     _driver: Driver
 

@@ -13,6 +13,8 @@ from rooftile.strategies.contract.gpu import Config, GpuStrategy, Tunable
 VECTOR_BYTES = 16
 _BLOCK = 256
 """Threads of a block where its rows are short."""
+_MOST_COLUMNS = 8
+"""Columns of a thread."""
 
 
 class InRows(GpuStrategy):
@@ -53,6 +55,56 @@ class InRows(GpuStrategy):
         return {**macros, "TEAM": config["GROUP"], "VECTOR": row_vector(problem)}
 
 
+class InColumns(GpuStrategy):
+    """Neighbouring threads read neighbouring columns in vectors, LOADS rows of each in flight."""
+
+    thread_bytes: ClassVar[int]
+    """Of shared memory for a thread's result."""
+    tunables: ClassVar[tuple[Tunable, ...]] = (
+        Tunable("THREADS", (64, 128, 256, 512), 256),
+        Tunable("ACROSS", (8, 16, 32, 64, 128, 256), 256),
+        Tunable("LOADS", (2, 4, 8), 8),
+        Tunable("BLOCKS", (1, 2, 4, 8, 16), 8),
+    )
+
+    def limits(self, problem: Any) -> str | None:
+        if problem.inner == 1:
+            return "the elements of a result are adjacent"
+        return super().limits(problem)
+
+    def defaults(self, problem: Any) -> dict[str, int]:
+        """Fewer loads in flight where a vector has many elements: each has its register."""
+        return {**super().defaults(problem), "LOADS": 8 if column_vector(problem) <= 4 else 4}
+
+    def invalid(self, problem: Any, config: Config) -> str | None:
+        if config["ACROSS"] > config["THREADS"]:
+            return f"{config['ACROSS']} threads of {config['THREADS']} across"
+        return beyond_block(config["THREADS"], self.thread_bytes * config["THREADS"])
+
+    def macros(self, problem: Any, config: Config) -> dict[str, int | str]:
+        return {**super().macros(problem, config), "VECTOR": column_vector(problem)}
+
+    def segments(self, problem: Any, config: Config) -> int:
+        """As many of a column as keep every multiprocessor busy, none emptier than its loads."""
+        across = self.across(problem, config)
+        width = problem.inner // column_vector(problem)
+        others = blocks(width, across) * (problem.rows // problem.inner)
+        wanted = blocks(config["BLOCKS"] * self.machine.multiprocessors, others)
+        full = blocks(problem.columns, config["THREADS"] // across * config["LOADS"])
+        return max(1, min(wanted, full, MOST_BLOCKS))
+
+    def grid(self, problem: Any, config: Config) -> tuple[int, int, int]:
+        """Runs of vectors of a row, segments of all rows, and slabs."""
+        width, slabs = problem.inner // column_vector(problem), problem.rows // problem.inner
+        across = blocks(width, self.across(problem, config))
+        return across, self.segments(problem, config), min(slabs, MOST_BLOCKS)
+
+    def across(self, problem: Any, config: Config) -> int:
+        """Vectors of a row that a block takes: all, where it has threads for them."""
+        width = problem.inner // column_vector(problem)
+        return int(width) if width <= config["THREADS"] else config["ACROSS"]
+
+
 def numbers_of(problem: OverAxes) -> tuple[int, np.int64, np.int64]:
     """Rows, columns and the stride of elements, as the kernels take them."""
     return problem.rows, np.int64(problem.columns), np.int64(problem.inner)
@@ -67,3 +119,8 @@ def vector_of(problem: OverAxes, length: int) -> int:
 def row_vector(problem: OverAxes) -> int:
     """The vector of rows; a single row may have any length."""
     return vector_of(problem, 0 if problem.rows == 1 else problem.columns)
+
+
+def column_vector(problem: OverAxes) -> int:
+    """Neighbouring columns of a thread: eight bytes hold enough that are one byte each."""
+    return min(vector_of(problem, problem.inner), _MOST_COLUMNS)

@@ -56,33 +56,39 @@ def histogram(
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed., chapter 9.
     """
     as_numpy = range is None and _name_of(x) == "float16"
-    if is_whole(bins) and weights is None and not as_numpy:
+    even = int(bins) if is_whole(bins) and not as_numpy else None
+    if even is not None and weights is None:
         low, high = _range(x, range)
-        return _even(
-            x, bins=int(bins), low=low, high=high, strategy=strategy, device=device, out=out
-        )
+        options: Any = {"strategy": strategy, "device": device, "out": out}
+        counts: Array = _even(x, bins=even, low=low, high=high, **options)
+        return counts
     given = Arguments(x)
     inputs = [_flat(given.take("x", x, ANY, dtypes=DTYPES, empty=True))]
     dtype, of_edges = _dtype(inputs[0]), None
-    if is_whole(bins) and not as_numpy:
-        low, high = _fitting(*_range(x, range), dtype)
-        count, edges = int(bins), False
+    if even is not None:
+        count, (low, high) = even, _fitting(*_range(x, range), dtype)
     else:
-        if range is not None:
-            raise InputError("range", range, "None: bins are edges")
-        if is_whole(bins):
-            inputs.append(placed(given, inputs[0], _half_edges(x, int(bins))))
-        else:
-            inputs.append(_edges(given, bins, dtype))
-        count, edges, low, high = inputs[1].shape[0] - 1, True, 0.0, 1.0
+        inputs.append(_given_edges(given, x, inputs[0], bins, range))
+        count, low, high = inputs[1].shape[0] - 1, 0.0, 1.0
         of_edges = None if _dtype(inputs[1]) == EDGES[dtype][0] else _dtype(inputs[1])
-    sums: Any = "float32"
     if weights is not None:
         inputs.append(_weights(given, weights, x))
-        sums = _dtype(inputs[-1])
+    sums: Any = "float32" if weights is None else _dtype(inputs[-1])
     ends = max(inputs[0].shape[0], 1), count, low, high
-    problem = _histogram(*ends, dtype, edges, weights is not None, of_edges, sums)
+    problem = _histogram(*ends, dtype, even is None, weights is not None, of_edges, sums)
     return _counted(given, problem, inputs, strategy, device, out)
+
+
+def _given_edges(
+    given: Arguments[Any], x: Any, array: Taken, bins: Any, range: tuple[float, float] | None
+) -> Taken:
+    """The edges of bins in the place of x: the caller's, or NumPy's for a number of bins of
+    float16."""
+    if range is not None:
+        raise InputError("range", range, "None: bins are edges")
+    if is_whole(bins):
+        return placed(given, array, _half_edges(x, int(bins)))
+    return _edges(given, bins, _dtype(array))
 
 
 @repeated("x")

@@ -135,10 +135,7 @@ def softmax_cross_entropy(
     given = Arguments(x)
     lines, leading = given.take_rows("x", x)
     count, classes = lines.shape
-    held = taken_labels(given, "labels", labels, ANY, classes, ignore_index)
-    if tuple(held.shape) != leading:
-        expected = f"{leading}, x's shape without axis {axis}"
-        raise InputError("labels", f"shape {tuple(held.shape)}", expected)
+    held = _row_labels(given, labels, leading, classes, ignore_index, axis)
     weights, shapes = _class_weights(given, class_weights, classes), (leading, (*leading, classes))
     if reduction == "mean":
         weights = _shares(given, lines, held, weights, ignore_index)
@@ -218,6 +215,22 @@ def _class_weights(given: Arguments[Any], weights: Any, classes: int) -> Taken |
     if held.shape != (classes,):
         expected = f"({classes},), one for each class of x"
         raise InputError("class_weights", f"shape {tuple(held.shape)}", expected)
+    return held
+
+
+def _row_labels(
+    given: Arguments[Any],
+    labels: Any,
+    shape: tuple[int, ...],
+    classes: int,
+    ignored: int,
+    axis: int,
+) -> Taken:
+    """A label for each row of scores."""
+    held = taken_labels(given, "labels", labels, ANY, classes, ignored)
+    if tuple(held.shape) != shape:
+        expected = f"{shape}, x's shape without axis {axis}"
+        raise InputError("labels", f"shape {tuple(held.shape)}", expected)
     return held
 
 

@@ -62,13 +62,7 @@ def climb(
     check_limit(limit_s)
     check_seed(seed)
     kind, _ = parse_device(device)
-    problem = parse(operation, shape, batch)
-    names = (only,) if isinstance(only, str) else only
-    rungs = (
-        ladder(operation, kind)
-        if names is None
-        else tuple(strategy(operation, name, kind) for name in names)
-    )
+    problem, rungs = parse(operation, shape, batch), _rungs(operation, kind, only)
     if peers and kind == "opencl":
         raise InputError("peers", peers, "False: the other libraries run on the CPU and CUDA")
     return climb_problem(
@@ -83,6 +77,13 @@ def climb(
         began=began,
         found=found,
     )
+
+
+def _rungs(operation: str, kind: str, only: str | Collection[str] | None) -> Sequence[Strategy]:
+    if only is None:
+        return ladder(operation, kind)
+    names = (only,) if isinstance(only, str) else only
+    return [strategy(operation, name, kind) for name in names]
 
 
 def climb_problem(

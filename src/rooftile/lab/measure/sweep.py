@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -153,6 +153,7 @@ def sweep(
     for name in wanted:
         ladder(name, kind)
     there, end = open_device(device), time.monotonic() + seconds
+    told = {"progress": progress, "began": began, "found": found}
     for number in range(2**31):
         for name in wanted:
             if time.monotonic() > end:
@@ -160,27 +161,32 @@ def sweep(
             flops, room = _LIMITS[kind]
             problem = draw(name, seed, number, most_flops=flops, most_bytes=room)
             asked = precision or _precision(problem, kind, seed, number)
-            candidates = _candidates(problem, asked, device, there, regret=regret)
+            candidates = _candidates(problem, asked, there, regret=regret)
             if candidates:
                 progress(f"{name} {number}: {shape_text(problem)}")
-                one = climb_problem(
-                    problem,
-                    there,
-                    [(rung, None) for rung in candidates],
-                    precision=asked,
-                    limit_s=_LIMIT_S,
-                    brief_s=_BRIEF_S,
-                    seed=seed,
-                    progress=progress,
-                    began=began,
-                    found=found,
-                )
-                estimates = {
-                    rung.name: rung.estimate(problem, speeds_of(device)) for rung in candidates
-                }
-                yield Drawn(number, asked, candidates[0].name, one, estimates)
-                if one.interrupted:
+                drawn = _climbed(there, problem, number, asked, candidates, seed, told)
+                yield drawn
+                if drawn.ladder.interrupted:
                     raise KeyboardInterrupt
+
+
+def _climbed(
+    device: Device,
+    problem: Problem,
+    number: int,
+    precision: str,
+    candidates: Sequence[Strategy],
+    seed: int,
+    told: Mapping[str, Any],
+) -> Drawn:
+    """A problem that was drawn, climbed in brief by its candidates, of which the first is chosen;
+    ``told`` are the functions that `climb_problem` tells of it."""
+    limits: Any = {"precision": precision, "limit_s": _LIMIT_S, "brief_s": _BRIEF_S, "seed": seed}
+    rungs = [(rung, None) for rung in candidates]
+    one = climb_problem(problem, device, rungs, **limits, **told)
+    speeds = speeds_of(device.name)
+    estimates = {rung.name: rung.estimate(problem, speeds) for rung in candidates}
+    return Drawn(number, precision, candidates[0].name, one, estimates)
 
 
 def _has_rungs(name: str, kind: str) -> bool:
@@ -198,22 +204,22 @@ def _precision(problem: Problem, kind: str, seed: int, number: int) -> str:
 
 
 def _candidates(
-    problem: Problem, precision: str, device: str, there: Device, *, regret: bool
+    problem: Problem, precision: str, device: Device, *, regret: bool
 ) -> list[Strategy]:
     """The chosen strategy first, then the others that are timed; none where no strategy takes the
     problem."""
     try:
-        chosen = choose(problem, precision, device)
+        chosen = choose(problem, precision, device.name)
     except RooftileError:
         return []
     others = [
         rung
-        for rung in ladder(problem.operation, there.kind)
+        for rung in ladder(problem.operation, device.kind)
         if rung is not chosen and admits(precision, rung.precision) and not rung.why_not(problem)
     ]
     found = [chosen, *others] if regret else [chosen]
-    if there.kind == "cuda":
-        _compile(found, problem, there)
+    if device.kind == "cuda":
+        _compile(found, problem, device)
     return found
 
 

@@ -16,10 +16,10 @@
 #define IS(code, number) ((code) == (number))
 #endif
 
-// Whether an activation never falls, so that a maximum may be taken before it.
+// True if an activation never falls, so that a maximum may be taken before it.
 #define RISES(code) ((code) != 5)
 
-// Whether the derivative is a function of the activation's input, not of its value.
+// True if the derivative is a function of the activation's input, not of its value.
 #define NEEDS_INPUT(code) ((code) == 5)
 
 __device__ __forceinline__ float activated(int code, float z)

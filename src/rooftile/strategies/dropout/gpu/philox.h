@@ -1,4 +1,4 @@
-// Four random words of a counter's four: whoever asks again is told the same.
+// Four random words of a counter's four: the same counter gives the same words.
 //
 // Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC11 (Philox).
 

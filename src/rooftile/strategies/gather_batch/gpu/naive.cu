@@ -1,4 +1,4 @@
-// naive: one thread makes one pixel of x of the four old ones that it lies between.
+// naive: one thread makes one pixel of x of the four old ones around it.
 //
 // data[][CHANNELS][OLD_HEIGHT][OLD_WIDTH], targets[][WORDS], order[] (which image a place of the epoch
 // has), variation[] (of a place of the epoch: rows moved, columns moved << 8, mirrored << 16), step[1],

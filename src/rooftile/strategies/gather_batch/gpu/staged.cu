@@ -26,7 +26,7 @@
 #define THREADS (32 * ROWS)
 #define RESIZED (!FLOATS && (OLD_HEIGHT != HEIGHT || OLD_WIDTH != WIDTH))
 #if STAGED
-// Columns that lie beside each other in pairs.
+// Adjacent columns in pairs.
 #if WIDTH % 2 == 0
 #define BESIDE 2
 #else

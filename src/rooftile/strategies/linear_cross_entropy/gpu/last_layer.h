@@ -25,8 +25,9 @@
 #define SCALE 1.0f
 #endif
 
-// Where parameters are SETTLED when the launch may begin, they are read before the one before it is
-// over: a convolution lies between it and the step before, which lets none begin before it waited.
+// Where parameters are SETTLED when the launch may begin, they are read before the previous launch
+// ends: a convolution is between it and the step before, and lets no launch begin before it has
+// waited.
 #if SETTLED
 #define GRIDDEPCONTROL_WAIT_UNSETTLED()
 #define GRIDDEPCONTROL_WAIT_SETTLED() GRIDDEPCONTROL_WAIT()

@@ -1,4 +1,4 @@
-// Where the gradients of all parameters go.
+// The destination of all parameters' gradients.
 
 #pragma once
 

@@ -3,9 +3,9 @@
 //
 // What it removes: of `naive` the loads of each factor for each weight.
 //
-// Nothing but the update waits for them, beside which the gradients of inputs go on, so that all of
-// them together should be as few launches as can be.  A block makes a tile of 32 x 32 weights from
-// a part of the items.  Each quarter of its threads takes every fourth item, and a thread 4 x 4
+// Nothing but the update waits for them, and the gradients of inputs run concurrently, so that all
+// of them together should be as few launches as can be. A block makes a tile of 32 x 32 weights
+// from a part of the items. Each quarter of its threads takes every fourth item, and a thread 4 x 4
 // weights, so that two loads feed sixteen multiply-adds; what the quarters have is joined once.
 //
 // Of the layer before the last, where FEATURES is not 0: x[images][FEATURES], change[images][INPUTS]

@@ -21,7 +21,7 @@
 #define GRADIENT(i) (gradients[i] / state[1])
 #define OVERFLOWED (state[0] != 0.0f)
 
-// Whether a gradient of the block's is not finite.  Grid: x over FLAGS blocks.
+// True if a gradient of the block's is not finite. Grid: x over FLAGS blocks.
 __global__ void LAUNCH_BOUNDS(BLOCK)
 fused_look(const GLOBAL float* gradients, GLOBAL float* __restrict__ flags, int size)
 {

@@ -1,4 +1,4 @@
-// Elements of the old record that a thread keeps, where the new one lies elsewhere.
+// Elements of the old record that a thread keeps, where the new one is elsewhere.
 
 #pragma once
 

@@ -38,7 +38,7 @@
 #define DOWN ((word)((PAIRS - 1) * 128 >> 4) << 32)
 
 // Begins a product of two positions in a window's row, `column` pairs from its first. Registers
-// that an instruction adds to overlap no others but its own: those of a row of pixels or, where all
+// that an instruction adds to overlap no others but its own: a row of pixels' or, where all
 // positions reach a row, a pair of columns', which the others skip. The first that reaches a pixel
 // adds to nothing.
 __device__ __forceinline__ void multiply(float sum[LINES][2 * SIDE], int row, int column, int first,

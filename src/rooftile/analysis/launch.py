@@ -39,17 +39,14 @@ class Grid:
 
     @property
     def block_count(self) -> int:
-        """Blocks of the grid."""
         return math.prod(self.blocks)
 
     @property
     def block_threads(self) -> int:
-        """Threads of a block."""
         return math.prod(self.block)
 
     @property
     def threads(self) -> int:
-        """Threads of the grid."""
         return self.block_count * self.block_threads
 
     def block_warps(self, warp: int = 32) -> int:

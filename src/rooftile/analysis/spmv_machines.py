@@ -21,7 +21,6 @@ class Pace:
     of_memory: float
     """The share of the memory's bandwidth that it reaches."""
     of_cache: float
-    """And of the cache's."""
     entries: float
     """Billions of stored numbers that it multiplies in a second, if nothing waits for memory."""
     entry_us: float = 0.0

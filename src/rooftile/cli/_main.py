@@ -86,7 +86,6 @@ class _CommandParser(argparse.ArgumentParser):
         super().error(message)
 
     def _options(self) -> list[str]:
-        """The options of the parser, and of the commands that it has."""
         names: list[str] = []
         for action in self._actions:
             names += action.option_strings

@@ -106,7 +106,6 @@ class ImageStream:
             return -(-len(images) // self._length(images))
 
     def _segment(self, images: Images, segments: int | None) -> int:
-        """Number of images of a segment."""
         count = len(images)
         if segments is None:
             return self._length(images)

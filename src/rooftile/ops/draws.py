@@ -36,7 +36,6 @@ class Draw:
         return values[int(self._generator.integers(len(values)))]
 
     def flip(self, share: float) -> bool:
-        """True in a share of the draws."""
         return bool(self._generator.random() < share)
 
     def size(self, least: int, most: int) -> int:

@@ -33,7 +33,6 @@ class _Words(string.Formatter):
         return yes if value else no, name
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        """A value in words."""
         if format_spec:
             return format(value, format_spec)
         if value is None:

@@ -50,7 +50,6 @@ class Entry(NamedTuple):
 
     @classmethod
     def of_layer(cls, kernel: Native) -> Entry:
-        """The entry of a layer's kernel."""
         return cls(kernel, ("float32",) * 4, scratch=True)
 
     @property

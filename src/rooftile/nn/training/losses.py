@@ -97,7 +97,6 @@ LOSSES: dict[LossName, Loss] = {
         Loss("squared_distance", _squared_distance),
     )
 }
-"""The losses by name."""
 
 
 def check_loss(name: str) -> None:

@@ -44,10 +44,8 @@ class Phases:
     """Does not look at the clock: what training uses by default."""
 
     timed = False
-    """True if the times are wanted."""
 
     def of(self, phase: str, layer: str = "") -> contextlib.AbstractContextManager[None]:
-        """The context of a phase's call."""
         return contextlib.nullcontext()
 
     def took(self, phase: str, layer: str, start: float, seconds: float) -> None:

@@ -202,7 +202,6 @@ def _add_at_places(
     weights: Float64,
     where: NDArray[np.int32],
 ) -> None:
-    """Add the gradients at their places."""
     first, width = seen_from(problem.layer, where), dx.shape[3]
     gradients, images = dy.reshape(first.shape), np.arange(len(dy))[:, None, None]
     for c, p, q in np.ndindex(*weights.shape[1:]):

@@ -104,7 +104,6 @@ class Conv2dWeightsGradient(Problem):
 
     @property
     def flops(self) -> int:
-        """Two for each weight and gradient."""
         return 2 * self.arrays[1].size * math.prod(self.mask) * self.channels
 
     @property

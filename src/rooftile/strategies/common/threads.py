@@ -47,7 +47,6 @@ class OverRows(OneKernel):
         """Rows, and elements of each."""
 
     def threads(self, problem: Any) -> int:
-        """Rows."""
         return self.shape(problem)[0]
 
 

@@ -169,8 +169,7 @@ class ArrayStrategy(HostStrategy):
     """A strategy that is one `ArrayKernel`."""
 
     @abstractmethod
-    def kernel(self, problem: Any) -> ArrayKernel:
-        """The kernel for a problem."""
+    def kernel(self, problem: Any) -> ArrayKernel: ...
 
     def units(self, problem: Any) -> int:
         """The kernel's units."""

@@ -17,7 +17,6 @@ class Multiprocessors:
     registers: int
     """32-bit ones of a multiprocessor."""
     shared_bytes: int
-    """Of a multiprocessor."""
     block_shared_bytes: int
     """The most that one block may have."""
     block_threads: int = 1024

@@ -6,7 +6,6 @@ from rooftile.ops import Conv2d
 from rooftile.strategies.common.fused import ACTIVATION_CODES, POOL_CODES
 
 BOUNDARY_CODES = {"zero": 0, "replicate": 1, "interior": 2}
-"""The number of each boundary."""
 
 
 def sizes(problem: Conv2d) -> dict[str, int]:

@@ -31,8 +31,7 @@ class Expressions(Instructions, ABC):
         self._scope = scope
 
     @abstractmethod
-    def variable(self, name: str) -> Value | None:
-        """The present value of a variable; None where there is none of this name."""
+    def variable(self, name: str) -> Value | None: ...
 
     @abstractmethod
     def call(self, function: Any, given: list[Value]) -> Value:
@@ -47,7 +46,6 @@ class Expressions(Instructions, ABC):
         """An array on the stack."""
 
     def value(self, node: ast.expr) -> Value:
-        """The value of an expression."""
         method = getattr(self, f"_{type(node).__name__.lower()}", None)
         if method is None:
             raise KernelError(f"no {type(node).__name__} in kernels: {ast.unparse(node)}")

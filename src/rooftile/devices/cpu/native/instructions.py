@@ -185,7 +185,6 @@ class Instructions:
         return self.made(INTEGER, at).name
 
     def element(self, array: Value, index: Value) -> Value:
-        """The element at an index."""
         element = ELEMENTS[array.type.llvm]
         place = self.address(array, index)
         if not element.widen:

@@ -22,7 +22,6 @@ class Type:
 
     @property
     def scalar(self) -> bool:
-        """True if it is one number."""
         return self.kind in ("integer", "unsigned", "bool", "float")
 
 

@@ -78,7 +78,6 @@ class _Lanes:
         return self.to.made(x.type, f"{instruction} {x.type.llvm} {x.name}, {y.name}")
 
     def of_integers(self, instruction: str, x: Value, number: int) -> Value:
-        """The same of integers and a number."""
         return self.do(instruction, x, Value(self.integers, f"splat (i32 {number})"))
 
     def fma(self, x: Value, y: Value, z: Value) -> Value:

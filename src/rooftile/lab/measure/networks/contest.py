@@ -115,7 +115,6 @@ class NetworkContest(Contest):
         return VerifiedCandidate(row, plan.precision, errors, timed.work, result, first, traffic)
 
     def contest(self, plan: GpuPlan, peers: Sequence[Any]) -> tuple[Row, ...]:
-        """The plan's row, and the peers'."""
         with self.device.on():
             return self.rows([self.plan(plan), *(self.peer(peer) for peer in peers)])
 

@@ -185,7 +185,6 @@ class Content:
 
     @property
     def runs(self) -> tuple[NetworkRun | TrainingRun, ...]:
-        """The networks and the trainings."""
         return self.networks + self.trainings
 
     @property

@@ -48,7 +48,6 @@ class MapBlock:
 
     @property
     def group(self) -> int:
-        """Maps of a block."""
         return self.vectors * self.lanes
 
     @property

@@ -63,7 +63,6 @@ class Taps:
     def _emit_channel(
         self, c: str, row: str, rows: int, column: str, vectors: int, maps: int, m: str, ragged: int
     ) -> None:
-        """Emit the taps of one channel."""
         tile, to, p = self.tile, self.to, self.p
         area = p.mask[0] * p.mask[1]
         to.line(

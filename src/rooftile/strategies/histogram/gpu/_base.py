@@ -63,7 +63,6 @@ class GpuHistogram(GpuStrategy):
         return min(wanted, blocks(problem.count, config["BLOCK"] * each))
 
     def clearing(self, problem: Histogram, array: str = "", bins: int = 0) -> Step:
-        """The step that clears the bins."""
         bins = bins or problem.bins
         grid = (blocks(bins, CLEAR_THREADS), 1, 1)
         launch = Launch(self.kernel("clear"), grid, (CLEAR_THREADS, 1, 1))

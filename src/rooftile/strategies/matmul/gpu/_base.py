@@ -44,7 +44,6 @@ class WarpTiles(TiledMatmul):
         return 32 * config["WARPS"], 1, 1
 
     def tiles_a_multiprocessor(self, problem: Matmul) -> float:
-        """Tiles of a problem for each multiprocessor."""
         return self.tiles(problem, {}) / self.machine.multiprocessors
 
     def joined(self, problem: Matmul, config: Config) -> Accesses:

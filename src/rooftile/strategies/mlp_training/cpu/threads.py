@@ -154,7 +154,6 @@ class _Epochs:
         trained: AnyArray,
         losses: AnyArray,
     ) -> None:
-        """Train."""
         with self._turn:
             trained[:], losses[:] = weights, 0
             arrays = (x, targets, order, rates, trained, *self._own, losses, self._now)

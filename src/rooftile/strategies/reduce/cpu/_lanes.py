@@ -102,7 +102,6 @@ class Walk:
 
     @classmethod
     def of(cls, problem: Reduce) -> Walk:
-        """The walk of a problem."""
         columns, inner = problem.columns, problem.inner
         together = 1
         while 2 * together * inner <= _LANES:

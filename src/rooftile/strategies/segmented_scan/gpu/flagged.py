@@ -44,7 +44,6 @@ class Flagged(GpuSegmentedScan):
         return section * blocks(problem.count, section * wanted)
 
     def stretches(self, problem: SegmentedScan, config: Config) -> int:
-        """Number of stretches."""
         return blocks(problem.count, self.stretch(problem, config))
 
     def workspace(self, problem: SegmentedScan, config: Config) -> dict[str, int]:

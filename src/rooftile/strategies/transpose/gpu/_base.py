@@ -56,7 +56,6 @@ class MatrixTranspose(GpuTranspose):
         return problem.matrices
 
     def tiles(self, problem: Transpose, config: Config) -> int:
-        """Tiles of a matrix."""
         assert problem.matrices is not None
         (_, rows, columns), (height, width) = problem.matrices, self.tile(problem, config)
         return blocks(rows, height) * blocks(columns, width)

@@ -98,7 +98,6 @@ class Tile:
 
     @property
     def input_words(self) -> int:
-        """Words of all inputs."""
         return self.images * math.prod(self.inputs)
 
     def tasks(self, pixels: int, maps: int) -> int:

@@ -74,7 +74,6 @@ class Layout:
 
     @property
     def map_tiles(self) -> int:
-        """Tiles of maps."""
         return blocks(self.problem.maps, self.maps)
 
     @property

@@ -49,7 +49,6 @@ class Tile:
 
     @property
     def outputs(self) -> int:
-        """Outputs."""
         return self.config["TILE_O"]
 
     @property

@@ -155,7 +155,6 @@ class Tile:
 
     @property
     def stage_bytes(self) -> int:
-        """Bytes of a stage."""
         return self.numbers * _LINE * (self.rows + self.columns)
 
     @property

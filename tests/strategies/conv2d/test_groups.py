@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -16,7 +18,8 @@ from rooftile.strategies import ladder
 DEPTHWISE = Conv2d(2, 6, 11, 13, 12, (3, 3), (2, 1), (1, 1), "relu", groups=6)
 GROUPED = Conv2d(2, 6, 12, 10, 4, (3, 2), padding=(1, 0), pool=Pool.of("max", 2), groups=2)
 DILATED = Conv2d(2, 3, 14, 12, 4, (3, 3), padding=(2, 3), dilation=(2, 3), boundary="interior")
-PROBLEMS = (DEPTHWISE, GROUPED, DILATED)
+STRIDED = Conv2d(2, 4, 31, 45, 6, (2, 4), (3, 2), (1, 2), "gelu", dilation=(2, 3), groups=2)
+PROBLEMS = (DEPTHWISE, GROUPED, DILATED, STRIDED)
 
 
 def by_definition(x, weights, bias, stride, padding, dilation, groups):
@@ -72,16 +75,18 @@ def test_each_rung_takes_it_or_says_that_it_does_not(asked, kind):
         assert why is None or word in why or name == "double" or "returns" in why, (name, why)
 
 
-@pytest.mark.parametrize("problem", PROBLEMS, ids=["depthwise", "grouped", "dilated"])
-@pytest.mark.parametrize("rung", ["loops", "threads"])
+@pytest.mark.parametrize("problem", PROBLEMS, ids=["depthwise", "grouped", "dilated", "strided"])
+@pytest.mark.parametrize("rung", ["loops", "threads", "register_tile"])
 def test_rungs_of_the_cpu(problem, rung):
+    if rung == "register_tile":
+        problem = dataclasses.replace(problem, boundary="zero")
     (found,) = (one for one in ladder("conv2d", "cpu") if one.name == rung)
     verify(problem, found, hard=True).raise_if_wrong()
     for one in problem.smallest():
         verify(one, found, neighbours=False).raise_if_wrong()
 
 
-@pytest.mark.parametrize("problem", PROBLEMS, ids=["depthwise", "grouped", "dilated"])
+@pytest.mark.parametrize("problem", PROBLEMS, ids=["depthwise", "grouped", "dilated", "strided"])
 @pytest.mark.parametrize("rung", ["naive", "naive_transposed"])
 def test_rungs_of_a_gpu(problem, rung, device):
     kind = device.description.kind
@@ -124,4 +129,4 @@ def test_what_does_not_fit_is_refused(options, named):
 def test_a_named_rung_that_does_not_take_groups_says_so():
     x, weights = np.ones((1, 6, 12, 12), np.float32), np.ones((6, 1, 3, 3), np.float32)
     with pytest.raises(UnsupportedProblem, match="groups"):
-        rooftile.conv2d(x, weights, groups=6, strategy="register_tile")
+        rooftile.conv2d(x, weights, groups=6, strategy="unrolled")

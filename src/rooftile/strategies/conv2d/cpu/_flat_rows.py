@@ -29,7 +29,7 @@ def lies_flat(problem: Conv2d, lanes: int) -> bool:
     ghosts, columns = problem.padding[1], problem.conv_span[1]
     return (
         problem.pool is None
-        and problem.stride == (1, 1)
+        and problem.stride == problem.dilation == (1, 1)
         and problem.ghosts == "zero"
         and 0 < ghosts < problem.mask[1]
         and lanes == _LANES

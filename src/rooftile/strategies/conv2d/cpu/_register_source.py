@@ -31,6 +31,8 @@ def generate(tile: Tile) -> str:
         to.block("for unit in range(begin, end):"),
     ):
         emit_band(to, p, tile.band)
+        if tile.groups > 1:
+            to.line(f"group = n % {tile.groups} * {p.maps}")
         image = f"n * {p.channels * p.height * p.width}"
         if tile.staged.needed:
             tile.staged.emit(to, image, f"top * {tile.pool_rows[1]}")

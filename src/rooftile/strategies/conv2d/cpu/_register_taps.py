@@ -31,6 +31,8 @@ class Taps:
         """Sum into accumulators ``a<map>_<row>_<vector>``; ``row`` is a conv row of the band."""
         tile, to, p = self.tile, self.to, self.p
         self._emit_ahead()
+        if tile.groups > 1:
+            m = f"group + {m}"
         sums = [(q, r, v) for q in range(maps) for r in range(rows) for v in range(vectors)]
         for q in range(maps):
             to.line(f"bias{q} = splat_at(bias, {m} + {q})")
@@ -83,16 +85,16 @@ class Taps:
 
     def _emit_tap_order(self, rows: int, vectors: int, maps: int, ragged: int) -> None:
         to, wide, turn = self.to, self.p.mask[1], self.tile.turn or self.p.mask[1]
-        stride = self.p.stride[1]
+        stride, dilation = self.p.stride[1], self.p.dilation[1]
         with to.loop("ky", self.p.mask[0]) as ky:
 
             def tap(first: str, k: int) -> None:
                 """Emit the tap in the mask's column ``first + k``; ``first`` is of phase 0."""
-                if first == "0" or turn % stride == 0:
-                    column = self.tile.staged.column(str(k))
-                    column += "" if first == "0" else f" + {first} // {stride}"
+                if first == "0" or turn * dilation % stride == 0:
+                    column = self.tile.staged.column(str(k * dilation))
+                    column += "" if first == "0" else f" + {first} * {dilation} // {stride}"
                 else:
-                    column = self.tile.staged.column(f"({first} + {k})")
+                    column = self.tile.staged.column(f"(({first} + {k}) * {dilation})")
                 weight = f"w + ({ky} * {wide} + {first} + {k}) * {maps}"
                 self._emit_tap(ky, column, weight, rows, vectors, maps, ragged)
 
@@ -114,7 +116,7 @@ class Taps:
             to.line(f"w{q} = splat_at(weights, {weight} + {q})")
         for r in range(rows):
             for v in range(vectors):
-                offset = f"({ky} + {r * p.stride[0]}) * {pitch} + {column}"
+                offset = f"({ky} * {p.dilation[0]} + {r * p.stride[0]}) * {pitch} + {column}"
                 to.line(self._load("t", offset, v, vectors, ragged))
                 to.line(*(f"a{q}_{r}_{v} = fma(w{q}, t, a{q}_{r}_{v})" for q in range(maps)))
 

@@ -41,12 +41,12 @@ class Staged:
     @property
     def columns(self) -> int:
         """Columns of one phase that outputs need."""
-        return self.problem.conv_span[1] + (self.problem.mask[1] - 1) // self.problem.stride[1]
+        return self.problem.conv_span[1] + (self.problem.extent[1] - 1) // self.problem.stride[1]
 
     @property
     def reach(self) -> int:
         """Columns of one phase that whole vectors read, all of which are written."""
-        return self.vectors * self.lanes + (self.problem.mask[1] - 1) // self.problem.stride[1]
+        return self.vectors * self.lanes + (self.problem.extent[1] - 1) // self.problem.stride[1]
 
     @property
     def phase(self) -> int:
@@ -58,7 +58,7 @@ class Staged:
         """Distance between rows."""
         if not self.needed:
             return self.problem.width
-        return self.phase * min(self.problem.stride[1], self.problem.mask[1])
+        return self.phase * min(self.problem.stride[1], self.problem.extent[1])
 
     @property
     def plane(self) -> int:
@@ -124,7 +124,7 @@ class Staged:
     @property
     def _phases(self) -> int:
         """Phases that the mask reads."""
-        return min(self.problem.stride[1], self.problem.mask[1])
+        return min(self.problem.stride[1], self.problem.extent[1])
 
     def _emit_vectors(self, to: Writer) -> None:
         """Write the copy of a row as it is, with its ghost cells: whole vectors. Those that hold
@@ -172,7 +172,7 @@ class Staged:
 
     def _emit_pair(self, to: Writer, at: str) -> None:
         """Write the even and the odd numbers of the vectors ``low`` and ``high``."""
-        for phase, word in enumerate(("even", "odd")[: self.problem.mask[1]]):
+        for phase, word in enumerate(("even", "odd")[: self.problem.extent[1]]):
             to.line(f"store(scratch, t + {phase * self.phase} + {at}, {word}(low, high))")
 
     def _padded(self, k: int) -> str:

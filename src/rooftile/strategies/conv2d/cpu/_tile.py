@@ -43,6 +43,8 @@ class Tile:
     lanes: int
     flat: bool = False
     """True if the rows of a band are stored end to end, and vectors run on over their ends."""
+    groups: int = 1
+    """Groups of the convolution; the problem is that of one group."""
     turn: int = 0
     """Taps of a mask's row, or in row order input rows, that one turn of a loop has written out; 0
     stands for all of them, without a loop."""
@@ -86,7 +88,7 @@ class Tile:
         """The addresses of a band's input rows."""
         if self.flat:
             return self.flat_rows
-        rows = (self.conv_rows - 1) * self.problem.stride[0] + self.problem.mask[0]
+        rows = (self.conv_rows - 1) * self.problem.stride[0] + self.problem.extent[0]
         return Staged(self.problem, rows, self.vectors, self.lanes)
 
     @property

@@ -48,7 +48,8 @@ class RegisterTile(CpuStrategy):
     name = "register_tile"
     summary = "explicit vectors, register block, bias, activation and pool in registers"
     takes = features(
-        "activation:* boundary:replicate padding pool.activation:* pool:average,l2,max stride"
+        "activation:* boundary:replicate dilation groups padding pool.activation:* "
+        "pool:average,l2,max stride"
     )
 
     def kernel(self, problem: Conv2d) -> CpuKernel:
@@ -60,50 +61,57 @@ STRATEGY = RegisterTile()
 
 @last_kernels
 def _kernel(problem: Conv2d) -> CpuKernel:
-    return tile_kernel(fitted(choose_tile(problem)))
+    groups = problem.groups
+    one = dataclasses.replace(
+        problem, channels=problem.channels // groups, maps=problem.maps // groups, groups=1
+    )
+    return tile_kernel(fitted(dataclasses.replace(choose_tile(one), groups=groups)))
 
 
 def tile_kernel(tile: Tile) -> CpuKernel:
     """Generate and load the kernel of a tile."""
     functions = {"activate_row": activate_row, "finish_row": finish_row}
-    bands = tile.bands
+    # The channels of a group are an image of its own, and its maps a result of its own.
+    units, groups = tile.bands * tile.groups, tile.groups
     # Pools that are not folded are taken by loops, of which LLVM makes vectors.
     passes: Passes = "variables" if tile.folded else "all"
     return CpuKernel(
         source("register_tile", generate(tile), functions, passes=passes),
-        units=lambda images: images * bands,
-        pack=lambda weights, into, threads: pack(weights, into, tile.block.maps, threads),
-        packing=_packing_of(tile.problem, tile.block.maps),
+        units=lambda images: images * units,
+        pack=lambda weights, into, threads: pack(weights, into, tile.block.maps, threads, groups),
+        packing=_packing_of(tile.problem, tile.block.maps, groups),
         scratch=tile.scratch,
     )
 
 
-def pack(weights: Float32, into: Float32, block: int, threads: int) -> None:
-    """weights[maps, channels, h, w] as [maps / block][channels, h, w][block], flat; the last
-    block holds the maps that are left."""
-    maps = weights.shape[0]
-    sizes = cpu.sizes_of(maps, weights.size // maps, block)
+def pack(weights: Float32, into: Float32, block: int, threads: int, groups: int = 1) -> None:
+    """weights[maps, channels, h, w] as [groups][maps / block][channels, h, w][block], flat; the
+    last block of a group holds the maps that are left."""
+    maps = weights.shape[0] // groups
+    sizes = cpu.sizes_of(maps, weights[0].size, block)
     # A few are packed before the other cores could be told of it.
     count = threads if weights.size > _FEW_WEIGHTS else 1
-    _packing()((np.ascontiguousarray(weights), into), sizes, -(-maps // block), count)
+    _packing()((np.ascontiguousarray(weights), into), sizes, groups * -(-maps // block), count)
 
 
 @native
 def blocks_of_maps(weights, packed, sizes, begin, end):  # type: ignore[no-untyped-def]
-    """Units are blocks.  ``sizes``: maps, terms, maps of a block."""
+    """Units are blocks.  ``sizes``: maps of a group, terms, maps of a block."""
     maps, terms, block = sizes[0], sizes[1], sizes[2]
+    blocks = (maps + block - 1) // block
     for unit in range(begin, end):
-        first = unit * block
-        count, to = min(block, maps - first), first * terms
+        done = unit % blocks * block
+        first = unit // blocks * maps + done
+        count, to = min(block, maps - done), first * terms
         for q in range(count):
             for term in range(terms):
                 packed[to + term * count + q] = weights[(first + q) * terms + term]
 
 
-def _packing_of(p: Conv2d, block: int) -> KernelPacking:
+def _packing_of(p: Conv2d, block: int, groups: int) -> KernelPacking:
     """The kernel that does the same as `pack`."""
     sizes = cpu.sizes_of(p.maps, p.channels * math.prod(p.mask), block)
-    return KernelPacking(_packing(), -(-p.maps // block), sizes)
+    return KernelPacking(_packing(), groups * -(-p.maps // block), sizes)
 
 
 @cache
@@ -139,7 +147,8 @@ def _vectors(problem: Conv2d) -> int:
 
 def _blocks(problem: Conv2d) -> list[Block]:
     """The register blocks that fit."""
-    orders: tuple[Order, ...] = ("tap", "row")
+    # An input row meets neighbouring rows of a mask, which a dilation sets apart.
+    orders: tuple[Order, ...] = ("tap", "row") if problem.dilation == (1, 1) else ("tap",)
     blocks = (
         Block(maps, rows, across, order)
         for maps, rows, across, order in product(

@@ -7,7 +7,7 @@ from typing import Any, cast
 from rooftile.devices.select import DeviceName, parse_device
 from rooftile.errors import InputError, check_flag
 from rooftile.functional._call import remembered, run
-from rooftile.functional.padding import Around, around_images, is_padded
+from rooftile.functional.padding import Around, Sides, around_images, is_padded, sides
 from rooftile.ops import Conv2d, FusedActivation, Linear, Pool, Pool2d, PoolSpec, Precision
 from rooftile.ops.boundary import Boundary
 from rooftile.ops.checks import check_positive, pair
@@ -32,7 +32,7 @@ def conv2d(
     bias: Array | None = None,
     *,
     stride: int | tuple[int, int] = 1,
-    padding: int | tuple[int, int] = 0,
+    padding: int | Sides = 0,
     activation: FusedActivation = "none",
     pool: PoolSpec | Pool | None = None,
     boundary: Around = "zero",
@@ -49,8 +49,10 @@ def conv2d(
     bias[maps] (None: zeros) give y[batch, maps, rows, columns]. With ``groups`` channels and maps
     are cut into as many equal parts, and a map's sum is over the channels of its part; as many
     groups as channels are a depthwise convolution. ``dilation`` (an integer or a pair) is how many
-    pixels apart the taps of a mask are. ``stride`` and ``padding`` (the same on both sides) are an
-    integer or a (vertical, horizontal) pair. ``boundary`` says what the padding holds: ``zero``,
+    pixels apart the taps of a mask are. ``stride`` is an integer or a (vertical, horizontal) pair;
+    so is ``padding``, or ((above, below), (left, right)), or ``"same"``: as much as makes the
+    result as large as the image over the stride, the odd row or column of it below or to the right.
+    ``boundary`` says what the padding holds: ``zero``,
     ``replicate`` (the nearest pixel), ``reflect`` (the mirror image without its first pixel) and
     ``wrap`` (the other end) and ``symmetric`` (the mirror image with its first pixel) as
     `numpy.pad` has them, or ``interior``: outputs of the convolution whose mask leaves the image
@@ -64,7 +66,8 @@ def conv2d(
     if is_padded(boundary, BOUNDARIES):
         # A call of its own: a call that is kept reads x without a copy.
         options: Any = {"precision": precision, "strategy": strategy, "device": device, "out": out}
-        extended = around_images(x, padding, boundary)
+        mask = tuple(getattr(weights, "shape", ()))[-2:]
+        extended = around_images(x, mask, padding, stride, dilation, boundary)
         options |= {"stride": stride, "activation": activation, "pool": pool}
         options |= {"groups": groups, "dilation": dilation}
         made: Array = conv2d(extended, weights, bias, **options)
@@ -86,7 +89,7 @@ def conv2d_problem(
     images: tuple[int, ...],
     masks: tuple[int, ...],
     stride: int | tuple[int, int],
-    padding: int | tuple[int, int],
+    padding: int | Sides,
     activation: FusedActivation,
     pool: PoolSpec | Pool | None,
     boundary: Boundary,
@@ -100,6 +103,7 @@ def conv2d_problem(
     if masks[1] * groups != channels:
         each = "" if groups == 1 else f", {groups} groups of {masks[1]}"
         raise InputError("weights", f"{masks[1]} channels{each}", f"x's {channels} channels")
+    (above, below), (left, right) = sides(padding, images[2:], masks[2:], stride, dilation)
     return Conv2d(
         batch,
         channels,
@@ -108,13 +112,14 @@ def conv2d_problem(
         masks[0],
         (masks[2], masks[3]),
         pair("stride", stride, 1),
-        pair("padding", padding, 0),
+        (above, left),
         activation,
         Pool.parse(pool),
         boundary,
         computed_in(dtype),
         groups=groups,
         dilation=pair("dilation", dilation, 1),
+        padding_after=(below, right),
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -87,10 +87,60 @@ def around(x: Array, widths: Widths, boundary: str) -> Array:
     return run(given, problem, inputs, {}, "ieee", None, None, None, (*lead, *sizes))
 
 
-def around_images(x: Array, padding: int | tuple[int, int], boundary: str) -> Array:
-    """Images with ``padding`` ghost cells on both sides of each axis."""
-    above, left = pair("padding", padding, 0)
-    return around(x, ((above, above), (left, left)), boundary)
+Sides = tuple[int, int] | tuple[tuple[int, int], tuple[int, int]] | Literal["same", "valid"]
+"""Padding of images where it is no number for all sides: (vertical, horizontal), ((above, below),
+(left, right)), ``valid`` for none, or ``same`` for as much as makes the result as large as the
+image over the stride, of which the odd row or column is below or to the right (ONNX's
+``SAME_UPPER``, PyTorch's ``same``)."""
+
+
+def checked_padding(padding: int | Sides) -> Widths | Literal["same"]:
+    """Padding before and after each of two axes, or ``same``.  Raises `InputError`."""
+    if isinstance(padding, str):
+        check_word("padding", padding, ("same", "valid"))
+        return "same" if padding == "same" else ((0, 0), (0, 0))
+    if isinstance(padding, tuple | list) and any(isinstance(one, tuple | list) for one in padding):
+        if len(padding) != 2:
+            raise InputError("padding", repr(padding), "((above, below), (left, right))")
+        given: Any = padding
+        return pair("padding", given[0], 0), pair("padding", given[1], 0)
+    above, left = pair("padding", cast(Any, padding), 0)
+    return (above, above), (left, left)
+
+
+def sides(
+    padding: int | Sides,
+    image: Sequence[int],
+    mask: Sequence[int],
+    stride: int | tuple[int, int],
+    dilation: int | tuple[int, int],
+) -> Widths:
+    """Padding before and after the rows and the columns of an image.  Raises `InputError`."""
+    found = checked_padding(padding)
+    if found != "same":
+        return found
+    steps, apart = pair("stride", stride, 1), pair("dilation", dilation, 1)
+    widths = []
+    for size, taps, step, wide in zip(image, mask, steps, apart, strict=True):
+        total = max(((-(-size // step)) - 1) * step + (taps - 1) * wide + 1 - size, 0)
+        widths.append((total // 2, total - total // 2))
+    return tuple(widths)
+
+
+def around_images(
+    x: Array,
+    mask: Sequence[int],
+    padding: int | Sides,
+    stride: int | tuple[int, int],
+    dilation: int | tuple[int, int],
+    boundary: str,
+) -> Array:
+    """Images with ghost cells on all sides, for masks of these rows and columns."""
+    image = tuple(getattr(x, "shape", ()))[-2:]
+    if len(image) < 2 or len(mask) < 2:
+        # The function says how many axes there are.
+        return x
+    return around(x, sides(padding, image, mask, stride, dilation), boundary)
 
 
 @lru_cache(maxsize=64)

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from rooftile.devices.select import DeviceName
 from rooftile.functional.dense import conv2d_problem, linear_problem
-from rooftile.functional.padding import Around, around_images, is_padded
+from rooftile.functional.padding import Around, Sides, around_images, checked_padding, is_padded
 from rooftile.ops import Conv2d as Conv2dProblem
 from rooftile.ops import FusedActivation, Pool, PoolSpec, Precision, Problem
 from rooftile.ops import Linear as LinearProblem
@@ -49,7 +49,7 @@ class Conv2d(Prepared):
         bias: Any = None,
         *,
         stride: int | tuple[int, int] = 1,
-        padding: int | tuple[int, int] = 0,
+        padding: int | Sides = 0,
         activation: FusedActivation = "none",
         pool: PoolSpec | Pool | None = None,
         boundary: Around = "zero",
@@ -63,19 +63,23 @@ class Conv2d(Prepared):
         axes = "maps, channels, mask height, mask width"
         super().__init__(weights, bias, axes, precision, strategy, device)
         check_fused(activation)
-        places = pair("stride", stride, 1), pair("padding", padding, 0)
-        self._around: tuple[tuple[int, int], Around] | None = None
-        if is_padded(boundary, BOUNDARIES):
-            self._around = places[1], boundary
-            places, boundary = (places[0], (0, 0)), "zero"
-        known = cast(Boundary, boundary)
         check_positive(groups=groups)
-        apart = groups, pair("dilation", dilation, 1)
-        self._options = (*places, activation, Pool.parse(pool), known, *apart)
+        steps, apart = pair("stride", stride, 1), pair("dilation", dilation, 1)
+        ghosts = checked_padding(padding)
+        if ghosts != "same" and all(before == after for before, after in ghosts):
+            padding = ghosts[0][0], ghosts[1][0]
+        self._around: tuple[int | Sides, Around] | None = None
+        if is_padded(boundary, BOUNDARIES):
+            self._around = padding, boundary
+            padding, boundary = (0, 0), "zero"
+        fused = activation, Pool.parse(pool)
+        self._options = (steps, padding, *fused, cast(Boundary, boundary), groups, apart)
 
     def __call__(self, x: AnyKind, *, out: AnyKind | None = None) -> AnyKind:
         if self._around is not None:
-            x = around_images(x, *self._around)
+            padding, boundary = self._around
+            steps, dilation = self._options[0], self._options[-1]
+            x = around_images(x, self.shape[-2:], padding, steps, dilation, boundary)
         return super().__call__(x, out=out)
 
     def options(self) -> dict[str, Any]:

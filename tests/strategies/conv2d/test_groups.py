@@ -18,14 +18,17 @@ from rooftile.strategies import ladder
 DEPTHWISE = Conv2d(2, 6, 11, 13, 12, (3, 3), (2, 1), (1, 1), "relu", groups=6)
 GROUPED = Conv2d(2, 6, 12, 10, 4, (3, 2), padding=(1, 0), pool=Pool.of("max", 2), groups=2)
 DILATED = Conv2d(2, 3, 14, 12, 4, (3, 3), padding=(2, 3), dilation=(2, 3), boundary="interior")
+ONE_SIDED = Conv2d(2, 3, 9, 20, 4, (3, 3), padding=(1, 0), padding_after=(0, 3))
 STRIDED = Conv2d(2, 4, 31, 45, 6, (2, 4), (3, 2), (1, 2), "gelu", dilation=(2, 3), groups=2)
-PROBLEMS = (DEPTHWISE, GROUPED, DILATED, STRIDED)
+ASKED = ({"groups": 4}, {"dilation": (2, 2)}, {"padding_after": (0, 1)})
+NAMES = ["depthwise", "grouped", "dilated", "strided", "one_sided"]
+PROBLEMS = (DEPTHWISE, GROUPED, DILATED, STRIDED, ONE_SIDED)
 
 
 def by_definition(x, weights, bias, stride, padding, dilation, groups):
-    """The sums of the definition in float64, one tap at a time."""
+    """The sums of the definition in float64, one tap at a time; padding is by side."""
     maps, each, high, wide = weights.shape
-    around = ((0, 0), (0, 0), (padding[0],) * 2, (padding[1],) * 2)
+    around = ((0, 0), (0, 0), *padding)
     padded = np.pad(x.astype(np.float64), around)
     extent = [(n - 1) * d + 1 for n, d in zip((high, wide), dilation, strict=True)]
     rows, columns = (
@@ -48,7 +51,7 @@ def test_it_is_the_definition(data):
         return data.draw(st.tuples(*(st.integers(least, most),) * 2))
 
     groups, each, multiplier = (data.draw(st.integers(1, 3)) for _ in range(3))
-    mask, stride, dilation, padding = pair(1, 3), pair(1, 2), pair(1, 3), pair(0, 2)
+    mask, stride, dilation, padding = pair(1, 3), pair(1, 2), pair(1, 3), (pair(0, 2), pair(0, 2))
     size = tuple((n - 1) * d + 1 + k for n, d, k in zip(mask, dilation, pair(0, 5), strict=True))
     generator = np.random.default_rng(data.draw(st.integers(0, 99)))
     dtype = data.draw(st.sampled_from(["float32", "float64"]))
@@ -63,7 +66,7 @@ def test_it_is_the_definition(data):
     np.testing.assert_allclose(prepared(x), expected, **tolerance)
 
 
-@pytest.mark.parametrize("asked", [{"groups": 4}, {"dilation": (2, 2)}], ids=["groups", "dilation"])
+@pytest.mark.parametrize("asked", ASKED, ids=["groups", "dilation", "padding_after"])
 @pytest.mark.parametrize("kind", ["cpu", "cuda", "opencl"])
 def test_each_rung_takes_it_or_says_that_it_does_not(asked, kind):
     (word,) = asked
@@ -75,7 +78,9 @@ def test_each_rung_takes_it_or_says_that_it_does_not(asked, kind):
         assert why is None or word in why or name == "double" or "returns" in why, (name, why)
 
 
-@pytest.mark.parametrize("problem", PROBLEMS, ids=["depthwise", "grouped", "dilated", "strided"])
+@pytest.mark.parametrize(
+    "problem", PROBLEMS, ids=["depthwise", "grouped", "dilated", "strided", "one_sided"]
+)
 @pytest.mark.parametrize("rung", ["loops", "threads", "register_tile"])
 def test_rungs_of_the_cpu(problem, rung):
     if rung == "register_tile":
@@ -86,7 +91,9 @@ def test_rungs_of_the_cpu(problem, rung):
         verify(one, found, neighbours=False).raise_if_wrong()
 
 
-@pytest.mark.parametrize("problem", PROBLEMS, ids=["depthwise", "grouped", "dilated", "strided"])
+@pytest.mark.parametrize(
+    "problem", PROBLEMS, ids=["depthwise", "grouped", "dilated", "strided", "one_sided"]
+)
 @pytest.mark.parametrize("rung", ["naive", "naive_transposed"])
 def test_rungs_of_a_gpu(problem, rung, device):
     kind = device.description.kind
@@ -118,6 +125,9 @@ def test_flops_and_bytes_count_the_channels_of_a_group():
         ({"dilation": 0}, "dilation"),
         ({"dilation": (1, 2, 3)}, "dilation"),
         ({"dilation": 9}, "weights"),
+        ({"padding": "full"}, "padding"),
+        ({"padding": ((1, 2), (3,))}, "padding"),
+        ({"padding": ((1, 2), (0, -1))}, "padding"),
     ],
 )
 def test_what_does_not_fit_is_refused(options, named):
@@ -130,3 +140,31 @@ def test_a_named_rung_that_does_not_take_groups_says_so():
     x, weights = np.ones((1, 6, 12, 12), np.float32), np.ones((6, 1, 3, 3), np.float32)
     with pytest.raises(UnsupportedProblem, match="groups"):
         rooftile.conv2d(x, weights, groups=6, strategy="unrolled")
+
+
+@pytest.mark.parametrize("stride", [1, 2, 3])
+@pytest.mark.parametrize("dilation", [1, 2])
+@pytest.mark.parametrize("boundary", ["zero", "replicate", "wrap"])
+def test_same_padding_is_onnx_s_same_upper(stride, dilation, boundary):
+    generator = np.random.default_rng(stride)
+    x = generator.standard_normal((2, 3, 13, 16)).astype(np.float32)
+    weights = generator.standard_normal((4, 3, 2, 4)).astype(np.float32)
+    options = {"stride": stride, "dilation": dilation, "boundary": boundary}
+    found = rooftile.conv2d(x, weights, padding="same", **options)
+    assert found.shape[2:] == (-(-13 // stride), -(-16 // stride))
+    widths = []
+    for size, taps in ((13, 2), (16, 4)):
+        total = max((-(-size // stride) - 1) * stride + (taps - 1) * dilation + 1 - size, 0)
+        widths.append((total // 2, total - total // 2))
+    mode = {"zero": "constant", "replicate": "edge", "wrap": "wrap"}[boundary]
+    padded = np.pad(x, ((0, 0), (0, 0), *widths), mode)
+    expected = rooftile.conv2d(padded, weights, stride=stride, dilation=dilation)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+    prepared = rooftile.Conv2d(weights, padding="same", **options)
+    np.testing.assert_allclose(prepared(x), expected, rtol=1e-5, atol=1e-5)
+    assert prepared.options().get("padding") == ("same" if boundary != "wrap" else None)
+
+
+def test_equal_padding_on_both_sides_is_the_same_problem():
+    one = Conv2d(1, 3, 9, 9, 4, (3, 3), padding=(1, 1), padding_after=(1, 1))
+    assert one == Conv2d(1, 3, 9, 9, 4, (3, 3), padding=(1, 1))

@@ -46,10 +46,11 @@ class Conv2d(Layer):
     """x[batch, channels, height, width], weights[maps, channels / groups, *mask], bias[maps].
 
     ``stride``, ``padding`` and ``dilation`` are (vertical, horizontal); padding is the same on both
-    sides, and a dilation of d leaves d - 1 pixels between the taps of a mask.  ``returns`` is
-    ``("y",)``, or ``("y", "argmax")`` of a max-pool: then a second output has the place of each
-    window's largest sum, row * columns + column of the convolution, int32.  Raises `InputError`
-    when the shapes do not fit, for a weighted pool and for other ``returns``.
+    sides unless ``padding_after`` says what is below and to the right; a dilation of d leaves d - 1
+    pixels between the taps of a mask.  ``returns`` is ``("y",)``, or ``("y", "argmax")`` of a
+    max-pool: then a second output has the place of each window's largest sum, row * columns +
+    column of the convolution, int32.  Raises `InputError` when the shapes do not fit, for a
+    weighted pool and for other ``returns``.
     """
 
     operation: ClassVar[str] = "conv2d"
@@ -75,6 +76,7 @@ class Conv2d(Layer):
     returns: tuple[str, ...] = field(default=("y",), metadata=LATER)
     groups: int = field(default=1, metadata=LATER)
     dilation: tuple[int, int] = field(default=(1, 1), metadata=LATER)
+    padding_after: tuple[int, int] | None = field(default=None, metadata=LATER)
 
     def __post_init__(self) -> None:
         check_positive(
@@ -91,8 +93,10 @@ class Conv2d(Layer):
             dilation=self.dilation[0],
             dilation_width=self.dilation[1],
         )
-        if min(self.padding) < 0:
-            raise InputError("padding", self.padding, "no negative value")
+        if self.padding_after == self.padding:
+            object.__setattr__(self, "padding_after", None)
+        if min(*self.padding, *self.after) < 0:
+            raise InputError("padding", (self.padding, self.after), "no negative value")
         check_fused(self.activation)
         check_boundary(self.boundary, BOUNDARIES)
         check_computed(self.dtype)
@@ -100,7 +104,7 @@ class Conv2d(Layer):
             if count % self.groups:
                 expected = f"a number that divides the {count} {name}"
                 raise InputError("groups", self.groups, expected)
-        padded = (self.height + 2 * self.padding[0], self.width + 2 * self.padding[1])
+        padded = self.padded
         if self.extent[0] > padded[0] or self.extent[1] > padded[1]:
             found = f"a mask of {self.mask}" + (
                 "" if self.dilation == (1, 1) else f" that reaches over {self.extent}"
@@ -144,6 +148,22 @@ class Conv2d(Layer):
         return self.dtype == "float64"
 
     @property
+    def after(self) -> tuple[int, int]:
+        """Rows of padding below the image, and columns to its right."""
+        return self.padding if self.padding_after is None else self.padding_after
+
+    @property
+    def is_padded(self) -> bool:
+        """True with padding on any side."""
+        return any(self.padding) or any(self.after)
+
+    @property
+    def padded(self) -> tuple[int, int]:
+        """Rows and columns of the image with its padding."""
+        (above, left), (below, right) = self.padding, self.after
+        return self.height + above + below, self.width + left + right
+
+    @property
     def is_apart(self) -> bool:
         """True with groups or dilation."""
         return (self.groups, self.dilation) != (1, (1, 1))
@@ -165,14 +185,14 @@ class Conv2d(Layer):
     def conv_size(self) -> tuple[int, int]:
         """Rows and columns of the convolution before pooling."""
         return (
-            (self.height + 2 * self.padding[0] - self.extent[0]) // self.stride[0] + 1,
-            (self.width + 2 * self.padding[1] - self.extent[1]) // self.stride[1] + 1,
+            (self.padded[0] - self.extent[0]) // self.stride[0] + 1,
+            (self.padded[1] - self.extent[1]) // self.stride[1] + 1,
         )
 
     @property
     def ghosts(self) -> Boundary:
         """The values of ghost cells: zeros too where there is none."""
-        return self.boundary if any(self.padding) else "zero"
+        return self.boundary if self.is_padded else "zero"
 
     def described_features(self) -> dict[str, str]:
         """See `Problem.described_features`; without padding no boundary is met."""
@@ -325,7 +345,14 @@ class Conv2d(Layer):
     def _before(self, x: Float32, weights: Float32, bias: Float32) -> Float64:
         """The convolution with its bias."""
         z = correlated(
-            x, weights, self.stride, self.padding, self.boundary, self.dilation, self.groups
+            x,
+            weights,
+            self.stride,
+            self.padding,
+            self.after,
+            self.boundary,
+            self.dilation,
+            self.groups,
         )
         z += bias[None, :, None, None]
         if self.ghosts == "interior":

@@ -21,15 +21,16 @@ def correlated(
     weights: Float32,
     stride: tuple[int, int],
     padding: tuple[int, int],
+    after: tuple[int, int],
     boundary: Boundary,
     dilation: tuple[int, int] = (1, 1),
     groups: int = 1,
 ) -> Float64:
     """x[batch, channels, height, width] by weights[maps, channels / groups, *mask] in float64:
     blocks of rows, unrolled and multiplied, over threads."""
-    (vp, hp), (sh, sw) = padding, stride
+    sh, sw = stride
     maps, channels, *mask = weights.shape
-    around = ((0, 0), (0, 0), (vp, vp), (hp, hp))
+    around = ((0, 0), (0, 0), *zip(padding, after, strict=True))
     exact = x.astype(np.float64)
     padded = np.pad(exact, around, "edge" if boundary == "replicate" else "constant")
     extent = tuple((count - 1) * step + 1 for count, step in zip(mask, dilation, strict=True))

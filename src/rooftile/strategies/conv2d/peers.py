@@ -21,10 +21,15 @@ def torch_modules(problem: Conv2d, parameters: Sequence[Float32]) -> list[Any]:
 
     p = problem
     mode = "replicate" if p.ghosts == "replicate" else "zeros"
+    padding, before = p.padding, []
+    if p.padding_after is not None:
+        (above, left), (below, right) = p.padding, p.after
+        pad = nn.ReplicationPad2d if mode == "replicate" else nn.ZeroPad2d
+        padding, before = (0, 0), [pad((left, right, above, below))]
     conv = nn.Conv2d(
-        p.channels, p.maps, p.mask, p.stride, p.padding, p.dilation, p.groups, padding_mode=mode
+        p.channels, p.maps, p.mask, p.stride, padding, p.dilation, p.groups, padding_mode=mode
     )
-    made = [filled(conv, parameters)]
+    made = [*before, filled(conv, parameters)]
     if p.ghosts == "interior":
         made.append(_interior(p))
     return [*made, *activated(p.activation), *pooled(p.pool)]
@@ -48,10 +53,9 @@ def _interior(problem: Conv2d) -> Any:
 
 def onnx_nodes(graph: Any, problem: Conv2d, parameters: Sequence[Float32]) -> None:
     """Add its nodes to a graph of `rooftile.lab.measure.peers.onnx`."""
-    (vertical, horizontal), ghosts = problem.padding, problem.ghosts
-    pads = [vertical, horizontal, vertical, horizontal]
+    pads, ghosts = [*problem.padding, *problem.after], problem.ghosts
     if ghosts == "replicate":
-        around = [0, 0, vertical, horizontal] * 2
+        around = [0, 0, *problem.padding, 0, 0, *problem.after]
         graph.node("Pad", np.array(around, np.int64), mode="edge")
         pads = [0, 0, 0, 0]
     shape: dict[str, Any] = {"kernel_shape": problem.mask, "strides": problem.stride, "pads": pads}

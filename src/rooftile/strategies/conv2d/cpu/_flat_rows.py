@@ -31,6 +31,7 @@ def lies_flat(problem: Conv2d, lanes: int) -> bool:
         problem.pool is None
         and problem.stride == problem.dilation == (1, 1)
         and problem.ghosts == "zero"
+        and problem.padding_after is None
         and 0 < ghosts < problem.mask[1]
         and lanes == _LANES
         and columns <= _MOST_VECTORS * lanes

@@ -36,7 +36,7 @@ class Staged:
     @property
     def needed(self) -> bool:
         """True if the kernel reads a staged copy at all."""
-        return self.whole or self.problem.padding != (0, 0) or self.problem.stride[1] > 1
+        return self.whole or self.problem.is_padded or self.problem.stride[1] > 1
 
     @property
     def columns(self) -> int:

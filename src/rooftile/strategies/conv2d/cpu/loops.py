@@ -95,8 +95,8 @@ class Textbook(CpuStrategy):
 
     operation = "conv2d"
     takes = features(
-        "activation:* boundary:interior,replicate dilation groups padding pool.activation:* "
-        "pool:average,l2,max stride"
+        "activation:* boundary:interior,replicate dilation groups padding padding_after "
+        "pool.activation:* pool:average,l2,max stride"
     )
 
     def kernel(self, problem: Conv2d) -> CpuKernel:

@@ -48,8 +48,8 @@ class RegisterTile(CpuStrategy):
     name = "register_tile"
     summary = "explicit vectors, register block, bias, activation and pool in registers"
     takes = features(
-        "activation:* boundary:replicate dilation groups padding pool.activation:* "
-        "pool:average,l2,max stride"
+        "activation:* boundary:replicate dilation groups padding padding_after "
+        "pool.activation:* pool:average,l2,max stride"
     )
 
     def kernel(self, problem: Conv2d) -> CpuKernel:
@@ -165,7 +165,7 @@ def _room(problem: Conv2d, block: Block) -> int:
     """Registers for a block.  Where they are few, one of a row in tap order may have all, unless
     the masks of the row's end, which is read in place, want some."""
     registers = vector.registers()
-    in_place = problem.padding == (0, 0) and problem.stride[1] == 1
+    in_place = not problem.is_padded and problem.stride[1] == 1
     masked = in_place and problem.conv_span[1] % vector.lanes() > 0
     single = block.rows == 1 and block.order == "tap"
     return registers if registers < 32 and single and not masked else registers - 2

@@ -51,13 +51,18 @@ def real_taps(problem: Conv2d, axis: int, *, once: bool = False) -> int:
     With ``once``, over the convolution outputs that the pool reads, each of which counts once
     even where windows overlap.  Replicas are real inputs.
     """
-    size = (problem.height, problem.width)[axis]
+    size, apart = (problem.height, problem.width)[axis], problem.dilation[axis]
     (windows, strides), results = window(problem), problem.output_size[axis]
     places = [r * strides[axis] + a for r in range(results) for a in range(windows[axis])]
     if problem.ghosts == "replicate":
         return problem.mask[axis] * len(set(places) if once else places)
     return sum(
-        inside(at * problem.stride[axis] - problem.padding[axis], problem.mask[axis], size)
+        sum(
+            inside(at * problem.stride[axis] - problem.padding[axis] + tap * apart, 1, size)
+            for tap in range(problem.mask[axis])
+        )
+        if apart > 1
+        else inside(at * problem.stride[axis] - problem.padding[axis], problem.mask[axis], size)
         for at in (set(places) if once else places)
     )
 

@@ -28,7 +28,7 @@ class Naive(GpuConv2d):
         Tunable("BLOCK_X", (8, 16, 32, 64), 32),
         Tunable("BLOCK_Y", (2, 4, 8, 16), 4),
     )
-    takes = GpuConv2d.takes | features("dilation groups")
+    takes = GpuConv2d.takes | features("dilation groups padding_after")
     along_rows = False
     """True if threads along x make neighbours of a column instead."""
 

@@ -77,9 +77,9 @@ def on_the_host(given: Arguments[Any], array: Taken) -> AnyArray:
     return made
 
 
-def on_the_gpu(given: Arguments[Any], beside: CudaArray, values: AnyArray) -> CudaArray:
+def on_the_gpu(given: Arguments[Any], like: CudaArray, values: AnyArray) -> CudaArray:
     """A copy of NumPy's array in the memory of the GPU that holds another one."""
-    device, stream = cuda.lent_device(beside.device), given.library.stream(beside)
+    device, stream = cuda.lent_device(like.device), given.library.stream(like)
     with device.on(stream):
         made = given.library.empty(values.shape, device, values.dtype.name)
         device.copy_in(values, made.address)

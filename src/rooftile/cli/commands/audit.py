@@ -83,14 +83,14 @@ def command(arguments: argparse.Namespace) -> int:
             found = _audited(arguments, output)
             if history is not None:
                 history.add_ladder(found.ladder(), "audit", seed=arguments.seed)
-            beside = standing(found, arguments, output, history)
+            standings = standing(found, arguments, output, history)
     except UnusableKernel as error:
         given = plain_words(arguments.kernel)
         raise InputError("kernel", given, f"one that can be called: {error}") from error
     except NotIsolated as error:
         raise InputError("kernel", plain_words(arguments.kernel), str(error)) from error
     output.result(found.to_json())
-    _show(output, found, beside)
+    _show(output, found, standings)
     warn_if_busy(output, {found.name: found.time_ms})
     return 0 if found.passed else 1
 
@@ -116,7 +116,7 @@ def _audited(arguments: argparse.Namespace, output: Output) -> Audit:
         )
 
 
-def _show(output: Output, found: Audit, beside: list[str]) -> None:
+def _show(output: Output, found: Audit, standings: list[str]) -> None:
     """Print the verdict, then the speed next to other kernels, then the checks."""
     problem = found.problem
     checks = Sheet("check", "verdict", "evidence", wraps=["evidence"])
@@ -125,7 +125,7 @@ def _show(output: Output, found: Audit, beside: list[str]) -> None:
             checks.add_row(check.name, check.status, check.evidence)
     work = f"{quantity(problem.flops, 'FLOP')}, at least {quantity(problem.bytes, 'B')}"
     about = (f"{found.name} as {problem}", f"{work}; claimed precision: {found.claim}")
-    output.show(_verdict(found), *_speed(found), *beside, "", *about, "", checks)
+    output.show(_verdict(found), *_speed(found), *standings, "", *about, "", checks)
     missed = [check.name for check in found.checks if check.status == "not reached"]
     if missed:
         output.show("", f"not reached: {', '.join(missed)}")

@@ -110,8 +110,8 @@ def command(arguments: argparse.Namespace) -> int:
         output = Output(arguments)
         if arguments.model == "mlp":
             return train_mlp(arguments, output, _given(arguments))
-        with output.working("loading the images") as say, ThreadPoolExecutor(2, "read") as beside:
-            reading = partial(_reading, arguments, say, beside)
+        with output.working("loading the images") as say, ThreadPoolExecutor(2, "read") as pool:
+            reading = partial(_reading, arguments, say, pool)
             # A download waits until the rest is known to be right.
             begun = None if arguments.download else reading()
             from rooftile.nn import MODELS, load
@@ -129,14 +129,14 @@ def command(arguments: argparse.Namespace) -> int:
 
 
 def _reading(
-    arguments: argparse.Namespace, say: Say, beside: ThreadPoolExecutor
+    arguments: argparse.Namespace, say: Say, pool: ThreadPoolExecutor
 ) -> tuple[Future[ImageSet], Future[ImageSet]]:
     """The images to train on and those to test with, once other threads have read them."""
     from rooftile.nn.data.fashion import load_images
 
     data, report = (arguments.data, arguments.download), download_report(say)
-    images = beside.submit(load_images, "train", data[0], arguments.limit, data[1], report)
-    return images, beside.submit(load_images, "test", data[0], None, data[1], report)
+    images = pool.submit(load_images, "train", data[0], arguments.limit, data[1], report)
+    return images, pool.submit(load_images, "test", data[0], None, data[1], report)
 
 
 def _compile_ahead(

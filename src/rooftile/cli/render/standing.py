@@ -42,9 +42,9 @@ def standing(
     return [_line(own / one.median_ms, one, what) for one, what in _chosen(timed)]
 
 
-def _line(ratio: float, beside: Timed, what: str) -> str:
+def _line(ratio: float, other: Timed, what: str) -> str:
     said = f"{ratio:.3g} x slower" if ratio >= 1 else f"{1 / ratio:.3g} x faster"
-    return f"{said} than {beside.name}, {what} ({milliseconds(beside.median_ms)} ms)"
+    return f"{said} than {other.name}, {what} ({milliseconds(other.median_ms)} ms)"
 
 
 def _chosen(timed: Sequence[Timed]) -> list[tuple[Timed, str]]:

@@ -53,7 +53,7 @@ class RunIdentity:
     @classmethod
     def of(cls, network: Network, options: TrainingOptions, *arrays: NDArray[Any]) -> RunIdentity:
         """The run that trains a network on these arrays."""
-        return cls(network, options, _beside(_hash, arrays))
+        return cls(network, options, _in_a_thread(_hash, arrays))
 
     def identity(self) -> dict[str, str]:
         """The values that must be equal, by name. The number of threads need not be."""
@@ -129,7 +129,7 @@ class Keeper:
         if all(np.isfinite(value).all() for value in state.parameters.values()):
             write = _written(self._run, state)
             self._finish()
-            self._writing = _beside(write, self._path)
+            self._writing = _in_a_thread(write, self._path)
             self._written_at, self._last = at, time.perf_counter()
 
     def _finish(self) -> None:
@@ -153,7 +153,7 @@ class Keeper:
             self.keep()
 
 
-def _beside(work: Callable[[Given], Made], given: Given) -> Future[Made]:
+def _in_a_thread(work: Callable[[Given], Made], given: Given) -> Future[Made]:
     """The result of ``work``, made by a thread of its own."""
     thread = ThreadPoolExecutor(1, "checkpoint")
     made = thread.submit(work, given)

@@ -174,7 +174,7 @@ class Histogram(Problem):
         found["edges"] = self._as_elements(generator.choice(given, self.count))
         if self.real:
             away = generator.choice(np.array([-np.inf, np.inf]), self.count).astype(some.dtype)
-            found["beside edges"] = np.nextafter(found["edges"], away)
+            found["next to edges"] = np.nextafter(found["edges"], away)
             found["special"] = some.copy()
             places = generator.integers(0, self.count, 1 + self.count // 40)
             found["special"][places] = generator.choice([np.nan, np.inf, -np.inf], places.size)

@@ -167,8 +167,8 @@ class Packing:
             launch = Launch("rearrange", grid, block, overlaps=True)
             there = device.upload(places)
             moved = source, there, name, np.int32(count)
-            beside = short, converted, np.int32(more)
-            self.work.append(Call(programs[form.dtype], launch, (*moved, *beside)))
+            more_arguments = short, converted, np.int32(more)
+            self.work.append(Call(programs[form.dtype], launch, (*moved, *more_arguments)))
             self.arrays[name] = count
 
     def _short(self, form: Form, most: int) -> tuple[str, str, int] | None:

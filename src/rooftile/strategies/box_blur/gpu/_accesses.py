@@ -33,14 +33,16 @@ def of_tiles(problem: BoxBlur, across: int, down: int) -> Accesses:
     """A block loads its tile and what its windows reach; zeros stand for what is outside."""
     radius, halo = problem.radius, problem.radius * problem.channels
     wide, high = across + 2 * halo, down + 2 * radius
-    beside, below = blocks(problem.columns, across), blocks(problem.height, down)
-    columns = sum(inside(tile * across - halo, wide, problem.columns) for tile in range(beside))
+    across_tiles, below = blocks(problem.columns, across), blocks(problem.height, down)
+    columns = sum(
+        inside(tile * across - halo, wide, problem.columns) for tile in range(across_tiles)
+    )
     rows = sum(inside(tile * down - radius, high, problem.height) for tile in range(below))
     lanes = min(across, WARP)
-    every = row_loads(wide, rows * beside, lanes=lanes, elem_bytes=1)
-    share = columns / (beside * wide)
+    every = row_loads(wide, rows * across_tiles, lanes=lanes, elem_bytes=1)
+    share = columns / (across_tiles * wide)
     found = Accesses(rows * columns, every.load_requests, every.load_sectors * share)
-    reads = beside * below * warps_of(across * down) * problem.window**2
+    reads = across_tiles * below * warps_of(across * down) * problem.window**2
     return found + Accesses(shared_reads=reads) + _results(problem, across, down)
 
 

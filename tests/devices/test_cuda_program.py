@@ -42,7 +42,7 @@ def test_static_and_dynamic_shared_memory_together_may_pass_48_kib(cuda_device, 
 
 def test_what_runs_beside_others_asks_for_all_shared_memory(cuda_device):
     alone = Launch("turn", (1, 1, 1), (32, 1, 1), 128)
-    for launch, percent in ((alone, -1), (replace(alone, beside=True), 100)):
+    for launch, percent in ((alone, -1), (replace(alone, concurrent=True), 100)):
         program = cuda_device.compile(TEXT, {})
         kernel = ctypes.c_void_p(program.launchable(launch))
         function = ctypes.c_void_p(answer("cuKernelGetFunction", ctypes.c_void_p, kernel))
@@ -61,7 +61,7 @@ def test_more_threads_than_a_kernels_registers_allow_are_refused(cuda_device):
 def test_blocks_run_together_or_not_at_all(cuda_device):
     program = cuda_device.compile(TEXT, {})
     out = cuda_device.upload(np.zeros(32, np.float32))
-    together = Launch("turn", (2, 1, 1), (32, 1, 1), 128, together=True)
+    together = Launch("turn", (2, 1, 1), (32, 1, 1), 128, cooperative=True)
     program.launch(together, out, 32)
     result = np.empty(32, np.float32)
     cuda_device.copy_out(out, result)

@@ -104,10 +104,10 @@ class Launch:
     overlaps: bool = False
     """True if it may begin before the previous launch has ended (programmatic dependent launch,
     from compute capability 9.0 on): its text then waits for that launch."""
-    beside: bool = False
+    concurrent: bool = False
     """True if it runs concurrently with other kernels: CUDA then asks for all of a multiprocessor's
     shared memory, whose size changes only while no kernel runs."""
-    together: bool = False
+    cooperative: bool = False
     """True if its blocks wait for each other, so that all of them must be resident: a cooperative
     launch, which CUDA's driver promises or refuses."""
 
@@ -161,7 +161,7 @@ class Launches(Protocol):
 class Branch(Protocol):
     """A second line of work, which forks from the present stream and joins it again."""
 
-    beside: bool
+    concurrent: bool
     """True if the device runs both concurrently."""
 
     def aside(self) -> contextlib.AbstractContextManager[None]:

@@ -100,7 +100,7 @@ def test_every_run_gives_the_same_of_many_tiles(name, dtype, cuda_device):
 def test_waves_take_what_fits():
     rung, problem = strategy("compact", "waves", "cuda"), Compact(2**28)
     config = rung.config(problem)
-    assert [step.launch.together for step in rung.steps(problem, config)] == [False, True]
+    assert [step.launch.cooperative for step in rung.steps(problem, config)] == [False, True]
     assert rung.invalid(problem, config) is None
     assert "shared memory" in rung.invalid(problem, {**config, "BLOCKS": 2})
     small = rung.on(replace(rung.machine, shared_bytes=102_400, block_shared_bytes=101_376))

@@ -221,7 +221,7 @@ def test_waves_are_launched_as_a_whole():
     rung, problem = strategy("scan", "waves", "cuda"), Scan((2**28,))
     config = rung.config(problem)
     clear, scan = (step.launch for step in rung.steps(problem, config))
-    assert (clear.together, scan.together) == (False, True)
+    assert (clear.cooperative, scan.cooperative) == (False, True)
     assert rung.invalid(problem, config) is None
     assert "shared memory" in rung.invalid(problem, {**config, "BLOCKS": 3})
     small = replace(rung.machine, shared_bytes=102_400, block_shared_bytes=101_376)

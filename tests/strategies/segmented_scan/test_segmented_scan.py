@@ -100,7 +100,7 @@ def test_waves_take_what_fits():
     rung, problem = strategy("segmented_scan", "waves", "cuda"), SegmentedScan(2**28, 10**6)
     config = rung.config(problem)
     launches = [step.launch for step in rung.steps(problem, config)]
-    assert [launch.together for launch in launches] == [False, False, True]
+    assert [launch.cooperative for launch in launches] == [False, False, True]
     assert rung.invalid(problem, config) is None
     assert "shared memory" in rung.invalid(problem, {**config, "BLOCKS": 3})
     small = rung.on(replace(rung.machine, shared_bytes=102_400, block_shared_bytes=101_376))

@@ -15,7 +15,7 @@ from rooftile.devices.cuda.graph import Stream
 class CudaBranch:
     """See `rooftile.devices.gpu.Branch`: a stream, which a capture of the present one takes in."""
 
-    beside = True
+    concurrent = True
 
     def __init__(self, device: Any, stream: Stream) -> None:
         self._device, self._stream = device, stream

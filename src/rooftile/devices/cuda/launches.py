@@ -42,7 +42,7 @@ class _Attribute(ctypes.Structure):
 
 _OVERLAPS = _Attribute(6, 0, 1)
 """CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION."""
-_TOGETHER = _Attribute(2, 0, 1)
+_COOPERATIVE = _Attribute(2, 0, 1)
 """CU_LAUNCH_ATTRIBUTE_COOPERATIVE."""
 
 
@@ -116,7 +116,7 @@ class CudaLaunches:
             attribute
             for attribute, wanted in (
                 (_OVERLAPS, one.launch.overlaps),
-                (_TOGETHER, one.launch.together),
+                (_COOPERATIVE, one.launch.cooperative),
             )
             if wanted
         ]

@@ -59,7 +59,7 @@ class CudaProgram:
             registers = self._attribute(kernel, _REGISTERS)
             reason = f"{launch.threads} threads of {registers} registers, at most {most}"
             raise UnsupportedProblem(launch.kernel, reason)
-        if launch.beside:
+        if launch.concurrent:
             call("cuFuncSetAttribute", _function(kernel), _CARVEOUT, _ALL_PERCENT)
         return kernel.value or 0
 

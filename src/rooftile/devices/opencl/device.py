@@ -252,7 +252,7 @@ class OpenclDevice(Described):
 class OneQueue:
     """See `rooftile.devices.gpu.Branch`: what comes later waits for everything before it."""
 
-    beside = False
+    concurrent = False
 
     def aside(self) -> contextlib.AbstractContextManager[None]:
         return contextlib.nullcontext()

@@ -62,7 +62,7 @@ class Waves:
             rung.kernel("clear"), (blocks(self.tiles, _CLEARING), 1, 1), (_CLEARING, 1, 1)
         )
         block = (2 * self.config["THREADS"] + 32 * self.others, 1, 1)
-        go = Launch(rung.kernel(), (self.all, 1, 1), block, self.shared_bytes, together=True)
+        go = Launch(rung.kernel(), (self.all, 1, 1), block, self.shared_bytes, cooperative=True)
         return Step(clear, ("states", np.int64(self.tiles))), Step(go, arguments)
 
     @property

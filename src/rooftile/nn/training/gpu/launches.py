@@ -102,7 +102,7 @@ class BoundLaunches:
     def orders(self) -> tuple[Order, ...]:
         """The ways to start it that may differ in time, see `start`."""
         self.compile()
-        several = self._branches[0].beside and any(one.aside for one in self._starts)
+        several = self._branches[0].concurrent and any(one.aside for one in self._starts)
         return ("beside", "later", "in a row") if several else ("beside",)
 
     def start(self, order: Order = "beside") -> None:

@@ -84,7 +84,9 @@ class Gathered(GpuInputGradient):
     def steps(self, problem: Conv2dInputGradient, config: Config) -> tuple[Step, ...]:
         across = blocks(problem.height * problem.width, config["BLOCK"])
         grid = (problem.batch * across, blocks(problem.channels, _CHANNELS), 1)
-        launch = Launch(self.kernel(), grid, (config["BLOCK"], 1, 1), overlaps=True, beside=True)
+        launch = Launch(
+            self.kernel(), grid, (config["BLOCK"], 1, 1), overlaps=True, concurrent=True
+        )
         return (Step(launch, arguments_of(problem)),)
 
 

@@ -91,7 +91,7 @@ class Swept(GpuInputGradient):
         across = min(bands, max(beside, blocks(bands, config["BLOCK_BANDS"])))
         grid, shared = (across, blocks(problem.channels, _CHANNELS), 1), _shared(problem, config)
         block = _threads(problem, config), 1, 1
-        launch = Launch(self.kernel(), grid, block, shared, overlaps=True, beside=True)
+        launch = Launch(self.kernel(), grid, block, shared, overlaps=True, concurrent=True)
         return (Step(launch, (*arguments_of(problem), problem.batch)),)
 
     def _resident(self, problem: Conv2dInputGradient, config: Config) -> int:

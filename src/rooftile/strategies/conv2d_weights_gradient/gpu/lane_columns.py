@@ -67,7 +67,7 @@ class LaneColumns(PartialSums):
         jobs = _groups(problem, config) * _parts(problem, config)
         grid = (self._blocks(problem, config), problem.channels, blocks(jobs, config["WARPS"]))
         block = _LANES * config["WARPS"], 1, 1
-        return Launch(self.kernel(), grid, block, overlaps=True, beside=True)
+        return Launch(self.kernel(), grid, block, overlaps=True, concurrent=True)
 
     def _blocks(self, problem: Conv2dWeightsGradient, config: Config) -> int:
         """Blocks that share out the images."""

@@ -74,7 +74,7 @@ class LaneRows(PartialSums):
         rows = self.rows(problem, config)
         grid = (rows, blocks(problem.channels, _channels(problem)), config["SPLITS"])
         block = _LANES * config["WARPS"], 1, 1
-        return Launch(self.kernel(), grid, block, overlaps=True, beside=True)
+        return Launch(self.kernel(), grid, block, overlaps=True, concurrent=True)
 
     def rows(self, problem: Conv2dWeightsGradient, config: Config) -> int:
         """Blocks that share out the images."""

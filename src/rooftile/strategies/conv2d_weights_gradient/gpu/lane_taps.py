@@ -70,7 +70,7 @@ class LaneTaps(PartialSums):
         tiles = blocks(problem.channels, _tile_channels(problem, config))
         grid = (self._blocks(problem, config), tiles, config["SPLITS"])
         block = 32 * config["WARPS"], 1, 1
-        return Launch(self.kernel(), grid, block, overlaps=True, beside=True)
+        return Launch(self.kernel(), grid, block, overlaps=True, concurrent=True)
 
     def _blocks(self, problem: Conv2dWeightsGradient, config: Config) -> int:
         """Blocks that share out the images."""

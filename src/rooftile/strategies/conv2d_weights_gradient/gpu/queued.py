@@ -104,7 +104,7 @@ class Queued(PartialSums):
         """See `PartialSums.launch`."""
         grid = (self.rows(problem, config), *self._beside(problem, config))
         block, shared = (_threads(config), 1, 1), _shared(problem, config)
-        return Launch(self.kernel(), grid, block, shared, overlaps=True, beside=True)
+        return Launch(self.kernel(), grid, block, shared, overlaps=True, concurrent=True)
 
     def _beside(self, problem: Conv2dWeightsGradient, config: Config) -> tuple[int, int]:
         """Blocks of an image: groups of channels, and splits of the maps."""

@@ -85,7 +85,7 @@ class Windows(PartialSums):
         """See `PartialSums.launch`."""
         grid = (self.rows(problem, config), blocks(problem.maps, config["TEAMS"]), problem.channels)
         block = _TEAM, config["TEAMS"], 1
-        return Launch(self.kernel(), grid, block, overlaps=True, beside=True)
+        return Launch(self.kernel(), grid, block, overlaps=True, concurrent=True)
 
     def rows(self, problem: Conv2dWeightsGradient, config: Config) -> int:
         """Blocks that share out the images."""

@@ -165,7 +165,7 @@ class StreamedIeee(WgmmaStrategy, GpuMatmul):
         shares, parts = self._shares(problem, config), config["PARTS"]
         grid = (config["TILE_O"] * parts, 1, 1)
         split = Launch(
-            self.kernel("split_parts"), grid, (THREADS, 1, 1), overlaps=True, beside=True
+            self.kernel("split_parts"), grid, (THREADS, 1, 1), overlaps=True, concurrent=True
         )
         grid, block = (shares.blocks, 1, 1), (_COPIERS + 128 * _GROUPS, 1, 1)
         launch = Launch(self.kernel(), grid, block, shares.shared_bytes, overlaps=True)

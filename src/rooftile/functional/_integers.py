@@ -1,4 +1,4 @@
-"""Integers of the caller that say where something is: labels of classes, and places of winners.
+"""Integers of the caller that say where something is: labels of classes, and places of argmax.
 
 Arrays in the CPU's memory are looked at, and an integer out of its range is an error. Arrays in a
 GPU's memory are not checked, since the call would have to wait: kernels skip such a label, and take
@@ -94,7 +94,7 @@ def check_ignored(ignored: Any) -> None:
 
 
 def taken_places(given: Arguments[Any], layer: Conv2d, where: Taken) -> Taken:
-    """Places of winners, each in its window of the layer's pool.
+    """The argmax of windows, each in its window of the layer's pool.
 
     Raises `InputError` for another place in the CPU's memory; in a GPU's the nearest one of the
     window stands for it.

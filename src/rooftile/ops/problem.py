@@ -108,7 +108,7 @@ class Problem(ABC):
         ``out="float16:channels_last"``.
 
         A float32 array may be stored as float16 or bfloat16, an array of four axes with its
-        channels last, places of a max-pool's winners as uint8: see
+        channels last, a max-pool's argmax as uint8: see
         `rooftile.ops.layers.positions`.  Raises `InputError`.
         """
         # Its class derives from this one, whose module therefore cannot import it.

@@ -1,4 +1,4 @@
-"""`pool2d_gradient` in PyTorch, which finds the winners of a maximum again, as ours does."""
+"""`pool2d_gradient` in PyTorch, which finds the argmax again, as ours does."""
 
 from __future__ import annotations
 

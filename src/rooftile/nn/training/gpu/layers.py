@@ -169,7 +169,7 @@ class FirstConvStage(ConvStage):
 
 
 class WinnersStage(ConvStage):
-    """``y = maximum(activation(x * w + b))``: the places of the winners are kept."""
+    """``y = maximum(activation(x * w + b))``: the argmax is kept."""
 
     def __init__(
         self, work: BoundLaunches, problem: Conv2d, x: Any, parameters: Sequence[Any]
@@ -185,7 +185,7 @@ class WinnersStage(ConvStage):
 
     @cached_property
     def _argmax(self) -> Any:
-        """Memory for the places of winners."""
+        """Memory for the argmax."""
         return self.work.floats(blocks(self.problem.output_arrays[-1].nbytes, 4))
 
     def forward(self) -> None:

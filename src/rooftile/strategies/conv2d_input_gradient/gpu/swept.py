@@ -1,7 +1,7 @@
 """`swept`: a warp sweeps along a row of windows, its lanes are columns and channels.
 
 Source: Scherer, Müller, Behnke, "Evaluation of Pooling Operations in Convolutional Architectures",
-ICANN 2010 (only winners have gradients); Volkov, Demmel, "Benchmarking GPUs to Tune Dense Linear
+ICANN 2010 (only the argmax has a gradient); Volkov, Demmel, "Benchmarking GPUs to Tune Dense Linear
 Algebra", SC08 (sums in registers).
 """
 
@@ -28,7 +28,7 @@ _RESIDENT_THREADS = 1024
 
 
 class Swept(GpuInputGradient):
-    """Takes winners of windows that do not overlap, of an even width."""
+    """Takes argmax gradients of windows that do not overlap, of an even width."""
 
     name = "swept"
     devices = ("cuda",)

@@ -46,7 +46,7 @@ class LaneRows(PartialSums):
             return f"it pays from {_FEW_LANES} rows of masks on, not for {lanes}"
         if problem.images < _FEW_IMAGES:
             return f"it pays from {_FEW_IMAGES} images on"
-        return "it pays for winners" if problem.pool is None else None
+        return "it pays for argmax gradients" if problem.pool is None else None
 
     def defaults(self, problem: Conv2dWeightsGradient) -> dict[str, int]:
         """Few warps where there are blocks enough, as many as there may be where not; maps are

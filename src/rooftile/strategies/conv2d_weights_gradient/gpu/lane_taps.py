@@ -1,8 +1,8 @@
 """`lane_taps`: the lanes of a warp are the taps of the masks, an image in shared memory.
 
 Source: Scherer, Müller, Behnke, "Evaluation of Pooling Operations in Convolutional Architectures",
-ICANN 2010 (only winners have gradients); PMPP, sections 10.8 (sums by block) and 16.3 (gradients of
-a convolution).
+ICANN 2010 (only the argmax has a gradient); PMPP, sections 10.8 (sums by block) and 16.3 (gradients
+of a convolution).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class LaneTaps(PartialSums):
     """Takes layers of which a channel, with the zeros around it, fits shared memory."""
 
     name = "lane_taps"
-    summary = "one lane a tap, an image in shared memory, winners alone behind a max-pool"
+    summary = "one lane a tap, an image in shared memory, argmax gradients alone after a max-pool"
     takes = features("activation:* padding pool:max stride")
     tunables = (Tunable("WARPS", (4, 8, 16), 8), Tunable("SPLITS", (1, 2, 4), 1))
 

@@ -1,8 +1,8 @@
-"""`queued`: warps queue the winners that relu left, and take one of each queue at a time.
+"""`queued`: warps queue the gradients that relu left, and take one of each queue at a time.
 
 Source: Scherer, Müller, Behnke, "Evaluation of Pooling Operations in Convolutional Architectures",
-ICANN 2010 (only winners have gradients); Billeter, Olsson, Assarsson, "Efficient Stream Compaction
-on Wide SIMD Many-Core Architectures", HPG 2009 (queues by ballots).
+ICANN 2010 (only the argmax has a gradient); Billeter, Olsson, Assarsson, "Efficient Stream
+Compaction on Wide SIMD Many-Core Architectures", HPG 2009 (queues by ballots).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _RESIDENT_THREADS = 1024
 
 
 class Queued(PartialSums):
-    """Takes winners, of layers of which an image's channels fit shared memory."""
+    """Takes argmax gradients, of layers of which an image's channels fit shared memory."""
 
     name = "queued"
     devices = ("cuda",)

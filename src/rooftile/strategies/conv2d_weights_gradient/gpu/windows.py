@@ -1,7 +1,7 @@
 """`windows`: a thread keeps a mask's sums in registers while windows pass.
 
 Source: Scherer, Müller, Behnke, "Evaluation of Pooling Operations in Convolutional Architectures",
-ICANN 2010 (only winners have gradients); Volkov, Demmel, "Benchmarking GPUs to Tune Dense Linear
+ICANN 2010 (only the argmax has a gradient); Volkov, Demmel, "Benchmarking GPUs to Tune Dense Linear
 Algebra", SC08 (sums in registers).
 """
 
@@ -32,10 +32,10 @@ _MANY_IMAGES = 32
 
 
 class Windows(PartialSums):
-    """Takes winners; a mask's sums fit registers, and a channel shared memory."""
+    """Takes argmax gradients; a mask's sums fit registers, and a channel shared memory."""
 
     name = "windows"
-    summary = "a thread keeps a mask's sums in registers, whole winners pass"
+    summary = "a thread keeps a mask's sums in registers, whole gradients pass"
     tunables = (Tunable("TEAMS", (1, 2, 4), 4), Tunable("PARTS", (1, 2, 4), 1))
     # To find pixels by a position of 8 bits takes 0.05 ms more of 0.5 than it saves elsewhere.
     stores: ClassVar[Mapping[str, str]] = {}

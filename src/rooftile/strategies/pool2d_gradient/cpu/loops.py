@@ -75,7 +75,7 @@ class GradientRows(ArrayStrategy):
 
     operation = "pool2d_gradient"
     name = "rows"
-    summary = "the winners of a row of windows at once, compared and selected in vectors"
+    summary = "the argmax of a row of windows at once, compared and selected in vectors"
 
     def limits(self, problem: Pool2dGradient) -> str | None:
         pool = problem.pool

@@ -23,10 +23,10 @@ class GpuPool2dGradient(OneKernel):
 
 
 class Naive(GpuPool2dGradient):
-    """Every element of a window finds its winner again."""
+    """Every element of a window finds its argmax again."""
 
     name = "naive"
-    summary = "one thread an element, which finds the winners of all its windows"
+    summary = "one thread an element, which finds the argmax of all its windows"
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 256),)
 
     def threads(self, problem: Pool2dGradient) -> int:
@@ -38,7 +38,7 @@ class Cells(GpuPool2dGradient):
     """Takes windows that do not overlap: then no element gets more than one gradient."""
 
     name = "cells"
-    summary = "one thread a window, which finds its winner once and writes all of its cell"
+    summary = "one thread a window, which finds its argmax once and writes all of its cell"
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 128),)
 
     def limits(self, problem: Pool2dGradient) -> str | None:

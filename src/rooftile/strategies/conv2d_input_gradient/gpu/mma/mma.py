@@ -31,12 +31,11 @@ _MOST_ROWS = 16
 
 
 class SpreadWinners(MmaStrategy, GpuInputGradient):
-    """Takes winners of windows that do not overlap; an image's gradients fit shared memory."""
+    """Takes argmax gradients of windows that do not overlap; an image's gradients fit shared
+    memory."""
 
     name = "mma_{precision}"
-    summary = (
-        "winners among zeros, pairs of pixels on tensor cores, gradients and weights in {numbers}"
-    )
+    summary = "argmax gradients among zeros, pairs of pixels on tensor cores, numbers in {numbers}"
     takes = features("before:relu padding pool:max")
 
     stores: ClassVar[Mapping[str, str]] = {

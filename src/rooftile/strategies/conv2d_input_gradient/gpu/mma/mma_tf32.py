@@ -1,6 +1,6 @@
-"""`mma_tf32`: transposed convolution of winners on tensor cores, in TF32. Source: Dumoulin, Visin,
-"A guide to convolution arithmetic for deep learning", 2016, chapter 4 (transposed convolution);
-NVIDIA, "Parallel Thread Execution ISA", on ``mma``."""
+"""`mma_tf32`: transposed convolution of argmax gradients on tensor cores, in TF32. Source:
+Dumoulin, Visin, "A guide to convolution arithmetic for deep learning", 2016, chapter 4 (transposed
+convolution); NVIDIA, "Parallel Thread Execution ISA", on ``mma``."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MANY_IMAGES = 256
 
 
 class MmaTf32(MmaStrategy, GpuInputGradient):
-    """Takes winners of windows of 4 x 4, eight of them a row at most; sums in float32."""
+    """Takes argmax gradients of windows of 4 x 4, eight of them a row at most; sums in float32."""
 
     name = "mma_tf32"
     precision = "tf32"

@@ -2,7 +2,7 @@
 
 Source: Dumoulin, Visin, "A guide to convolution arithmetic for deep learning", 2016, chapter 4
 (transposed convolution); Scherer, Müller, Behnke, "Evaluation of Pooling Operations in
-Convolutional Architectures", ICANN 2010 (only winners have gradients); Mishra and others,
+Convolutional Architectures", ICANN 2010 (only the argmax has a gradient); Mishra and others,
 "Accelerating Sparse Deep Neural Networks", 2021 (two of four terms); NVIDIA, "Parallel Thread
 Execution ISA", on ``wgmma``; for the split products Ootomo and Yokota, "Recovering single precision
 accuracy from Tensor Cores while surpassing the FP32 theoretical peak performance", IJHPCA 36
@@ -33,7 +33,7 @@ from rooftile.strategies.conv2d_input_gradient.gpu.naive import GpuInputGradient
 _TILE = 8
 """Windows beside each other, and below each other, of a product."""
 _MOST_POSITIONS = 16
-"""Of a window, by the bits that say which one won."""
+"""Of a window, by the bits that tell its argmax."""
 _MOST_SUMS = 200
 """Of a thread, in its registers."""
 _GROUP = 16
@@ -48,7 +48,7 @@ _LINE, _BANKS = 16, 128
 
 
 class Warpgroups(WgmmaStrategy, GpuInputGradient):
-    """Takes winners of windows that do not overlap, eight by eight of an image at most."""
+    """Takes argmax gradients of windows that do not overlap, eight by eight of an image at most."""
 
     name = "warpgroups_{precision}"
     summary = "whole windows by warpgroups, in whose registers they are summed, in {numbers}"

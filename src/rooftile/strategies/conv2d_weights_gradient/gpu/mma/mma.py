@@ -1,6 +1,6 @@
 """Rungs on tensor cores by ``mma.sync``, for GPUs of compute capability 8.0 and later. Source:
 Scherer, Müller, Behnke, "Evaluation of Pooling Operations in Convolutional Architectures", ICANN
-2010 (only winners have gradients); NVIDIA, "Parallel Thread Execution ISA", on ``mma``."""
+2010 (only the argmax has a gradient); NVIDIA, "Parallel Thread Execution ISA", on ``mma``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from rooftile.strategies.conv2d_weights_gradient.gpu._base import (
 _CELL_COLUMNS = 2
 """Of a cell, whose positions are rows of a product."""
 _MOST_POSITIONS = 16
-"""Of a window, by the bits that say which one won."""
+"""Of a window, by the bits that tell its argmax."""
 _MOST_SUMS = 128
 """Sums of a thread in its registers, which hold some 64 other numbers."""
 _OTHERS = 64
@@ -35,11 +35,11 @@ _LINE = 16
 
 
 class Mma(MmaStrategy, PartialSums):
-    """Takes winners of windows with an even number of columns that do not overlap."""
+    """Takes argmax gradients of windows with an even number of columns that do not overlap."""
 
     name = "mma_{precision}"
     mends = True
-    summary = "winners by cells on tensor cores, gradients and pixels in {numbers}"
+    summary = "argmax gradients by cells on tensor cores, gradients and pixels in {numbers}"
     stores: ClassVar[Mapping[str, str]] = {
         **GpuWeightsGradient.stores,
         "X_NARROW": "x:narrow",
@@ -205,7 +205,7 @@ class MmaTf32(Mma):
     precision = "tf32"
     narrow = "fp16"
     pays_from = 80_000_000
-    summary = "winners by cells on tensor cores, gradients and pixels in TF32"
+    summary = "argmax gradients by cells on tensor cores, gradients and pixels in TF32"
 
 
 STRATEGIES = (*family(Mma(), "fp16", "bf16"), MmaTf32())

@@ -1,7 +1,7 @@
 """Pixels as rows on tensor cores, which all windows above share.
 
 Source: Scherer, Müller, Behnke, "Evaluation of Pooling Operations in Convolutional Architectures",
-ICANN 2010 (only winners have gradients); NVIDIA, "Parallel Thread Execution ISA", on ``mma``.
+ICANN 2010 (only the argmax has a gradient); NVIDIA, "Parallel Thread Execution ISA", on ``mma``.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ _LINE = 16
 
 
 class Turned(MmaStrategy, PartialSums):
-    """Takes winners of windows with even sides that do not overlap, and masks of a few columns."""
+    """Takes argmax gradients of windows with even sides that do not overlap, and masks of a few
+    columns."""
 
     name = "turned_{precision}"
     mends = True

@@ -31,7 +31,7 @@ from rooftile.strategies.conv2d_weights_gradient.gpu.warpgroups._layout import (
 
 _WINDOW_COLUMNS = (2, 4)
 _MOST_POSITIONS = 16
-"""Of a window, by the bits that say which one won."""
+"""Of a window, by the bits that tell its argmax."""
 _MOST_SUMS = 144
 """Of a thread, in its registers."""
 _REGISTERS = 256
@@ -50,12 +50,14 @@ with."""
 
 
 class Warpgroups(WgmmaStrategy, PartialSums):
-    """Takes winners of windows of two or four columns and an even number of rows that do not
-    overlap."""
+    """Takes argmax gradients of windows of two or four columns and an even number of rows that do
+    not overlap."""
 
     name = "warpgroups_{precision}"
     mends = True
-    summary = "winners by rows of positions on warpgroups, gradients and pixels in {numbers}"
+    summary = (
+        "argmax gradients by rows of positions on warpgroups, gradients and pixels in {numbers}"
+    )
     stores: ClassVar[Mapping[str, str]] = {
         **GpuWeightsGradient.stores,
         "X_NARROW": "x:narrow",
@@ -228,7 +230,7 @@ class WarpgroupsTf32(Warpgroups):
     precision = "tf32"
     scaled = True
     pays_from = 192
-    summary = "winners by rows of positions on warpgroups, gradients and pixels in scaled float16"
+    summary = "argmax gradients by rows of positions on warpgroups, in scaled float16"
 
 
 STRATEGIES = (

@@ -36,6 +36,7 @@ from rooftile.ops.gradients.linear_gradient import LinearGradient
 from rooftile.ops.gradients.linear_weights_gradient import LinearWeightsGradient
 from rooftile.ops.gradients.loss_gradient import LossGradient
 from rooftile.ops.gradients.mlp_training import MlpTraining, Neurons
+from rooftile.ops.gradients.nearest_places import NearestPlaces
 from rooftile.ops.gradients.optimiser_step import OptimiserStep
 from rooftile.ops.gradients.pool2d_gradient import Pool2dGradient
 from rooftile.ops.gradients.pool2d_winners import Pool2dWinners
@@ -44,11 +45,13 @@ from rooftile.ops.gradients.softmax_gradient import SoftmaxGradient
 from rooftile.ops.layers.bias_activation import BiasActivation
 from rooftile.ops.layers.dropout import Dropout
 from rooftile.ops.layers.gather_batch import GatherBatch
+from rooftile.ops.layers.most_likely import MostLikely
 from rooftile.ops.patterns.argreduce import Argreduce
 from rooftile.ops.patterns.box_blur import BoxBlur
 from rooftile.ops.patterns.compact import Compact
 from rooftile.ops.patterns.conv1d import Conv1d
 from rooftile.ops.patterns.conv3d import Conv3d
+from rooftile.ops.patterns.convert import Convert
 from rooftile.ops.patterns.elementwise import Elementwise
 from rooftile.ops.patterns.equalize import Equalize
 from rooftile.ops.patterns.grayscale import Grayscale
@@ -66,6 +69,7 @@ from rooftile.ops.patterns.segmented_reduce import SegmentedReduce
 from rooftile.ops.patterns.segmented_scan import SegmentedScan
 from rooftile.ops.patterns.separable import Separable
 from rooftile.ops.patterns.sort import Sort
+from rooftile.ops.patterns.standardise import Standardise
 from rooftile.ops.patterns.stencil import Stencil
 from rooftile.ops.patterns.transpose import Transpose
 from rooftile.ops.patterns.unique import Unique
@@ -162,6 +166,16 @@ PROBLEMS: dict[str, tuple[Problem, ...]] = {
         GatherBatch(4, 9, 1, 3, 25, 3, 25, floats=True, shift=2),
         GatherBatch(70, 90, 1, 28, 28, 86, 86, shift=2),
     ),
+    "convert": (
+        Convert(70_003),
+        Convert(70_003, made="bfloat16"),
+        Convert(70_003, "float16", "float32"),
+        Convert(70_003, "bfloat16", "float32"),
+        Convert(70_003, "uint8", "uint8"),
+    ),
+    "standardise": (Standardise(70_003), Standardise(3 * 5 * 1225, 1225, 3)),
+    "most_likely": (MostLikely(3001, 10), MostLikely(70, 1)),
+    "nearest_places": (NearestPlaces(3, 19, 24, Pool.of("max", 3, 2)),),
     "record_mean": (RecordMean(1003, 70),),
     "linear_gradient": (
         LinearGradient(300, 130, 40, "relu", "tanh"),

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import rooftile
-from rooftile.devices.cuda.compile import compile_cubin
-from rooftile.errors import DeviceMissing, InputError
+from rooftile.errors import InputError
 from rooftile.functional import _integers
 from rooftile.ops import Pool
 from rooftile.ops.layers.conv2d import Conv2d
@@ -89,11 +88,3 @@ def test_places_on_a_gpu_are_brought_into_their_windows(opencl_device):
     column -= np.arange(where.shape[3]) * right
     assert ((row >= 0) & (row < high) & (column >= 0) & (column < wide)).all()
     assert (found[0, 0, 0, :2] == where[0, 0, 0, :2]).all()
-
-
-def test_the_kernel_of_places_compiles_for_cuda():
-    try:
-        code = compile_cubin(_integers.TEXT.read_text(encoding="utf-8"), {"THREADS": 256}, "sm_90")
-    except DeviceMissing as error:
-        pytest.skip(str(error))
-    assert code

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rooftile.devices.cuda import compile_cubin
 from rooftile.nn.data import FASHION, Pixels, prepare
-from rooftile.nn.numbers import TEXT, Numbers
+from rooftile.nn.numbers import Numbers
 from rooftile.ops.problem import numpy_dtype
 
 # It is about rounding.
@@ -33,14 +32,6 @@ def converted(device, start, given, made):
         device.copy_out(to, guarded)
     np.testing.assert_array_equal(guarded[made.size :].astype(np.float32), 7)
     return guarded[: made.size].reshape(made.shape)
-
-
-@pytest.mark.parametrize("architecture", ["sm_75", "sm_90a"])
-@pytest.mark.parametrize("bfloat16", [0, 1])
-def test_the_kernels_compile(architecture, bfloat16):
-    for plane, tables in ((784, 1), (35, 3)):
-        macros = {"THREADS": 256, "BFLOAT16": bfloat16, "TABLES": tables, "PLANE": plane}
-        assert compile_cubin(TEXT, macros, architecture)
 
 
 @pytest.mark.parametrize("dtype", NARROW)

@@ -14,6 +14,7 @@ from rooftile.nn import gpu_plan, staging
 from rooftile.nn.staging import DirectCopies, PinnedCopies
 from rooftile.ops.problem import numpy_dtype
 from tests.support import lazy_cuda
+from tests.support.lazy_cuda import lazily  # noqa: F401
 from tests.support.stream_cases import SMALL, InOrder
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,17 +12,15 @@ from hypothesis import strategies as st
 
 import rooftile
 from rooftile.analysis.transfers import Pipeline
-from rooftile.devices.cuda import compile_cubin
-from rooftile.devices.gpu import Launch
-from rooftile.nn import staging, streaming
+from rooftile.nn import staging
 from rooftile.nn.data import prepare
 from rooftile.nn.segments import best_segments, fastest_segments, for_images, measured_model
 from rooftile.nn.staging import Stager
 from rooftile.nn.streaming import SLOTS, Marks, Streamer
 from tests.support import lazy_cuda
+from tests.support.lazy_cuda import lazily  # noqa: F401
 
 SHAPE, CLASSES, LONGEST = (1, 3, 5), 4, 12
-TEXT = Path(streaming.__file__).with_suffix(".cu").read_text(encoding="utf-8")
 
 
 def streamer_on(device: Any, **options: Any) -> Streamer:
@@ -263,24 +260,3 @@ def test_wrong_images_are_refused_by_name(bad):
     streamer = streamer_on(lazy_cuda.Device(np.random.default_rng(0)))
     with pytest.raises(rooftile.InputError, match="images"):
         streamer.checked(bad)
-
-
-@pytest.mark.parametrize("architecture", ["sm_75", "sm_90a"])
-def test_the_kernels_compile(architecture):
-    assert compile_cubin(TEXT, {"THREADS": 256, "CLASSES": 10}, architecture)
-
-
-@pytest.mark.parametrize("classes", [1, 2, 10])
-def test_labels_are_numpys(classes, device):
-    program = device.compile(TEXT, {"THREADS": 64, "CLASSES": classes})
-    rng = np.random.default_rng(classes)
-    special = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0], np.float32)
-    scores = rng.choice(special, (500, classes))
-    labels = np.full(501, 77, np.int64)
-    with device.on():
-        memory, found = device.upload(scores), device.upload(labels)
-        program.launch(Launch("most_likely", (8, 1, 1), (64, 1, 1)), memory, found, np.int32(500))
-        device.copy_out(found, labels)
-    expected = scores.argmax(axis=1) if classes > 1 else scores[:, 0] > 0.5
-    np.testing.assert_array_equal(labels[:500], expected)
-    assert labels[500] == 77

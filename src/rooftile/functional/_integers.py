@@ -7,25 +7,21 @@ the place that is nearest to such a place. So neither reads or writes outside of
 
 from __future__ import annotations
 
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rooftile.devices import cuda
 from rooftile.devices.cuda import CudaArray
-from rooftile.devices.gpu import Launch
-from rooftile.devices.launches import Call
 from rooftile.errors import InputError
 from rooftile.ops.checks import is_whole
+from rooftile.ops.gradients.nearest_places import NearestPlaces
 from rooftile.ops.layers.conv2d import Conv2d
 from rooftile.ops.problem import AnyArray
 from rooftile.runtime.arguments import Arguments, Taken
+from rooftile.runtime.calls.single import single
 
 LABELS = ("int32", "int64")
-TEXT = Path(__file__).with_name("places.cu")
-_THREADS = 256
 _INT32 = np.iinfo(np.int32)
 
 
@@ -132,17 +128,7 @@ def _nearest(given: Arguments[Any], layer: Conv2d, where: CudaArray) -> CudaArra
 
 
 def launch_nearest(device: Any, layer: Conv2d, where: Any, made: Any) -> None:
-    """Start the kernel of `_nearest` on the device's present stream."""
+    """Start what `_nearest` asks for on the device's present stream."""
     assert layer.pool is not None
-    rows, columns = layer.output_size
-    count = layer.batch * layer.maps * rows * columns
-    sizes = (rows, columns, layer.conv_size[1], *layer.pool.window, *layer.pool.stride)
-    arguments = (where, made, *map(np.int32, sizes), np.int64(count))
-    grid = (-(-count // _THREADS), 1, 1)
-    launch = Launch("nearest_places", grid, (_THREADS, 1, 1))
-    device.launches([Call(_program(device), launch, arguments)], ()).start(())
-
-
-@cache
-def _program(device: Any) -> Any:
-    return device.compile(TEXT.read_text(encoding="utf-8"), {"THREADS": _THREADS}, ())
+    problem = NearestPlaces(layer.batch * layer.maps, *layer.conv_size, layer.pool)
+    device.launches([single(device, problem, where, made)], ()).start(())

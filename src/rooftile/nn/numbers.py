@@ -2,59 +2,39 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from rooftile.devices.gpu import GpuDevice, Launch
+from rooftile.devices.gpu import GpuDevice
 from rooftile.devices.launches import Call
 from rooftile.nn.data.pixels import Pixels
-
-_THREADS = 256
-_TOGETHER = 4
-"""Numbers of a thread."""
+from rooftile.ops.patterns.convert import Convert
+from rooftile.ops.patterns.standardise import Standardise
+from rooftile.runtime.calls.single import single
 
 
 class Numbers:
-    """The kernels for one dtype: uint8, float16 or bfloat16.
+    """The conversions of one dtype: uint8, float16 or bfloat16.
 
     Each makes a launch on buffers, or on names of buffers; ``count`` are elements.
     """
 
-    def __init__(self, gpu: GpuDevice, dtype: str, plane: int, pixels: Pixels | None) -> None:
-        """``plane``: pixels of a channel; ``pixels`` is needed for uint8. Raises `CompileFailure`,
+    def __init__(self, gpu: GpuDevice, dtype: Any, plane: int, pixels: Pixels | None) -> None:
+        """``plane``: pixels of a channel; ``pixels`` is needed for uint8.  Raises
         `OutOfMemory`."""
         values = (pixels or Pixels()).numbers()
-        macros = {
-            "THREADS": _THREADS,
-            "BFLOAT16": int(dtype == "bfloat16"),
-            "TABLES": len(values),
-            "PLANE": plane,
-        }
-        self._dtype = dtype
-        self._program = gpu.compile(TEXT, macros)
+        self._gpu, self._dtype, self._sizes = gpu, dtype, (plane, len(values))
         self._values = gpu.upload(values)
 
     def read(self, images: Any, x: Any, count: int) -> Call:
         """float32 numbers of pixels, or of 16-bit numbers."""
         if self._dtype == "uint8":
-            return self._call("standardise", count, images, self._values, x)
-        return self._call("widen", count, images, x)
+            return single(self._gpu, Standardise(count, *self._sizes), images, self._values, x)
+        return single(self._gpu, Convert(count, self._dtype, "float32"), images, x)
 
     def write(self, y: Any, scores: Any, count: int) -> Call:
         """Round float32 scores to 16 bits."""
-        return self._call("narrow_scores", count, y, scores)
+        return single(self._gpu, Convert(count, "float32", self._dtype), y, scores)
 
     def move(self, given: Any, to: Any, nbytes: int) -> Call:
         """Copy bytes of any alignment."""
-        return self._call("move", nbytes, given, to)
-
-    def _call(self, kernel: str, count: int, *arrays: Any) -> Call:
-        grid = (-(-count // (_THREADS * _TOGETHER)), 1, 1)
-        launch = Launch(kernel, grid, (_THREADS, 1, 1))
-        return Call(self._program, launch, (*arrays, np.int64(count)))
-
-
-TEXT = Path(__file__).with_suffix(".cu").read_text(encoding="utf-8")
-"""The kernels' text."""
+        return single(self._gpu, Convert(nbytes, "uint8", "uint8"), given, to)

@@ -13,7 +13,6 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,14 +21,14 @@ from numpy.typing import NDArray
 from rooftile.devices.cuda import CudaDevice
 from rooftile.devices.cuda.event import Event
 from rooftile.devices.cuda.streams import pinned
-from rooftile.devices.gpu import Launch
 from rooftile.errors import InputError
 from rooftile.nn.staging import AsTheyLie, Stager
 from rooftile.ops import AnyArray
+from rooftile.ops.layers.most_likely import MostLikely
+from rooftile.runtime.calls.single import single
 
 SLOTS = 3
 """One is being filled, one computed, one emptied."""
-_THREADS = 256
 _MOST_RESULT_BYTES = 2**26
 """Results of more bytes go straight to the caller's memory instead of through page-locked one."""
 _MOST_CAPTURED = 8
@@ -85,8 +84,6 @@ class Streamer:
         self._finds_labels, self._takes_pixels = labels, pixels
         self._pixels = math.prod(shape)
         with device.on():
-            text = Path(__file__).with_suffix(".cu").read_text(encoding="utf-8")
-            self._program = device.compile(text, {"THREADS": _THREADS, "CLASSES": classes})
             self._inward, self._outward = device.stream(), device.stream()
         self._slots: list[_Slot] = []
         self._sizes = (0, 0)
@@ -204,8 +201,8 @@ class Streamer:
         """Start everything from a slot's images to its labels."""
         self._layers(dtype.name)(slot.images, slot.scores, count)
         if self._finds_labels:
-            launch = Launch("most_likely", (-(-count // _THREADS), 1, 1), (_THREADS, 1, 1))
-            self._program.launch(launch, slot.scores, slot.labels, np.int32(count))
+            found = single(self.device, MostLikely(count, self._classes), slot.scores, slot.labels)
+            self.device.launches([found], ()).start(())
 
     def _prepare(self, dtype: np.dtype[Any], segment: int) -> Replays:
         """A graph for each slot, captured once for a dtype and length of segments."""

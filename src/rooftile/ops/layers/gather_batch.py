@@ -44,7 +44,7 @@ def resizing(old: int, new: int) -> tuple[NDArray[np.intp], Float64]:
 
 @dataclass(frozen=True)
 class GatherBatch(Problem):
-    """data[items, channels, old_height, old_width], uint8, targets[items, target_words],
+    """dataset[items, channels, old_height, old_width], uint8, targets[items, target_words],
     order[epoch], variation[epoch], step[1], places[height + width], shares[height + width, 2] and
     scales[channels, 2] to x[images, channels, height, width] and chosen[images, target_words].
 
@@ -53,7 +53,7 @@ class GatherBatch(Problem):
     twice ``shift``, of which half leaves it where it is.  ``places`` are the first of the two old
     rows, then columns, of each new one, and ``shares`` their weights, as `resizing` gives them.
     ``scales`` are a channel's factor, and what is taken off.  An image's targets are
-    ``target_words`` of 32 bits.  With ``floats`` data are float32 of x's size, and are neither
+    ``target_words`` of 32 bits.  With ``floats`` the dataset is float32 of x's size, and is neither
     resized nor scaled.  Indices are int32.  Raises `InputError`.
     """
 
@@ -113,7 +113,7 @@ class GatherBatch(Problem):
         lines, channels = self.height + self.width, self.channels
         old = (self.items, channels, self.old_height, self.old_width)
         return (
-            Array("data", old, "float32" if self.floats else "uint8", operand=False),
+            Array("dataset", old, "float32" if self.floats else "uint8", operand=False),
             Array("targets", (self.items, self.target_words), "int32"),
             Array("order", (self.in_epoch,), "int32"),
             Array("variation", (self.in_epoch,), "int32"),
@@ -134,7 +134,7 @@ class GatherBatch(Problem):
     def moved(self) -> Mapping[str, int]:
         """Of data and targets the batch's, in ``order`` and ``variation`` its places."""
         found = dict(super().moved())
-        for name in ("data", "targets"):
+        for name in ("dataset", "targets"):
             found[name] = found[name] // self.items * min(self.images, self.items)
         found |= dict.fromkeys(("order", "variation"), 4 * self.images)
         return found

@@ -14,6 +14,7 @@ from rooftile.nn.image_stream import ImageStream
 from rooftile.runtime.timing import device as device_timing
 from rooftile.runtime.timing.host import timing_of
 from tests.support import lazy_cuda
+from tests.support.lazy_cuda import lazily  # noqa: F401
 from tests.support.stream_cases import SMALL, streamed
 
 

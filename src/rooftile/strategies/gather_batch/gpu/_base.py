@@ -7,7 +7,7 @@ from rooftile.ops.layers.gather_batch import GatherBatch
 from rooftile.strategies.contract.gpu import Config, GpuStrategy
 
 ARGUMENTS = (
-    *("data", "targets", "order", "variation", "step"),
+    *("dataset", "targets", "order", "variation", "step"),
     *("places", "shares", "scales", "x", "chosen"),
 )
 """The arrays, in the order of the kernels' arguments."""

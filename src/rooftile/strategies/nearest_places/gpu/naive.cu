@@ -1,7 +1,4 @@
-// The argmax of max-pools' windows, each clamped to its window.
-//
-// A thread takes a window. The row and the column of its place are clamped to the window, so that
-// no kernel that follows reads or writes outside of an array, whatever the caller's places are.
+// naive: one thread brings the place of one window's winner into the window.
 //
 // where[count] and made[count]: row * width + column, of windows[planes][rows][columns].
 // Grid: x over blocks of windows.  Block: x over THREADS threads.
@@ -11,8 +8,8 @@ __device__ __forceinline__ int between(int value, int least, int most)
     return value < least ? least : value > most ? most : value;
 }
 
-__global__ void nearest_places(const GLOBAL int* where, GLOBAL int* made, int rows, int columns,
-                               int width, int high, int wide, int down, int right, int64 count)
+__global__ void naive(const GLOBAL int* where, GLOBAL int* made, int rows, int columns,
+                      int width, int high, int wide, int down, int right, int64 count)
 {
     int64 number = (int64)blockIdx.x * THREADS + threadIdx.x;
     if (number >= count) return;

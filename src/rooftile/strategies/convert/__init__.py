@@ -1,0 +1,1 @@
+"""How `convert` is computed."""

@@ -1,0 +1,1 @@
+"""How `most_likely` is computed."""

@@ -1,0 +1,1 @@
+"""How `nearest_places` is computed."""

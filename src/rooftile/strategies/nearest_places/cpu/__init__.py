@@ -1,0 +1,1 @@
+"""The CPU's ladder of `nearest_places`."""

@@ -1,0 +1,1 @@
+"""How `standardise` is computed."""

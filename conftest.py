@@ -70,7 +70,7 @@ def own_history(tmp_path_factory):
 def choices_of_its_own(monkeypatch):
     """No test is given a choice that another one's devices and preferences led to."""
     if "rooftile.runtime.selection.choice" in sys.modules:
-        monkeypatch.setattr("rooftile.runtime.selection.choice._kept", {})
+        monkeypatch.setattr("rooftile.runtime.selection.choice.kept", {})
 
 
 @pytest.fixture

@@ -50,7 +50,7 @@ def test_no_text_of_drawn_shapes_is_beyond_the_compilers_budget(script, monkeypa
             continue
         function, dtypes, scratch = native
         text = function.text(dtypes, scratch)
-        build._compiled(text, function.passes)
+        build.compiled(text, function.passes)
         share, lines = 2 if given[-1] == "all" else 1, text.count("\n")
         assert share * lines <= build.MOST_INSTRUCTIONS, (case, function.name, lines)
     assert len(given) > 20

@@ -42,7 +42,7 @@ def test_a_childs_locks_are_free():
 
 def test_a_child_multiplies_while_another_thread_was_multiplying():
     # Not by a thread of its own, which may be given the number of the thread that had the lock.
-    assert _forked(_blas._turn, lambda: _blas._turn.acquire(timeout=2)) == 0
+    assert _forked(_blas.turn, lambda: _blas.turn.acquire(timeout=2)) == 0
 
 
 def test_a_child_calls_what_another_thread_was_calling():

@@ -212,8 +212,8 @@ def test_in_16_bits_are_what_counts_and_what_lies_between_layers(scripts, opencl
 @pytest.mark.alone
 @pytest.mark.usefixtures("plainly_compiled")
 def test_rows_are_measured_and_kept_where_one_fails(scripts, device, tmp_path, monkeypatch):
-    monkeypatch.setattr(measure_gpu, "_MOST_SAMPLES", 3)
-    monkeypatch.setattr(measure_gpu, "_WARM_UP_S", 0)
+    monkeypatch.setattr(measure_gpu, "MOST_SAMPLES", 3)
+    monkeypatch.setattr(measure_gpu, "WARM_UP_S", 0)
     table = scripts.table
     cases = (
         table.Case("lenet-conv1", 2, "ieee", 1e9),

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rooftile._locks import recursive_lock
 
-_turn = recursive_lock()
+turn = recursive_lock()
 """Held while BLAS is serial: the number of its threads is one for the whole process."""
 
 
@@ -31,7 +31,7 @@ def _pools() -> Any:
 @cache
 def threads() -> int:
     """Number of BLAS's own threads: its setting, which follows the process's affinity."""
-    with _turn:
+    with turn:
         return max((pool["num_threads"] for pool in _pools().info()), default=1)
 
 
@@ -48,7 +48,7 @@ def share_out(work: Callable[[int], None], workers: int) -> None:
         except BaseException as error:
             errors.append(error)
 
-    with _turn, _pools().limit(limits=1):
+    with turn, _pools().limit(limits=1):
         others = [threading.Thread(target=guarded, args=(w,)) for w in range(1, workers)]
         for thread in others:
             thread.start()

@@ -15,7 +15,7 @@ from rooftile.ops import parse
 from rooftile.runtime.selection.choice import decide
 from rooftile.runtime.timing.host import Timing
 
-MEASURED = _beside._measured
+MEASURED = _beside.measured
 KERNELS = Path(__file__).parent.parent / "frauds" / "kernels"
 SHAPE = "channels=2,height=20,width=24,maps=3,mask=3x3,padding=1x1,activation=relu"
 
@@ -23,7 +23,7 @@ SHAPE = "channels=2,height=20,width=24,maps=3,mask=3x3,padding=1x1,activation=re
 @pytest.fixture(autouse=True)
 def few_samples(monkeypatch, quick_audits):
     # One test has our own rung timed.
-    monkeypatch.setattr(_beside, "_measured", lambda *_: [])
+    monkeypatch.setattr(_beside, "measured", lambda *_: [])
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_it_is_compared_with_our_own_rungs_of_the_problem(audit, call, history_p
 def test_where_no_climb_is_recorded_the_rung_that_is_picked_is_timed(
     audit, history_path, monkeypatch
 ):
-    monkeypatch.setattr(_beside, "_measured", MEASURED)
+    monkeypatch.setattr(_beside, "measured", MEASURED)
     picked = decide(parse("conv2d", SHAPE, 4)).strategy.name
     _, out, err = audit("honest_numpy.py")
     assert f"than {picked}, our rung (" in out
@@ -147,7 +147,7 @@ def test_what_was_not_reached_and_a_compilers_words_once(call, tmp_path, opencl_
 
 
 def test_isolation_may_be_required(audit, monkeypatch):
-    monkeypatch.setattr(verdict, "_REQUIRED", ("a moat",))
+    monkeypatch.setattr(verdict, "REQUIRED", ("a moat",))
     code, out, err = audit("honest_numpy.py", "--require-isolation", "--no-history")
     assert (code, out) == (2, "")
     assert "required isolation is not to be had" in err

@@ -132,9 +132,9 @@ def test_what_a_gpu_cannot_do_is_one_message(call, no_cuda, arguments, expected,
 
 def test_what_rows_share_is_said_once():
     rows = [Row("strategy", name, "opencl:0", "ieee", "skipped", "no") for name in ("a", "b")]
-    assert command._reasons(tuple(rows)) == ["a, b: skipped, no"]
+    assert command.reasons(tuple(rows)) == ["a, b: skipped, no"]
     again = Row("peer", "a", "cuda:0", "fp16", "skipped", "no")
-    assert command._reasons((rows[0], again)) == ["a (ieee), a (fp16): skipped, no"]
+    assert command.reasons((rows[0], again)) == ["a (ieee), a (fp16): skipped, no"]
 
 
 def test_a_rung_is_compared_with_peers_of_its_own_precision(known_roof):
@@ -148,7 +148,7 @@ def test_a_rung_is_compared_with_peers_of_its_own_precision(known_roof):
         row("peer", "torch eager", "ieee", 4.0), row("peer", "torch eager", "fp16", 0.125),
     )  # fmt: skip
     found = dataclasses.replace(lab.climb("conv2d", SHAPE, only="loops"), rows=rows)
-    assert command._comparison(found) == [
+    assert command.comparison(found) == [
         "direct_tile (ieee): 2.00 x the speed of torch eager (ieee)",
         "winograd (fast): 4.00 x the speed of torch eager (ieee)",
         "folded_fp16 (fp16): 0.50 x the speed of torch eager (fp16)",

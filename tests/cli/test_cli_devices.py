@@ -84,9 +84,9 @@ def test_ceilings_of_gpus_are_shown_once_they_were_measured(
     call, call_json, known_roof, no_cuda, opencl_device, monkeypatch, tmp_path
 ):
     monkeypatch.setenv("ROOFTILE_CACHE", str(tmp_path))
-    monkeypatch.setattr(_microbenchmarks_gpu, "_SECONDS", 0)
-    monkeypatch.setattr(_microbenchmarks_gpu, "_BUFFER_BYTES", 2**24)
-    monkeypatch.setattr(ceilings_gpu, "_HOST_BYTES", 2**20)
+    monkeypatch.setattr(_microbenchmarks_gpu, "SECONDS", 0)
+    monkeypatch.setattr(_microbenchmarks_gpu, "BUFFER_BYTES", 2**24)
+    monkeypatch.setattr(ceilings_gpu, "HOST_BYTES", 2**20)
     monkeypatch.setattr(cpu_latencies, "measure", lambda: LATENCIES)
     assert "(--measure measures the ceilings of GPUs, and latencies)" in call("devices")[1]
     cpu, _, measured = call_json("devices", "--measure")["devices"][:3]
@@ -119,13 +119,13 @@ def test_one_device_that_does_not_open_leaves_the_others(monkeypatch):
 
     monkeypatch.setattr(select, "count_gpus", lambda kind: 2)
     monkeypatch.setattr(select, "describe_gpu", describe)
-    broken, good = command._gpus("cuda")
+    broken, good = command.gpus_of("cuda")
     assert broken["reason"] == "not found: GPU cuda:0: it does not open"
     assert good is H200
 
 
 def test_everything_known_of_a_gpu_is_shown():
-    assert command._lines(H200) == [
+    assert command.lines_of(H200) == [
         "cuda:1: NVIDIA H200",
         "  132 units, 141 GiB memory, 60 MiB cache, warp of 32, 1980 MHz",
         "  a block: at most 1024 threads, 227 KiB shared memory; constants 64 KiB",
@@ -140,10 +140,10 @@ def test_matrix_rates_are_shown_by_instruction():
         launch_us=9, replay_us=1, to_device_gbps=20, from_device_gbps=18,
         to_device_pinned_gbps=None, from_device_pinned_gbps=None, clocks=None,
     )  # fmt: skip
-    lines = command._ceiling_lines(roof)
+    lines = command.ceiling_lines(roof)
     assert "  mma.sync, TFLOP/s: tf32 325, fp16 645" in lines
     assert "wgmma" not in "".join(lines)
     more = {"wgmma_gflops": {"tf32": 420e3}, "wgmma_zeros_gflops": {"tf32": 500e3}}
-    lines = command._ceiling_lines(dataclasses.replace(roof, **more))
+    lines = command.ceiling_lines(dataclasses.replace(roof, **more))
     assert "  wgmma, TFLOP/s: tf32 420" in lines
     assert "  wgmma of zeros, TFLOP/s: tf32 500" in lines

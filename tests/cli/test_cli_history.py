@@ -76,16 +76,16 @@ def test_an_empty_history_is_none_made(call, call_json, history_path):
 @pytest.mark.parametrize("text", ["yesterday", "7y", "99999999999999d", ""])
 def test_what_is_no_time_is_refused(text):
     with pytest.raises(InputError, match="since"):
-        command._moment(text)
+        command.moment(text)
 
 
 def test_times():
     now = datetime.datetime.now().astimezone()
     ages = {"30m": 0.5, "12h": 12, "7d": 168, "2w": 336}
     for text, hours in ages.items():
-        age = (now - command._moment(text)).total_seconds() / 3600
+        age = (now - command.moment(text)).total_seconds() / 3600
         assert age == pytest.approx(hours, abs=0.01)
-    assert command._moment("2026-11-21") == datetime.datetime(2026, 11, 21)
+    assert command.moment("2026-11-21") == datetime.datetime(2026, 11, 21)
 
 
 @pytest.mark.parametrize("arguments", [("--shape", "lenet-conv1"), ("conv2d", "--batch", 3)])

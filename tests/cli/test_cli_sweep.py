@@ -13,8 +13,8 @@ ARGUMENTS = ("sweep", "softmax", "--seconds", 60, "--precision", "ieee", "--regr
 @pytest.fixture(autouse=True)
 def two_problems(known_roof, monkeypatch):
     """The first two that are drawn, small ones."""
-    monkeypatch.setitem(module._LIMITS, "cpu", (1e6, 1e5))
-    monkeypatch.setattr(module, "_BRIEF_S", 0.001)
+    monkeypatch.setitem(module.LIMITS, "cpu", (1e6, 1e5))
+    monkeypatch.setattr(module, "BRIEF_S", 0.001)
     every = module.sweep
 
     def two(*arguments, **options):

@@ -144,7 +144,7 @@ def test_on_a_terminal_a_bar_shows_the_best_so_far(monkeypatch, capsys, opencl_d
     search = type("S", (), {"strategy": strategy("conv2d", "row_local", "opencl")})
     row = type("Row", (), {"time_ms": type("T", (), {"median": 0.25}), "status": "passed"})
     trial = Trial({"GROUPS": 28}, row)
-    with tune._bar(output, search, 7) as advance:
+    with tune.bar(output, search, 7) as advance:
         advance(trial, trial)
     shown = capsys.readouterr().err
     assert "row_local" in shown
@@ -205,7 +205,7 @@ def test_without_a_device_it_is_the_first_that_there_is(monkeypatch, there, take
         return 1
 
     monkeypatch.setattr(select, "count_gpus", counted)
-    assert tune._first_device() == taken
+    assert tune.first_device() == taken
 
 
 def test_without_any_device_it_says_what_it_looked_for(call, monkeypatch):

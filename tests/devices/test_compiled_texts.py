@@ -66,7 +66,8 @@ def test_processors_compile_it(texts, source, processor, monkeypatch):
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     monkeypatch.setattr(team, "machine", lambda: processor)
-    module = llvm.parse_assembly(team._text() if source == "cpu/team.c" else text(texts, source))
+    words = team.team_text() if source == "cpu/team.c" else text(texts, source)
+    module = llvm.parse_assembly(words)
     target = llvm.Target.from_triple(f"{processor}-unknown-linux-gnu")
     compiler = target.create_target_machine(reloc="pic", codemodel="default")
     module.triple, module.data_layout = compiler.triple, str(compiler.target_data)
@@ -91,7 +92,7 @@ def test_what_is_not_known_is_refused_in_a_note(why, monkeypatch, caplog):
     REFUSED[why](monkeypatch)
     reason = method.why_not_compiled()
     for _ in range(2):
-        assert quick._compiled.__wrapped__() is None
+        assert quick.compiled_method.__wrapped__() is None
         assert replay.new_table(1, 2, 3) is None
     assert [record.args for record in caplog.records] == [(reason,)]
     assert reason in caplog.text

@@ -63,7 +63,7 @@ def test_free_memory_is_a_part_of_all():
 WHERE = """
 from rooftile.devices.cpu.native import build, source
 source("where", "def kernel(x, sizes, begin, end):\\n pass\\n").address(["float32"], False)
-print(*build._directory().glob("where-*.o"))
+print(*build.kernel_directory().glob("where-*.o"))
 """
 
 

@@ -17,10 +17,10 @@ from rooftile.ops.array import DTYPES
 
 @pytest.fixture(autouse=True)
 def a_gpu(monkeypatch):
-    monkeypatch.setattr(exchange, "_device_of", lambda address: 3)
+    monkeypatch.setattr(exchange, "device_of", lambda address: 3)
 
 
-DEVICE_OF = exchange._device_of
+DEVICE_OF = exchange.device_of
 
 
 def told(array, **changes):
@@ -102,6 +102,6 @@ def test_without_a_driver_the_device_is_missing(monkeypatch):
 
     monkeypatch.setattr(exchange, "open_device", missing)
     monkeypatch.setattr(exchange, "current_context", no_driver)
-    monkeypatch.setattr(exchange, "_device_of", DEVICE_OF)
+    monkeypatch.setattr(exchange, "device_of", DEVICE_OF)
     with pytest.raises(DeviceMissing, match="driver"):
         of_interface("x", told(X))

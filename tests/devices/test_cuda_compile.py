@@ -27,7 +27,7 @@ def test_threads_that_want_the_same_text_wait_for_one_of_them(cache, monkeypatch
         assert go.wait(10)
         return b"code"
 
-    monkeypatch.setattr(compiling, "_compiled", compiled)
+    monkeypatch.setattr(compiling, "compiled_text", compiled)
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(compiling.compile_cubin, TEXT, {"A": 1}, "sm_90a")
         assert begun.wait(10)
@@ -40,9 +40,9 @@ def test_threads_that_want_the_same_text_wait_for_one_of_them(cache, monkeypatch
 
 
 def test_a_process_knows_whether_it_compiled(cache, monkeypatch):
-    monkeypatch.setattr(compiling, "_compiled", lambda *_: b"code")
+    monkeypatch.setattr(compiling, "compiled_text", lambda *_: b"code")
     for found in (True, False):
-        monkeypatch.setattr(compiling, "_turns", {})
+        monkeypatch.setattr(compiling, "turns", {})
         assert not compiling.has_compiled()
         compiling.compile_cubin(TEXT, {"A": 3}, "sm_90a")
         assert compiling.has_compiled() == found
@@ -57,7 +57,7 @@ def test_where_one_failed_the_next_one_tries(cache, monkeypatch):
             raise CompileFailure("CUDA text for sm_90a", "wrong", "kept.cu")
         return b"code"
 
-    monkeypatch.setattr(compiling, "_compiled", compiled)
+    monkeypatch.setattr(compiling, "compiled_text", compiled)
     with pytest.raises(CompileFailure):
         compiling.compile_cubin(TEXT, {}, "sm_90a")
     assert compiling.compile_cubin(TEXT, {}, "sm_90a") == b"code"

@@ -45,7 +45,7 @@ class Launches:
 
 def test_a_graph_is_made_without_regard_to_others_captures(driver):
     launches = Launches()
-    made = graph_launches._graph_of(launches, (16, 32))
+    made = graph_launches.graph_of(launches, (16, 32))
     assert [buffers for buffers, _ in launches.started] == [(16, 32)]
     assert driver.called[0] == "cuThreadExchangeStreamCaptureMode"
     assert driver.called.count("cuThreadExchangeStreamCaptureMode") == 2

@@ -14,7 +14,7 @@ TEXT = 'extern "C" __global__ void one(float* out) { out[0] = NUMBER; }'
 @pytest.fixture
 def there():
     try:
-        nvrtc._library()
+        nvrtc.library()
     except DeviceMissing as error:
         pytest.skip(str(error))
 
@@ -40,4 +40,4 @@ def test_without_the_package_it_is_missing(monkeypatch, error):
 
     monkeypatch.setattr(nvrtc, "imported", imported)
     with pytest.raises(DeviceMissing, match="pip install"):
-        nvrtc._library.__wrapped__()
+        nvrtc.library.__wrapped__()

@@ -57,24 +57,24 @@ def test_kernels_of_the_cpu(kind, tmp_path, monkeypatch):
         GARBAGE[kind](path, paths)
     assert found() == [0, 1]
     if kind != "a directory":
-        monkeypatch.setattr(build, "_compiled", lambda *_: pytest.fail("compiled again"))
+        monkeypatch.setattr(build, "compiled", lambda *_: pytest.fail("compiled again"))
         assert found() == [0, 1]
 
 
 @pytest.mark.parametrize("kind", GARBAGE)
 def test_the_processors_name(kind, tmp_path, monkeypatch):
     monkeypatch.setenv("ROOFTILE_CACHE", str(tmp_path))
-    told = build._this_processor()
+    told = build.this_processor()
     (path,) = (tmp_path / "kernels").iterdir()
     GARBAGE[kind](path, [path])
-    assert build._this_processor() == told
-    assert build._this_processor() == told
+    assert build.this_processor() == told
+    assert build.this_processor() == told
 
 
 @pytest.mark.parametrize("kind", GARBAGE)
 def test_machine_code_for_cuda(kind, tmp_path, monkeypatch):
     monkeypatch.setenv("ROOFTILE_CACHE", str(tmp_path))
-    monkeypatch.setattr(compiling, "_compiled", lambda source, *_: source.encode())
+    monkeypatch.setattr(compiling, "compiled_text", lambda source, *_: source.encode())
     texts = [f"__global__ void k{number}() {{}}" for number in range(2)]
     codes = [compile_cubin(text, {}, "sm_90a") for text in texts]
     paths = sorted((tmp_path / "cuda").iterdir())
@@ -83,5 +83,5 @@ def test_machine_code_for_cuda(kind, tmp_path, monkeypatch):
         GARBAGE[kind](path, paths)
     assert [compile_cubin(text, {}, "sm_90a") for text in texts] == codes
     if kind != "a directory":
-        monkeypatch.setattr(compiling, "_compiled", lambda *_: pytest.fail("compiled again"))
+        monkeypatch.setattr(compiling, "compiled_text", lambda *_: pytest.fail("compiled again"))
         assert [compile_cubin(text, {}, "sm_90a") for text in texts] == codes

@@ -68,7 +68,7 @@ def graphs(monkeypatch, request):
         def start(self, stream):
             started.append((self.buffers, stream))
 
-    monkeypatch.setattr(graph_launches, "_graph_of", Graph)
+    monkeypatch.setattr(graph_launches, "graph_of", Graph)
     new = Table if request.param == "compiled" else lambda *_: None
     monkeypatch.setattr(graph_launches, "new_table", new)
     return made, started
@@ -112,23 +112,23 @@ def test_buffers_that_never_come_again_make_none(graphs):
     for address in range(1000):
         start([address], 1)
     assert not made
-    assert len(several._seen) <= graph_launches._MOST_SEEN
+    assert len(several._seen) <= graph_launches.MOST_SEEN
 
 
 def test_where_there_are_many_the_others_start_plainly_for_long(graphs, monkeypatch):
     made, _ = graphs
-    monkeypatch.setattr(graph_launches, "_PATIENCE", 50)
+    monkeypatch.setattr(graph_launches, "PATIENCE", 50)
     launches = Launches()
     start, several = starter(launches)
-    many = 2 * graph_launches._MOST_GRAPHS
+    many = 2 * graph_launches.MOST_GRAPHS
     for _ in range(7):
         for address in range(many):
             start([address], 1)
     # Only after so many misses all are dropped for others, which come again now.
-    assert graph_launches._MOST_GRAPHS < len(made) < many + graph_launches._MOST_GRAPHS
-    assert len(several._graphs) <= graph_launches._MOST_GRAPHS
+    assert graph_launches.MOST_GRAPHS < len(made) < many + graph_launches.MOST_GRAPHS
+    assert len(several._graphs) <= graph_launches.MOST_GRAPHS
     # Another thread may be launching one of those.
-    assert len(several._dropped) == graph_launches._MOST_GRAPHS
+    assert len(several._dropped) == graph_launches.MOST_GRAPHS
     assert len(launches.started) > 2 * many
 
 
@@ -148,7 +148,7 @@ def test_threads_make_one(graphs):
 
 @pytest.mark.parametrize("changed", [{"current": False}, {"captured": True}])
 def test_without_compiled_code_another_gpu_and_a_capture_are_left_alone(monkeypatch, changed):
-    monkeypatch.setattr(graph_launches, "_graph_of", lambda *_: None)
+    monkeypatch.setattr(graph_launches, "graph_of", lambda *_: None)
     monkeypatch.setattr(graph_launches, "new_table", lambda *_: None)
     device = Device()
     start, several = starter(device=device)

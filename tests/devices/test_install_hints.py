@@ -23,7 +23,7 @@ WANTED = {
 
 @pytest.mark.parametrize(
     "hint",
-    [cuda.INSTALL, vendors.INSTALL, predict._INSTALL, *sampler._PACKAGES.values()],
+    [cuda.INSTALL, vendors.INSTALL, predict.INSTALL, *sampler.PACKAGES.values()],
 )
 def test_hints_name_packages_with_their_versions(hint):
     named = re.findall(r'"([^"]+)"', hint) or [hint]

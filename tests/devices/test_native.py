@@ -284,13 +284,13 @@ def test_the_digest_does_not_say_where_a_module_lies(monkeypatch):
 
 
 def test_code_in_the_cache_is_not_compiled_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(build, "_directory", lambda: tmp_path)
+    monkeypatch.setattr(build, "kernel_directory", lambda: tmp_path)
     assert result(helper(31), [0]) == [31]
     (path,) = tmp_path.glob("helper-*.o")
-    monkeypatch.setattr(build, "_compiled", lambda *_: pytest.fail("compiled again"))
+    monkeypatch.setattr(build, "compiled", lambda *_: pytest.fail("compiled again"))
     assert result(helper(31), [0]) == [31]
     monkeypatch.undo()
-    monkeypatch.setattr(build, "_directory", lambda: tmp_path)
+    monkeypatch.setattr(build, "kernel_directory", lambda: tmp_path)
     path.write_bytes(path.read_bytes()[:100])
     assert result(helper(31), [0]) == [31]
 
@@ -328,7 +328,7 @@ def test_a_call_needs_no_numba():
 
 def test_the_first_compilation_on_a_machine_is_announced_once(tmp_path, caplog, monkeypatch):
     monkeypatch.delenv("ROOFTILE_QUIET", raising=False)
-    threads = [threading.Thread(target=build._announce, args=(tmp_path,)) for _ in range(8)]
+    threads = [threading.Thread(target=build.announce, args=(tmp_path,)) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -342,5 +342,5 @@ def test_an_announcement_that_nobody_needs_is_left_out(tmp_path, caplog, monkeyp
     monkeypatch.setenv("ROOFTILE_QUIET", "1" if why == "quiet" else "")
     if why == "compiled before":
         (tmp_path / "kernel.o").touch()
-    build._announce(tmp_path)
+    build.announce(tmp_path)
     assert not caplog.records

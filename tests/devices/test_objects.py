@@ -30,7 +30,7 @@ def curved(x, out, sizes, begin, end):
 
 @pytest.fixture(scope="module")
 def code():
-    return build._compiled(curved.text(("float32", "float32"), scratch=False))
+    return build.compiled(curved.text(("float32", "float32"), scratch=False))
 
 
 def result(address):
@@ -57,7 +57,7 @@ def test_code_that_was_put_into_memory_computes_what_llvms_does(code, monkeypatc
 def test_what_it_does_not_know_is_left_to_llvm(code):
     assert objects.linked(b"\xcf\xfa\xed\xfe" + code[4:], ["entry"]) is None
     for section in objects._sections(code):
-        if section.type == objects._RELOCATIONS:
+        if section.type == objects.RELOCATIONS:
             # Another kind of reference: R_X86_64_64.
             at = section.offset + 8
             other = code[:at] + struct.pack("<I", 1) + code[at + 4 :]
@@ -73,8 +73,8 @@ def test_what_lies_nowhere_is_left_to_llvm(code):
 
 @pytest.mark.parametrize("harm", [lambda kept: kept[:-100], lambda kept: b"\0" + kept[1:]])
 def test_a_file_that_was_changed_is_compiled_anew(code, tmp_path, monkeypatch, harm):
-    monkeypatch.setattr(build, "_directory", lambda: tmp_path)
-    monkeypatch.setattr(build, "_compiled", lambda *_: code)
+    monkeypatch.setattr(build, "kernel_directory", lambda: tmp_path)
+    monkeypatch.setattr(build, "compiled", lambda *_: code)
     (found,) = build.addresses("curved", "digest", str, ["entry"])
     (path,) = tmp_path.iterdir()
     whole = path.read_bytes()

@@ -18,7 +18,7 @@ pyopencl = pytest.importorskip("pyopencl")
 def own(tmp_path, monkeypatch):
     """Verdicts of the test's own, in memory and in the cache."""
     monkeypatch.setattr(probe, "cache_directory", lambda: tmp_path)
-    monkeypatch.setattr(probe, "_known", {})
+    monkeypatch.setattr(probe, "known", {})
     return tmp_path / "opencl"
 
 
@@ -27,7 +27,7 @@ def test_a_compiler_that_is_right_passes_and_one_that_loses_the_bound_does_not(
 ):
     used = opencl_device._device
     assert probe.compiles_right(pyopencl, used)
-    monkeypatch.setattr(probe, "_TEXT", probe._TEXT.replace("if (place < bound) out", "out"))
+    monkeypatch.setattr(probe, "TEXT", probe.TEXT.replace("if (place < bound) out", "out"))
     assert not probe.compiles_right(pyopencl, used)
     assert sorted(map(sealed, own.glob("probe-*.txt"))) == [b"right", b"wrong"]
 
@@ -39,13 +39,13 @@ def test_a_verdict_is_kept_and_garbage_is_no_verdict(own, monkeypatch):
         platform=SimpleNamespace(version="PoCL 9"), version="a CPU", driver_version="9"
     )
     assert not probe.compiles_right(pyopencl, release)
-    probe._known.clear()
+    probe.known.clear()
     assert not probe.compiles_right(pyopencl, release)
     assert len(asked) == 1
     (file,) = own.glob("probe-*.txt")
     for spoil in GARBAGE.values():
         spoil(file, [file])
-        probe._known.clear()
+        probe.known.clear()
         assert not probe.compiles_right(pyopencl, release)
         if file.is_dir():
             file.rmdir()

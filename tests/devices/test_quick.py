@@ -205,6 +205,6 @@ def test_a_child_that_is_forked_in_a_long_call_calls_again():
 
 def test_another_python_has_none(monkeypatch):
     monkeypatch.setattr(sys.implementation, "name", "other")
-    assert quick._compiled.__wrapped__() is None
-    monkeypatch.setattr(quick, "_compiled", lambda: None)
+    assert quick.compiled_method.__wrapped__() is None
+    monkeypatch.setattr(quick, "compiled_method", lambda: None)
     assert added() is None

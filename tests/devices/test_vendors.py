@@ -39,7 +39,7 @@ def wheel(tmp_path, monkeypatch):
     system = tmp_path / "system"
     system.mkdir()
     (system / "nvidia.icd").write_text("libnvidia-opencl.so.1\n")
-    monkeypatch.setattr(vendors, "_SYSTEM", system)
+    monkeypatch.setattr(vendors, "SYSTEM", system)
     monkeypatch.setattr(vendors, "cache_directory", lambda: tmp_path / "cache")
     monkeypatch.delenv("OCL_ICD_VENDORS", raising=False)
     return library

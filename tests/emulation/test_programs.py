@@ -17,7 +17,7 @@ def test_garbage_is_compiled_anew(kind, tmp_path):
 
     def answers():
         made[:] = [
-            program._made(tmp_path / name, "address", ("-x", "c++", "-"), 60, text)
+            program.made_program(tmp_path / name, "address", ("-x", "c++", "-"), 60, text)
             for name, text in zip(("one", "other"), texts, strict=True)
         ]
         return [subprocess.run([path]).returncode for path in made]

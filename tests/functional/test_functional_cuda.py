@@ -26,9 +26,9 @@ def device(monkeypatch):
     device = fake_cuda.Device()
     monkeypatch.setattr(cuda, "open_device", lambda index=0: device)
     monkeypatch.setattr(cuda, "lent_device", lambda index=0: device)
-    monkeypatch.setattr(choice, "_kept", {})
-    monkeypatch.setattr(execution, "_executables", {})
-    monkeypatch.setattr(exchange, "_device_of", fake_cuda.gpus.__getitem__)
+    monkeypatch.setattr(choice, "kept", {})
+    monkeypatch.setattr(execution, "executables", {})
+    monkeypatch.setattr(exchange, "device_of", fake_cuda.gpus.__getitem__)
     return device
 
 

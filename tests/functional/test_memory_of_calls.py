@@ -105,7 +105,7 @@ def test_held_memory_counts_once_and_through_closures() -> None:
 
 def test_a_workspace_serves_other_lengths_and_is_bounded(monkeypatch) -> None:
     """A piece goes to a call of about its size; what has waited longest goes."""
-    monkeypatch.setattr(workspace, "_waiting", type(workspace._waiting)())
+    monkeypatch.setattr(workspace, "waiting", type(workspace.waiting)())
     monkeypatch.setattr(workspace, "MOST_KEPT", 2**20)
     floats = np.dtype(np.float32)
     with lent((100_000,), floats, "a test") as one:
@@ -126,9 +126,9 @@ def test_a_workspace_serves_other_lengths_and_is_bounded(monkeypatch) -> None:
 
 def test_what_repeated_calls_keep_for_themselves_is_bounded(monkeypatch) -> None:
     """Beyond that they take what they need from what waits."""
-    monkeypatch.setattr(host, "_MOST_OWN_IN_ALL", host._own_bytes[0] + 2**14)
+    monkeypatch.setattr(host, "MOST_OWN_IN_ALL", host.own_bytes[0] + 2**14)
     for count in range(100, 160):
         x = np.ones((3, count), np.float32)
         first, second = (rooftile.linear(x, np.ones((7, count), np.float32)) for _ in range(2))
         assert np.array_equal(first, second)
-    assert host._own_bytes[0] <= host._MOST_OWN_IN_ALL
+    assert host.own_bytes[0] <= host.MOST_OWN_IN_ALL

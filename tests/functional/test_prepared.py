@@ -180,7 +180,7 @@ def test_a_call_beside_an_update_has_the_old_values_or_the_new_ones(shape):
 
 
 def test_more_shapes_than_are_kept(monkeypatch):
-    monkeypatch.setattr(prepared, "_MOST_SHAPES", 2)
+    monkeypatch.setattr(prepared, "MOST_SHAPES", 2)
     conv = rooftile.Conv2d(WEIGHTS, BIAS, **OPTIONS)
     for width in (8, 9, 10, 8):
         x = values(1, 3, 8, width)

@@ -78,8 +78,8 @@ def device(monkeypatch):
     device = fake_cuda.Device()
     for name in ("lent_device", "open_device"):
         monkeypatch.setattr(cuda, name, lambda index=0: device)
-    monkeypatch.setattr(choice, "_kept", {})
-    monkeypatch.setattr(execution, "_executables", {})
+    monkeypatch.setattr(choice, "kept", {})
+    monkeypatch.setattr(execution, "executables", {})
     return device
 
 

@@ -27,8 +27,8 @@ def device(monkeypatch):
     device = fake_cuda.Device()
     for name in ("lent_device", "open_device"):
         monkeypatch.setattr(cuda, name, lambda index=0: device)
-    monkeypatch.setattr(choice, "_kept", {})
-    monkeypatch.setattr(execution, "_executables", {})
+    monkeypatch.setattr(choice, "kept", {})
+    monkeypatch.setattr(execution, "executables", {})
     return device
 
 
@@ -115,7 +115,7 @@ def test_large_temporaries_are_made_anew(cupy, device, monkeypatch):
         rooftile.conv2d(x, weights, strategy="im2col_register")
         return len(device.of("alloc"))
 
-    monkeypatch.setattr(workspace, "_MOST", 1)
+    monkeypatch.setattr(workspace, "MOST", 1)
     assert [call() for _ in range(3)] == [2, 2, 2]
 
 
@@ -135,9 +135,9 @@ def test_calls_together_keep_a_few_large_temporaries(monkeypatch):
 
         return workspace.StreamWorkspaces(make, Workspace({}, (0, 8), nbytes))
 
-    monkeypatch.setattr(workspace, "_kept", deque())
-    monkeypatch.setattr(workspace, "_LARGE", 10)
-    monkeypatch.setattr(workspace, "_MOST", 100)
+    monkeypatch.setattr(workspace, "kept_workspaces", deque())
+    monkeypatch.setattr(workspace, "LARGE", 10)
+    monkeypatch.setattr(workspace, "MOST", 100)
     small, one, two, three = map(rooms_for, (10, 40, 60, 50))
     assert not rooms_for(101).are_kept
     assert [call(which) for which in (small, one, two, one, two)] == [1, 1, 1, 0, 0]
@@ -186,7 +186,7 @@ def test_what_is_not_plain_goes_the_long_way(cupy, device, longs):
 
 
 def test_only_so_many_calls_are_kept(cupy, monkeypatch, longs):
-    monkeypatch.setattr(fast_path, "_MOST_KEPT", 1)
+    monkeypatch.setattr(fast_path, "MOST_KEPT", 1)
     for _ in range(2):
         for rows in (3, 4):
             longs.clear()

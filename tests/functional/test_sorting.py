@@ -33,8 +33,8 @@ def test_long_parts_are_told_in_few_calls(dtype, monkeypatch):
     rows = np.random.default_rng(0).integers(0, 99, (60, 784)).astype(dtype)
     x = rows[np.random.default_rng(1).integers(0, 60, 90)]
     calls = []
-    runs = distinct._with_runs
-    monkeypatch.setattr(distinct, "_with_runs", lambda *args: calls.append(1) or runs(*args))
+    runs = distinct.with_runs
+    monkeypatch.setattr(distinct, "with_runs", lambda *args: calls.append(1) or runs(*args))
     made = rooftile.unique(x, True, True, True, 0)
     for one, expected in zip(made, np.unique(x, True, True, True, 0), strict=True):
         np.testing.assert_array_equal(one, expected.reshape(one.shape))

@@ -68,7 +68,7 @@ def made_up():
     """The operation, known in this module alone."""
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(HERE))
-        patch.setattr(registry, "_registered", dict(registry._registered))
+        patch.setattr(registry, "registered", dict(registry.registered))
         yield ops.register("made_up")
 
 

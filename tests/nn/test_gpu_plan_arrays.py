@@ -333,7 +333,7 @@ def test_segments_have_the_bits_of_a_plan_for_as_many_images(dtype, page_locked,
         x[...] = given
     else:
         x = given
-    segment = gpu_plan.evenly(count, gpu_plan._SEGMENT_BYTES // x[0].nbytes)
+    segment = gpu_plan.evenly(count, gpu_plan.SEGMENT_BYTES // x[0].nbytes)
     assert segment == count or count % segment
     streamed = [plan(x) for _ in range(3)]
     out = np.empty_like(streamed[0])

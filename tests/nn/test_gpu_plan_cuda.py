@@ -32,8 +32,8 @@ def device(monkeypatch):
     """A GPU that computes nothing; arrays know theirs by their attribute."""
     device = fake_cuda.Device()
     monkeypatch.setattr(cuda, "open_device", lambda index=0: device)
-    monkeypatch.setattr(choice, "_kept", {})
-    monkeypatch.setattr(exchange, "_device_of", fake_cuda.gpus.__getitem__)
+    monkeypatch.setattr(choice, "kept", {})
+    monkeypatch.setattr(exchange, "device_of", fake_cuda.gpus.__getitem__)
     return device
 
 

@@ -66,12 +66,12 @@ def test_large_arrays_go_in_segments(batch, dtype, page_locked, opencl_device, m
     # 50 images a segment where the batch has as many, which cores copy.
     segment = 50 * x[0].nbytes
     monkeypatch.setattr(gpu_plan, "STREAMED_BYTES", 1000)
-    monkeypatch.setattr(gpu_plan, "_SEGMENT_BYTES", segment)
-    monkeypatch.setattr(gpu_plan, "_STAGED_BYTES", 20 * x[0].nbytes)
+    monkeypatch.setattr(gpu_plan, "SEGMENT_BYTES", segment)
+    monkeypatch.setattr(gpu_plan, "STAGED_BYTES", 20 * x[0].nbytes)
     monkeypatch.setattr(gpu_plan, "is_pinned", lambda images: page_locked)
-    filled, following = [], staging._Filling.next
+    filled, following = [], staging.Filling.next
     monkeypatch.setattr(
-        staging._Filling,
+        staging.Filling,
         "next",
         lambda self, following=following: filled.append(0) or following(self),
     )
@@ -109,16 +109,16 @@ def test_bits_that_are_no_numbers_are_kept():
 
 @pytest.mark.parametrize(("cores", "copying"), [(1, 1), (2, 2), (8, 7), (16, 14), (64, 15)])
 def test_some_cores_are_left_to_others(cores, copying):
-    assert staging._copying(cores) == copying
+    assert staging.copying(cores) == copying
 
 
 def test_pieces_grow_and_keep_their_length_in_the_next_segment(monkeypatch):
-    monkeypatch.setattr(staging, "_FIRST_PIECE_BYTES", 1024)
-    monkeypatch.setattr(staging, "_PIECE_BYTES", 1200)
+    monkeypatch.setattr(staging, "FIRST_PIECE_BYTES", 1024)
+    monkeypatch.setattr(staging, "PIECE_BYTES", 1200)
     parts = np.split(np.random.default_rng(0).integers(0, 256, 9500).astype(np.uint8), [5000])
     buffers = [np.zeros(5000, np.uint8) for _ in parts]
     lengths = [1024, 1152, 1200, 1200, 424], [1200, 1200, 1200, 900]
-    filling = staging._Filling(buffers, parts, 1)
+    filling = staging.Filling(buffers, parts, 1)
     for part, expected in zip(parts, lengths, strict=True):
         pieces = [piece.copy() for piece in filling.next()]
         assert [len(piece) for piece in pieces] == expected

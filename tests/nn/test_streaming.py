@@ -92,7 +92,7 @@ def test_staged_images_are_right_in_any_order(count, segment, threads, piece, dt
     with pytest.MonkeyPatch.context() as patch:
         for turn in range(2):
             images = random_images(count, dtype, seed + turn)
-            patch.setattr(staging, "_PIECE_BYTES", piece * images[0].nbytes)
+            patch.setattr(staging, "PIECE_BYTES", piece * images[0].nbytes)
             scores = np.full((count, CLASSES), np.nan, np.float32)
             streamer.run(images, segment, scores, stager)
             np.testing.assert_array_equal(scores, expected_scores(images))

@@ -116,7 +116,7 @@ def test_the_reference_of_conv2d_is_the_sum_written_out(
     x, w, b = draw(problem, seed)
     with pytest.MonkeyPatch.context() as patch:
         # A row a block, a few of them, or all; over more threads than there may be cores.
-        patch.setattr(correlation, "_BLOCK_BYTES", block_bytes)
+        patch.setattr(correlation, "BLOCK_BYTES", block_bytes)
         patch.setattr(_blas, "threads", lambda: threads)
         reference, magnitude = problem.reference(x, w, b), problem.magnitude(x, w, b)
     assert reference.dtype == magnitude.dtype == np.float64

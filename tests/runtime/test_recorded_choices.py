@@ -37,7 +37,7 @@ def no_device(monkeypatch):
     monkeypatch.setattr(choice, "lent_gpu", lambda device: described)
     speeds = {"cpu": NOMINAL_CPU, "cuda": NOMINAL_GPU}
     monkeypatch.setattr(choice, "speeds_of", speeds.__getitem__)
-    monkeypatch.setattr(choice, "_kept", {})
+    monkeypatch.setattr(choice, "kept", {})
 
 
 @pytest.mark.parametrize(("record", "row"), [*rows()])
@@ -51,7 +51,7 @@ def test_an_estimate_picks_no_slower_rung_than_preference(record, row, no_device
         if entry["name"] in rungs and entry.get("time_ms")
     }
     picked = choice.choose(problem, row["precision"], kind).name
-    choice._kept.clear()
+    choice.kept.clear()
     monkeypatch.setattr(choice, "fastest", lambda rungs, *_: rungs[0])
     preferred = choice.choose(problem, row["precision"], kind).name
     if picked != preferred:

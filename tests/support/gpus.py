@@ -85,7 +85,7 @@ def compile_plainly(replace: Callable[[str, Any], None]) -> None:
     if compiles_plainly():
         from rooftile.devices.opencl import device
 
-        replace("rooftile.devices.opencl.device._OPTIONS", (*device._OPTIONS, "-cl-opt-disable"))
+        replace("rooftile.devices.opencl.device.OPTIONS", (*device.OPTIONS, "-cl-opt-disable"))
 
 
 @pytest.fixture

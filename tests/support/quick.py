@@ -11,17 +11,17 @@ if TYPE_CHECKING:
     from rooftile.lab.measure.ceilings.cpu import Ceilings
 
 _SAMPLES = {
-    "rooftile.runtime.timing.host._MOST": 3,
-    "rooftile.runtime.timing.host._PAUSE_S": 0,
-    "rooftile.runtime.timing.host._MOST_FLUSHED": 8,
-    "rooftile.runtime.timing.device._MOST_SAMPLES": 3,
-    "rooftile.runtime.timing.device._WARM_UP_S": 0,
+    "rooftile.runtime.timing.host.MOST": 3,
+    "rooftile.runtime.timing.host.PAUSE_S": 0,
+    "rooftile.runtime.timing.host.MOST_FLUSHED": 8,
+    "rooftile.runtime.timing.device.MOST_SAMPLES": 3,
+    "rooftile.runtime.timing.device.WARM_UP_S": 0,
 }
 _SAMPLES_OF_AUDITS = {
-    "rooftile.lab.audit.checks.speed._MOST": 5,
-    "rooftile.lab.audit.checks.text_speed._SECONDS": 0.05,
-    "rooftile.lab.audit.process.lookout._ENOUGH": 10,
-    "rooftile.lab.audit.checks.library._MOST_REQUESTS": 40,
+    "rooftile.lab.audit.checks.speed.MOST": 5,
+    "rooftile.lab.audit.checks.text_speed.SECONDS": 0.05,
+    "rooftile.lab.audit.process.lookout.ENOUGH": 10,
+    "rooftile.lab.audit.checks.library.MOST_REQUESTS": 40,
 }
 _CEILINGS = (
     "measure.ceilings.cpu.ceilings",

@@ -92,14 +92,14 @@ def test_the_sums_of_a_block_are_right_and_wrong_ones_are_caught(
     opencl_device, monkeypatch, tmp_path
 ):
     log = Log()
-    mnist_network._block_sums(log, opencl_device, 0.0, 0)
+    mnist_network.block_sums(log, opencl_device, 0.0, 0)
     assert [check.passed for check in log.checks] == [True, True]
-    text = mnist_network._KERNEL.read_text(encoding="utf-8")
+    text = mnist_network.KERNEL.read_text(encoding="utf-8")
     wrong = tmp_path / "block_sum.cu"
     wrong.write_text(text.replace("k = 0; k <", "k = 1; k <"), encoding="utf-8")
-    monkeypatch.setattr(mnist_network, "_KERNEL", wrong)
+    monkeypatch.setattr(mnist_network, "KERNEL", wrong)
     log = Log()
-    mnist_network._block_sums(log, opencl_device, 0.0, 0)
+    mnist_network.block_sums(log, opencl_device, 0.0, 0)
     assert [check.passed for check in log.checks] == [False, True]
 
 

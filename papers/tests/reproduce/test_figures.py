@@ -20,7 +20,7 @@ def test_every_table_has_its_place_and_numbers():
 
 def test_every_number_stands_once():
     """No id is that of two tables, and no two tables of one place hold the same numbers."""
-    ids = [one["id"] for path in figures._FOLDER.glob("*.json")
+    ids = [one["id"] for path in figures.FOLDER.glob("*.json")
            for one in json.loads(path.read_text(encoding="utf-8"))["tables"]]  # fmt: skip
     assert len(ids) == len(set(ids)) == len(figures.tables())
     seen = {}

@@ -113,7 +113,7 @@ def test_the_decks_checker_refuses_right_results_where_both_are_zero():
 
 @pytest.mark.parametrize("length", [50, 25_000])
 def test_timed_results_are_looked_at_at_both_ends(length):
-    x, mask = np.random.default_rng(0).random(length, np.float32), line_convolutions._MASK
+    x, mask = np.random.default_rng(0).random(length, np.float32), line_convolutions.MASK
     right = np.asarray(Conv1d(length, 3, "interior").reference(x, mask), np.float32)
     assert line_convolutions.right_at_both_ends(x, right)
     for place in (0, 1, -2, -1):

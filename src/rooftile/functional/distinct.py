@@ -79,7 +79,7 @@ def unique(
     if axis is not None:
         made = _of_parts(x, axis, strategy, device)
     elif any(asked.values()):
-        made = _with_runs(x, strategy, device)
+        made = with_runs(x, strategy, device)
     else:
         return _values(x, strategy, device)
     wanted = [one for one, flag in zip(made[1:], asked.values(), strict=True) if flag]
@@ -100,7 +100,7 @@ def _values(x: Array, strategy: str | None, device: DeviceName | None) -> Any:
     return y[: int(found[0])]
 
 
-def _with_runs(x: Array, strategy: str | None, device: DeviceName | None) -> tuple[Any, ...]:
+def with_runs(x: Array, strategy: str | None, device: DeviceName | None) -> tuple[Any, ...]:
     """The different elements, their first places, the number of each element, and counts."""
     given, array = _taken(x)
     if is_empty(array):
@@ -137,7 +137,7 @@ def _of_parts(
     codes = codes.reshape(width, count)
     numbers: Any
     while True:
-        different, index, numbers, counts = _with_runs(codes, strategy, device)
+        different, index, numbers, counts = with_runs(codes, strategy, device)
         if len(numbers) == 1:
             break
         codes = _codes(numbers, len(different))

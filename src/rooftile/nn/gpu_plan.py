@@ -34,10 +34,10 @@ from rooftile.strategies.contract.machine import Multiprocessors
 
 STREAMED_BYTES = 4 * 2**20
 """Bytes from which host arrays are cut into segments, whose copies overlap the computation."""
-_SEGMENT_BYTES = 8 * 2**20
+SEGMENT_BYTES = 8 * 2**20
 """Bytes of a segment, whose copy and computation must be long compared with the host's work for
 them."""
-_STAGED_BYTES = 2**18
+STAGED_BYTES = 2**18
 """Bytes below which a small batch's segment is left to the driver's copy: waking a thread takes as
 long."""
 
@@ -164,10 +164,10 @@ class GpuPlan(Plan):
             super()._compute(images, scores)
             return
         image = images[:1].nbytes
-        most = evenly(self.batch, max(1, min(self.batch, _SEGMENT_BYTES // image)))
+        most = evenly(self.batch, max(1, min(self.batch, SEGMENT_BYTES // image)))
         segment = evenly(len(images), most)
         with self._gpu.on():
-            staged = segment * image >= _STAGED_BYTES and not is_pinned(images)
+            staged = segment * image >= STAGED_BYTES and not is_pinned(images)
         self._streamer(most).run(images, segment, scores, self._stager if staged else None)
 
     def _run(self, images: AnyArray, scores: AnyArray) -> None:

@@ -27,7 +27,7 @@ _SPARED = 8
 """Number of cores of which one is left free, for instance for CUDA's driver."""
 _BUFFERS = 3
 """Segments that page-locked memory holds: one is being filled, the others leave."""
-_FIRST_PIECE_BYTES, _PIECE_BYTES = 2**21, 2**23
+FIRST_PIECE_BYTES, PIECE_BYTES = 2**21, 2**23
 """Bytes of the first piece and the largest: the first is short, so that the link begins early, and
 the others are long compared with the synchronisation of cores and link."""
 _GROWS = 8
@@ -114,7 +114,7 @@ class Stager:
 
     def __init__(self, gpu: CudaDevice, threads: int | None = None) -> None:
         self._gpu = gpu
-        self._threads = threads or _copying(cpu.cores())
+        self._threads = threads or copying(cpu.cores())
         self._buffers: list[NDArray[np.uint8]] = []
 
     def filled(self, parts: Sequence[AnyArray]) -> Source:
@@ -125,22 +125,22 @@ class Stager:
             self._buffers = []
             self._buffers += [pinned(self._gpu, (nbytes,), np.uint8) for _ in range(_BUFFERS)]
         most = max(_FEW_THREADS, sum(part.nbytes for part in parts) // _BYTES_OF_MORE)
-        return _Filling(self._buffers, parts, min(self._threads, most))
+        return Filling(self._buffers, parts, min(self._threads, most))
 
 
-def _copying(cores: int) -> int:
+def copying(cores: int) -> int:
     """Number of cores, of ``cores``, that copy."""
     return min(cores - cores // _SPARED, _MOST_THREADS)
 
 
-class _Filling:
+class Filling:
     """One run of a stager."""
 
     def __init__(
         self, buffers: Sequence[NDArray[np.uint8]], parts: Sequence[AnyArray], threads: int
     ) -> None:
         self._buffers, self._parts, self._threads = buffers, parts, threads
-        self._given, self._length = 0, min(_FIRST_PIECE_BYTES, _PIECE_BYTES)
+        self._given, self._length = 0, min(FIRST_PIECE_BYTES, PIECE_BYTES)
         self._marks: deque[Any] = deque()
 
     def next(self) -> Iterator[AnyArray]:
@@ -159,7 +159,7 @@ class _Filling:
             yield there
             first += len(piece)
             longer = self._length + self._length // _GROWS // _LINE * _LINE
-            self._length = min(longer, _PIECE_BYTES)
+            self._length = min(longer, PIECE_BYTES)
 
     def sent(self, mark: Any) -> None:
         self._marks.append(mark)

@@ -34,7 +34,7 @@ from rooftile.ops.problem import Problem
 
 _VARIABLE = "ROOFTILE_OPERATIONS"
 _GROUP = "rooftile.operations"
-_registered: dict[str, Operation] = {}
+registered: dict[str, Operation] = {}
 
 
 @dataclass(frozen=True)
@@ -71,13 +71,13 @@ def register(package: str) -> Operation:
             "operation", f"package {package!r} ({error})", "an importable package with problem.py"
         ) from error
     found = _of_module(module, package)
-    _registered[found.name] = found
+    registered[found.name] = found
     return found
 
 
 def operations() -> dict[str, Operation]:
     """All that are known, by name."""
-    return dict(sorted({**_own(), **_of_others(), **_registered}.items()))
+    return dict(sorted({**_own(), **_of_others(), **registered}.items()))
 
 
 def operation(name: str) -> Operation:
@@ -91,8 +91,8 @@ def operation(name: str) -> Operation:
 def package_of(name: str) -> str:
     """The package of an operation's strategies, also of one that has no problems by name."""
     own = f"rooftile.strategies.{name}"
-    if name in _registered:
-        return _registered[name].package
+    if name in registered:
+        return registered[name].package
     if importlib.util.find_spec(own) is not None:
         # Nobody has to be asked, which would import all operations.
         return own

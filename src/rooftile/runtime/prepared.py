@@ -16,7 +16,7 @@ from rooftile.runtime.selection.choice import Choice, decide
 
 AnyKind = TypeVar("AnyKind")
 """The kind of array that a call is given and gives back."""
-_MOST_SHAPES = 64
+MOST_SHAPES = 64
 """Shapes of inputs for which a choice is kept."""
 
 
@@ -164,7 +164,7 @@ class Prepared(ABC):
         asked, strategy = self._asked
         precision = given.precision(asked, self._device)
         choice = decide(self.problem(shape), precision, self._device, strategy)
-        if len(self._choices) >= _MOST_SHAPES:
+        if len(self._choices) >= MOST_SHAPES:
             self._choices.clear()
         self._choices[key] = choice
         return choice

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from rooftile.errors import InputError
 from rooftile.lab.audit import CHECKS, Foreign, audit
 from rooftile.lab.audit.checks.rounding import CLAIMS, ROUNDINGS, check_claim
-from rooftile.lab.audit.checks.text_speed import _plausible
+from rooftile.lab.audit.checks.text_speed import plausible
 from rooftile.lab.audit.findings import Findings
 from rooftile.lab.audit.isolation.processes import running_libraries
-from rooftile.lab.audit.isolation.supervised import _environment
+from rooftile.lab.audit.isolation.supervised import environment
 from rooftile.lab.audit.launch import LaunchLine, evaluate, names_of
 from rooftile.lab.audit.poison import HEAP, bits, heap_bits, poison, strength, too_many
 from rooftile.lab.audit.process import trampoline
@@ -176,7 +176,7 @@ def test_a_failure_stays():
 def test_a_stranger_is_told_no_keys(monkeypatch):
     for name in ("AWS_SECRET_ACCESS_KEY", "ROOFTILE_CACHE_DIR", "OMP_NUM_THREADS"):
         monkeypatch.setenv(name, "something")
-    told = _environment(isolate=True)
+    told = environment(isolate=True)
     assert told["OMP_NUM_THREADS"] == "something"
     assert told["PATH"] == os.environ["PATH"]
     assert not {"AWS_SECRET_ACCESS_KEY", "ROOFTILE_CACHE_DIR"} & told.keys()
@@ -346,15 +346,15 @@ def test_arrays_of_a_gpu_open_the_driver_once_the_library_has_a_context(kind, mo
         calls.append("driver")
         return SimpleNamespace(base=4096)
 
-    made = trampoline._sibling("worker_arrays").library(kind, request, None, driver)
+    made = trampoline.sibling("worker_arrays").library(kind, request, None, driver)
     assert calls[-3:] == ["device", "context", "driver"]
     assert made._driver.base == 4096
-    assert callable(trampoline._sibling("worker_driver").Driver)
+    assert callable(trampoline.sibling("worker_driver").Driver)
 
 
 @pytest.mark.parametrize(
     "told", [(), (0.0,) * 18, (0.0,) * 19, (math.nan, *[1.0] * 18), (0.0, math.inf, *[1.0] * 17)]
 )
 def test_times_of_a_text_that_are_none(told):
-    assert not _plausible(told)
-    assert _plausible((0.0, *[1.0] * 6, math.nan, *[1.0] * 6, math.nan, *[math.nan] * 4))
+    assert not plausible(told)
+    assert plausible((0.0, *[1.0] * 6, math.nan, *[1.0] * 6, math.nan, *[math.nan] * 4))

@@ -41,8 +41,8 @@ def test_chunks_give_the_verdict_of_the_whole(monkeypatch):
     out = PROBLEM.reference(exam.x, *exam.parameters).astype(np.float32)
     out[1, 0, 0, 0] += 1
     whole = exam.expected.judge(out, "ieee")
-    monkeypatch.setattr(expectation, "_CHUNK_BYTES", 1)
-    monkeypatch.setattr(expectation, "_KEEP_BYTES", 0)
+    monkeypatch.setattr(expectation, "CHUNK_BYTES", 1)
+    monkeypatch.setattr(expectation, "KEEP_BYTES", 0)
     chunked = Expected(PROBLEM, exam.x, *exam.parameters)
     assert chunked.judge(out, "ieee") == whole
     assert len(list(chunked._chunks())) == PROBLEM.batch
@@ -109,7 +109,7 @@ def test_other_operations_have_budgets_that_bite(problem):
 
 
 def test_properties_are_asked_of_the_items_that_they_belong_to(monkeypatch):
-    monkeypatch.setattr(expectation, "_CHUNK_BYTES", 1)
+    monkeypatch.setattr(expectation, "CHUNK_BYTES", 1)
     problem = Places(5, 9)
     exam = Exam(problem)
     out = np.empty((5, 9), np.int64)
@@ -121,7 +121,7 @@ def test_properties_are_asked_of_the_items_that_they_belong_to(monkeypatch):
 
 
 def test_properties_are_asked_of_all_outputs_together(monkeypatch):
-    monkeypatch.setattr(expectation, "_CHUNK_BYTES", 1)
+    monkeypatch.setattr(expectation, "CHUNK_BYTES", 1)
     exam = Exam(Factors(4))
     x, y = exam.inputs
     # What belongs together may be in either order, but not in an order for each output.

@@ -124,7 +124,7 @@ def test_images_with_much_work_are_estimated_from_a_shrunk_problem(fake_ladder, 
     def watched(problem, weights, bias, x, out):
         shapes.append(x.shape)
 
-    monkeypatch.setattr(contest, "_ITEM_FLOPS", 0)
+    monkeypatch.setattr(contest, "ITEM_FLOPS", 0)
     fake_ladder(Fake("watched", watched))
     lab.climb("conv2d", SHAPE.replace("channels=2", "channels=9"), batch=5, limit_s=1e-9)
     # One image of the problem, to have the first call's time.

@@ -177,7 +177,7 @@ def test_images_with_much_work_are_estimated_from_a_shrunk_problem(climb, monkey
         launched.append((bound.problem, batch))
         return real(bound, arrays, batch)
 
-    monkeypatch.setattr(judge, "_ITEM_FLOPS", 0)
+    monkeypatch.setattr(judge, "ITEM_FLOPS", 0)
     monkeypatch.setattr(Executable, "launch", watched)
     found = climb(strategy("conv2d", "naive", "opencl"), limit_s=1e-9)
     assert found.rows[0].cause == "time limit"

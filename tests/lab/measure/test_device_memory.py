@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from rooftile.lab.judge.verify import _Input, _Output
+from rooftile.lab.judge.verify import GivenInput, MadeOutput
 from rooftile.ops.problem import Array
 
 PLACE = replace(Array("x", (2, 3, 4, 5)), layout="channels_last")
@@ -28,7 +28,7 @@ def images(seed=0):
 
 def test_channels_lie_last_where_a_strategy_has_them_there():
     given = images()
-    there = _Input(given, PLACE, Device())
+    there = GivenInput(given, PLACE, Device())
     assert (there.memory == np.moveaxis(given, 1, -1)).all()
     there.memory[0, 1, 2, 1] = 9
     there.check()
@@ -37,7 +37,7 @@ def test_channels_lie_last_where_a_strategy_has_them_there():
 
 def test_results_come_back_in_the_problems_order():
     made, expected = np.zeros((2, 3, 4, 5), np.float32), images(1)
-    there = _Output(made, PLACE, Device())
+    there = MadeOutput(made, PLACE, Device())
     lying = np.ascontiguousarray(np.moveaxis(expected, 1, -1))
     there.memory[: made.nbytes] = lying.reshape(-1).view(np.uint8)
     assert there.fetch()

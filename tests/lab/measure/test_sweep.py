@@ -16,8 +16,8 @@ from rooftile.runtime.timing.host import Timing
 
 @pytest.fixture(autouse=True)
 def small(known_roof, quick, monkeypatch):
-    monkeypatch.setitem(module._LIMITS, "cpu", (1e6, 1e5))
-    monkeypatch.setattr(module, "_BRIEF_S", 0.001)
+    monkeypatch.setitem(module.LIMITS, "cpu", (1e6, 1e5))
+    monkeypatch.setattr(module, "BRIEF_S", 0.001)
 
 
 def test_the_picked_strategy_is_verified_and_timed():

@@ -42,7 +42,7 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 def test_both_files_arrive_and_progress_is_reported(site, tmp_path, monkeypatch, capfd):
-    monkeypatch.setattr(download, "_PIECE", 100)
+    monkeypatch.setattr(download, "PIECE", 100)
     reports = []
     paths = download.download_files(NAMES, tmp_path / "cache", lambda *r: reports.append(r))
     assert [gzip.decompress(path.read_bytes()) for path in paths] == list(CONTENT.values())
@@ -82,8 +82,8 @@ def test_a_wrong_file_is_refused_and_leaves_nothing(site, tmp_path, content, rea
 
 
 def test_an_endless_file_is_cut(site, tmp_path, monkeypatch):
-    monkeypatch.setattr(download, "_MOST_BYTES", 500)
-    monkeypatch.setattr(download, "_PIECE", 100)
+    monkeypatch.setattr(download, "MOST_BYTES", 500)
+    monkeypatch.setattr(download, "PIECE", 100)
     with pytest.raises(download.DownloadFailure, match="more than 500 bytes"):
         download.download_files(NAMES, tmp_path / "cache", None)
 

@@ -42,7 +42,7 @@ class Tensors(NumPy):
 @pytest.fixture
 def tensor(monkeypatch):
     """``tensor(array)``: an array of that library over the same memory."""
-    monkeypatch.setitem(libraries._libraries, Tensor, Tensors())
+    monkeypatch.setitem(libraries.libraries, Tensor, Tensors())
     return lambda array: array.view(Tensor)
 
 

@@ -28,8 +28,8 @@ def values(seed, *shape):
 @pytest.fixture
 def waiting(monkeypatch):
     """None waits from other tests."""
-    made = host._Waiting(most_bytes=2**26)
-    monkeypatch.setattr(host, "_waiting", made)
+    made = host.Waiting(most_bytes=2**26)
+    monkeypatch.setattr(host, "waiting_calls", made)
     return made
 
 
@@ -231,7 +231,7 @@ def longs(monkeypatch):
 
 
 def test_another_librarys_arrays_are_seen_as_numpys(waiting, monkeypatch, longs):
-    monkeypatch.setitem(libraries._libraries, Boxed, Boxes())
+    monkeypatch.setitem(libraries.libraries, Boxed, Boxes())
     x, weights, bias = (
         Boxed(values(n, *shape)) for n, shape in enumerate([(3, 17), (5, 17), (5,)])
     )
@@ -252,7 +252,7 @@ def test_another_librarys_arrays_are_seen_as_numpys(waiting, monkeypatch, longs)
 
 @pytest.mark.parametrize("prepared", [False, True])
 def test_an_array_of_another_library_is_refused_also_by_a_repeated_call(monkeypatch, prepared):
-    monkeypatch.setitem(libraries._libraries, Boxed, Boxes())
+    monkeypatch.setitem(libraries.libraries, Boxed, Boxes())
     x, weights, y = values(0, 3, 17), values(1, 5, 17), np.zeros((3, 5), np.float32)
     for wrap, other in ((Boxed, lambda a: a), (lambda a: a, Boxed)):
         given = wrap(x), wrap(weights)
@@ -269,7 +269,7 @@ def test_an_array_of_another_library_is_refused_also_by_a_repeated_call(monkeypa
 
 
 def test_a_prepared_operation_sees_another_librarys_arrays_as_numpys(monkeypatch):
-    monkeypatch.setitem(libraries._libraries, Boxed, Boxes())
+    monkeypatch.setitem(libraries.libraries, Boxed, Boxes())
     longs, run = [], HostParameters.run
     monkeypatch.setattr(HostParameters, "run", lambda *given: longs.append(1) or run(*given))
     x, weights = Boxed(values(0, 3, 17)), Boxed(values(1, 5, 17))
@@ -296,7 +296,7 @@ def test_strided_arrays_do_not_bind_anew(waiting, monkeypatch):
 
 
 def test_memory_of_a_large_result_is_used_again(monkeypatch):
-    monkeypatch.setattr(results, "_waiting", {})
+    monkeypatch.setattr(results, "waiting_results", {})
     problem = Softmax(512, 600)
     (result,) = problem.output_arrays
     one = results.new_result(result)
@@ -312,18 +312,18 @@ def test_memory_of_a_large_result_is_used_again(monkeypatch):
 
 
 def test_little_memory_waits_and_none_where_it_is_short(monkeypatch):
-    monkeypatch.setattr(results, "_waiting", {})
+    monkeypatch.setattr(results, "waiting_results", {})
     size = 512 * 600 * 4
-    monkeypatch.setattr(results, "_MOST_WAITING", 2 * size)
-    monkeypatch.setattr(results, "_LARGEST_WAITING", 2 * size)
+    monkeypatch.setattr(results, "MOST_WAITING", 2 * size)
+    monkeypatch.setattr(results, "LARGEST_WAITING", 2 * size)
     problems = [Softmax(512, 600).with_batch(rows) for rows in (512, 511, 510, 2048)]
     for problem in problems:
         (result,) = problem.output_arrays
         results.new_result(result)
-        waits = sum(size * len(several) for size, several in results._waiting.items())
+        waits = sum(size * len(several) for size, several in results.waiting_results.items())
         assert waits <= 2 * size
     monkeypatch.setattr(memory, "free_bytes", lambda: 0)
     (result,) = Softmax(8192, 600).output_arrays
     with pytest.raises(OutOfMemory):
         results.new_result(result)
-    assert not results._waiting
+    assert not results.waiting_results

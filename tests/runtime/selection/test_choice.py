@@ -166,10 +166,10 @@ def test_a_strategy_without_a_place_is_taken_by_name_only(monkeypatch):
     assert dispatch.choose(problem) is threads
     considered = dispatch.explain_choice(problem)
     assert [c.strategy for c in considered] == ["threads", "rows", "loops"]
-    assert [c.reason for c in considered[1:]] == [dispatch._BY_NAME] * 2
+    assert [c.reason for c in considered[1:]] == [dispatch.BY_NAME] * 2
     assert dispatch.choose(problem, strategy="rows").name == "rows"
     monkeypatch.setattr(dispatch, "preference", lambda operation, kind: ())
-    dispatch._kept.clear()
+    dispatch.kept.clear()
     with pytest.raises(UnsupportedProblem, match="no strategy of pool2d"):
         dispatch.choose(problem)
     assert dispatch.decide_together(Chain((("pool", problem),)), "ieee", "cpu") is None
@@ -349,7 +349,7 @@ def test_a_tunings_winner_is_picked_and_explained(monkeypatch):
     assert dispatch.choose(problem, "ieee", "opencl:1") is winner
     assert asked == [(problem, "ieee", 1)]
     taken = [c for c in dispatch.explain_choice(problem, "ieee", "opencl") if c.taken]
-    assert [(c.strategy, c.reason) for c in taken] == [(winner.name, dispatch._TUNED)]
+    assert [(c.strategy, c.reason) for c in taken] == [(winner.name, dispatch.TUNED)]
     named_one = dispatch.choose(problem, "ieee", "opencl", strategy="tile_input")
     assert named_one.name == "tile_input"
 
@@ -395,14 +395,14 @@ def test_what_is_not_decided_is_not_kept(monkeypatch):
         with pytest.raises(InputError):
             dispatch.decide(Softmax(1, 2), "double")
     assert len(made) == 2
-    assert dispatch._kept == {}
+    assert dispatch.kept == {}
 
 
 def test_only_so_many_choices_are_kept(monkeypatch):
-    monkeypatch.setattr(dispatch, "_MOST_KEPT", 3)
+    monkeypatch.setattr(dispatch, "MOST_KEPT", 3)
     for batch in range(1, 9):
         dispatch.decide(Softmax(batch, 2))
-        assert len(dispatch._kept) <= 3
+        assert len(dispatch.kept) <= 3
 
 
 @pytest.mark.parametrize("kind", ["cuda", "opencl"])

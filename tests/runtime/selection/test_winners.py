@@ -269,7 +269,7 @@ def test_calls_use_the_winners_strategy_and_config(crown, opencl_device, monkeyp
         return real(self, problem, device, config)
 
     monkeypatch.setattr(RowLocal, "compile", watched)
-    monkeypatch.setattr(execution, "_executables", {})
+    monkeypatch.setattr(execution, "executables", {})
     x, *parameters = random_inputs(PROBLEM, 1)
     y = rooftile.conv2d(x, *parameters, activation="relu", pool=("max", 2), device="opencl")
     assert_close(PROBLEM, y, x, *parameters)

@@ -19,7 +19,7 @@ class Device:
         self.host = self.device = 0.0
         self.log = []
         monkeypatch.setattr(lab.time, "perf_counter", lambda: self.host)
-        monkeypatch.setattr(lab, "_WARM_UP_S", 0)
+        monkeypatch.setattr(lab, "WARM_UP_S", 0)
 
     def mark(self):
         return self.device
@@ -56,7 +56,7 @@ def test_a_warm_sample_is_the_mean_of_a_replay(device):
     assert timing.warm.median == pytest.approx(0.3)
     assert timing.cold.median == pytest.approx(0.3)
     assert timing.contradiction == ""
-    assert timing.warm.n == timing.cold.n == lab._LEAST_SAMPLES
+    assert timing.warm.n == timing.cold.n == lab.LEAST_SAMPLES
     assert timing.warm.steady
 
 
@@ -69,7 +69,7 @@ def test_cold_samples_follow_a_flush_outside_the_marks(device):
 
 def test_long_work_has_no_untimed_replay(device):
     lab.in_turns({"a": device.work(1.0, count=1)})
-    assert device.log.count("many") == 1 + lab._LEAST
+    assert device.log.count("many") == 1 + lab.LEAST
 
 
 def test_contestants_take_turns(device):
@@ -78,7 +78,7 @@ def test_contestants_take_turns(device):
         works[name] = dataclasses.replace(work, many=device.run(name, 1.0))
     lab.in_turns(works)
     turns = [name for name in device.log if name in "ab"]
-    assert turns == ["a", "a", "b", "b"] + ["a", "b"] * (lab._LEAST - 1)
+    assert turns == ["a", "a", "b", "b"] + ["a", "b"] * (lab.LEAST - 1)
 
 
 def test_an_asynchronous_launch_is_no_time(device):
@@ -110,7 +110,7 @@ def test_noise_is_said(device):
     )
     timing = lab.in_turns({"a": work}, seconds=1.0)["a"]
     assert not timing.warm.steady
-    assert timing.warm.n > lab._LEAST_SAMPLES
+    assert timing.warm.n > lab.LEAST_SAMPLES
 
 
 def test_throttled_samples_count_and_are_reported(device):
@@ -158,7 +158,7 @@ def test_work_on_a_device(opencl_device):
 def test_a_flush_overwrites_twice_the_cache(opencl_device):
     flush = lab.Flush(opencl_device)
     flush()
-    cache = opencl_device.description.cache_bytes or lab._CACHE_BYTES
+    cache = opencl_device.description.cache_bytes or lab.CACHE_BYTES
     out = np.zeros(2 * cache // 4, np.float32)
     opencl_device.copy_out(flush._buffer, out)
     assert (out.reshape(-1, 4) == (1, 2, 3, 4)).all()

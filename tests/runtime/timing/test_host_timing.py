@@ -24,19 +24,19 @@ def test_candidates_take_turns():
 
 def test_each_timed_burst_is_preceded_by_an_untimed_call(monkeypatch):
     calls = []
-    monkeypatch.setattr(lab, "_PAUSE_S", 0)
-    monkeypatch.setattr(lab, "_WARM_S", 0)
-    monkeypatch.setattr(lab, "_BURST_S", 0)
+    monkeypatch.setattr(lab, "PAUSE_S", 0)
+    monkeypatch.setattr(lab, "WARM_S", 0)
+    monkeypatch.setattr(lab, "BURST_S", 0)
     timing = lab.measure(lambda: calls.append(1), seconds=0)
-    assert timing.n == lab._LEAST
-    assert len(calls) == 1 + 2 * lab._LEAST
+    assert timing.n == lab.LEAST
+    assert len(calls) == 1 + 2 * lab.LEAST
 
 
 def test_a_long_call_is_not_repeated_untimed(monkeypatch):
     calls = []
-    monkeypatch.setattr(lab, "_LONG_S", 0)
+    monkeypatch.setattr(lab, "LONG_S", 0)
     timing = lab.measure(lambda: calls.append(1), seconds=0)
-    assert timing.n >= lab._LEAST
+    assert timing.n >= lab.LEAST
     assert len(calls) == 1 + timing.n
 
 
@@ -44,17 +44,17 @@ def test_a_pause_lasts_until_no_thread_spins(monkeypatch):
     slept, used = [], iter([0.0, 0.015, 0.015, 0.019, 0.019, 0.020, *np.arange(1, 99)])
     monkeypatch.setattr(lab.time, "sleep", slept.append)
     monkeypatch.setattr(lab.time, "process_time", lambda: next(used))
-    lab._pause()
-    assert slept == [lab._PAUSE_S] * 3
+    lab.pause()
+    assert slept == [lab.PAUSE_S] * 3
     # One that never parks is not waited for.
-    lab._pause()
-    assert len(slept) == 3 + lab._MOST_PAUSES
+    lab.pause()
+    assert len(slept) == 3 + lab.MOST_PAUSES
 
 
 def test_what_is_left_of_a_slow_call_is_its_least_rounds(quick):
     told = []
     lab.interleaved({"": lambda: time.sleep(0.01)}, seconds=0, left=told.append)
-    assert len(told) == lab._LEAST
+    assert len(told) == lab.LEAST
     assert all(seconds >= 0.009 for seconds in told)
 
 

@@ -11,7 +11,7 @@ from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies import strategy
 from rooftile.strategies.conv2d_input_gradient.cpu import nonzeros as of_inputs
 from rooftile.strategies.conv2d_weights_gradient.cpu import nonzeros as of_weights
-from rooftile.strategies.conv2d_weights_gradient.cpu.row_vectors import _kernel
+from rooftile.strategies.conv2d_weights_gradient.cpu.row_vectors import kernel
 
 RUNG = strategy("conv2d_weights_gradient", "row_vectors")
 
@@ -20,7 +20,7 @@ RUNG = strategy("conv2d_weights_gradient", "row_vectors")
 def test_a_mask_of_many_taps(mask: tuple[int, int]) -> None:
     """Whole rows of it share a walk over the gradients, or parts of one."""
     for lanes, registers in ((8, 16), (16, 32)):
-        text = _kernel(*mask, lanes, registers).text(("float32",) * 4, False)
+        text = kernel(*mask, lanes, registers).text(("float32",) * 4, False)
         assert text.count("\n") <= MOST_INSTRUCTIONS
     tall, wide = mask
     problem = Conv2dWeightsGradient(2, 2, tall + 3, wide + 18, 2, mask)

@@ -113,7 +113,7 @@ def test_calls_of_one_bound_strategy_take_turns(rung):
 
 def test_strips_follow_each_other_over_a_wide_image():
     for boundary in AROUND:
-        problem = Separable(9, 2 * vectors._STRIP + 77, (3, 31), boundary)
+        problem = Separable(9, 2 * vectors.STRIP + 77, (3, 31), boundary)
         verify(problem, strategy("separable", "vectors"), neighbours=False).raise_if_wrong()
 
 

@@ -38,7 +38,7 @@ def test_keys_of_one_bucket_alone():
 
 
 def test_random_columns_are_scattered_and_diagonals_are_not(monkeypatch):
-    monkeypatch.setattr(buckets, "_MANY", 1)
+    monkeypatch.setattr(buckets, "MANY", 1)
     rows, each = 20_000, 4
     offsets = np.arange(rows + 1, dtype=np.int32) * each
     owners = np.repeat(np.arange(rows, dtype=np.int32), each)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rooftile.errors import unknown
 
-_FOLDER = Path(__file__).parent / "published"
+FOLDER = Path(__file__).parent / "published"
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Table:
 def tables() -> dict[str, Table]:
     """Every published table by its id."""
     found = {}
-    for path in sorted(_FOLDER.glob("*.json")):
+    for path in sorted(FOLDER.glob("*.json")):
         document = json.loads(path.read_text(encoding="utf-8"))
         for entry in document["tables"]:
             known = document["document"], entry["place"]
@@ -75,5 +75,5 @@ def table(name: str) -> Table:
 
 def documents() -> dict[str, str]:
     """What each document is about, by its name."""
-    found = [json.loads(path.read_text(encoding="utf-8")) for path in _FOLDER.glob("*.json")]
+    found = [json.loads(path.read_text(encoding="utf-8")) for path in FOLDER.glob("*.json")]
     return {entry["document"]: entry["about"] for entry in found}

@@ -24,7 +24,7 @@ KERNELS = {"basic": "naive", "constant": "constant", "core": "tile_core"}
 """The deck's kernels, and our rungs that do the same."""
 BLOCKS = (16, 256)
 """Threads a block: the deck's half of a warp, and what fills a multiprocessor."""
-_MASK = np.array([0.3, 0.2, 0.8], np.float32)
+MASK = np.array([0.3, 0.2, 0.8], np.float32)
 _EXAMPLE = np.array([0, 1, 2, 3, 4, 5, 0], np.float32)
 _REPEATS, _REPEATS_OF_LONG = 5, 2
 _LONG = 10**9
@@ -132,7 +132,7 @@ def _on_cpu(problem: Conv1d, rung: str, x: Float32, threads: int | None) -> Call
 
     device = cpu.open_device(threads)
     found: Any = strategy("conv1d", rung)
-    bound = found.bind(problem, (_MASK,), device)
+    bound = found.bind(problem, (MASK,), device)
     out = np.zeros(problem.length, np.float32)
     return lambda: bound(x, out)
 
@@ -153,7 +153,7 @@ def _on_device(
     device."""
     (rung, block), (x, result, there) = config, arrays
     found: Any = strategy("conv1d", rung, gpu.kind)
-    bound = found.bind(problem, (_MASK,), gpu, {"BLOCK": block})
+    bound = found.bind(problem, (MASK,), gpu, {"BLOCK": block})
     memory = [there, gpu.allocate(result.nbytes)]
 
     def whole() -> None:
@@ -188,7 +188,7 @@ def right_at_both_ends(x: Float32, result: Float32) -> bool:
     """Whether a result is right where a grid that is too short, or an index, goes wrong first."""
     count = min(_LOOKED_AT, len(x))
     part = Conv1d(count, 3, "interior")
-    first, last = (part.reference(end, _MASK) for end in (x[:count], x[-count:]))
+    first, last = (part.reference(end, MASK) for end in (x[:count], x[-count:]))
     # What lies at the other end of a part has neighbours in the whole.
     parts = ((first[:-1], result[: count - 1]), (last[1:], result[len(x) - count + 1 :]))
     return all(np.allclose(ours, right, rtol=1e-6, atol=0) for right, ours in parts)
@@ -231,10 +231,10 @@ def checked_as_published(theirs: Float32, ours: Float32) -> int:
 
 def _checker(log: Log) -> None:
     problem = Conv1d(len(_EXAMPLE), 3, "interior")
-    right = np.asarray(problem.reference(_EXAMPLE, _MASK), np.float32)
+    right = np.asarray(problem.reference(_EXAMPLE, MASK), np.float32)
     # The right result against itself.
     log.number("refused by the deck's checker", checked_as_published(right, right), "elements")
-    ghosts = Conv1d(len(_EXAMPLE), 3, "zero").reference(_EXAMPLE, _MASK)
+    ghosts = Conv1d(len(_EXAMPLE), 3, "zero").reference(_EXAMPLE, MASK)
     log.claim(
         "'same' padding leaves the ends at zero",
         bool(np.allclose(ghosts[[0, -1]], right[[0, -1]])),

@@ -22,7 +22,7 @@ from rooftile_papers.reproduce.verdicts import by_ratio, by_size, by_value
 _BATCH, _BATCH_OF_A_CPU = 1000, 100
 _BATCHED = ("coarsened", "register_tile", "tiled")
 AS_PUBLISHED = "weights in the window"
-_KERNEL = Path(__file__).parent / "kernels" / "block_sum.cu"
+KERNEL = Path(__file__).parent / "kernels" / "block_sum.cu"
 _INPUTS, _HIDDEN, _CLASSES = 6272, 512, 10
 _CONV = {"naive": "naive", "constant": "constant", "constant and shared": "tile_constant"}
 """The report's kernels of the convolution, and our rungs that do the same."""
@@ -63,7 +63,7 @@ class MnistNetwork(Experiment):
         many = _BATCH if setting.large else _BATCH_OF_A_CPU
         time_rungs(log, _entries(many), gpu, seconds=seconds, seed=setting.seed)
         with gpu.on():
-            _block_sums(log, gpu, seconds, setting.seed)
+            block_sums(log, gpu, seconds, setting.seed)
             for window, (batch, resident) in _windows(many).items():
                 log_window(log, gpu, window, _layers(batch), resident=resident, seed=setting.seed)
             _claim_of_copies(log, _windows(many))
@@ -124,7 +124,7 @@ def _entries(batch: int) -> dict[str, Entry]:
     return entries
 
 
-def _block_sums(log: Log, gpu: GpuDevice, seconds: float, seed: int) -> None:
+def block_sums(log: Log, gpu: GpuDevice, seconds: float, seed: int) -> None:
     """The report's sum by one thread, and the tree that it could have been."""
     generator = np.random.default_rng(seed)
     shapes = ((_HIDDEN,), (_HIDDEN, _CLASSES), (_CLASSES,))
@@ -133,7 +133,7 @@ def _block_sums(log: Log, gpu: GpuDevice, seconds: float, seed: int) -> None:
     expected = x.astype(np.float64) @ weights + bias
     for name, serial in (("serial sum", 1), ("tree", 0)):
         macros = {"INPUTS": _HIDDEN, "OUTPUTS": _CLASSES, "SERIAL": serial}
-        program = gpu.compile(_KERNEL.read_text(encoding="utf-8"), macros)
+        program = gpu.compile(KERNEL.read_text(encoding="utf-8"), macros)
         launch = Launch("block_sum", (_CLASSES, 1, 1), (_HIDDEN, 1, 1))
         result = np.full(_CLASSES, np.nan, np.float32)
         out = gpu.upload(result)

@@ -163,10 +163,10 @@ def _show(output: Output, ladder: Ladder, shape: str) -> None:
     else:
         rows = rows_table(ladder.rows, unicode=output.unicode, by_memory=by_memory)
     output.show(title + batch, shapes(problem), work, *where, "", rows)
-    notes += _reasons(ladder.rows)
+    notes += reasons(ladder.rows)
     if any(row.time_ms and not row.time_ms.steady for row in ladder.rows):
         notes.append("~ the median had not settled when the time for measuring was over")
-    output.show("", *notes, *_comparison(ladder))
+    output.show("", *notes, *comparison(ladder))
 
 
 def _next(
@@ -198,7 +198,7 @@ def _next(
     return [f"next: {line}" for line in found]
 
 
-def _reasons(rows: tuple[Row, ...]) -> list[str]:
+def reasons(rows: tuple[Row, ...]) -> list[str]:
     """The rows' reasons, each once: ``naive, tile_core: skipped, ...``."""
     said: dict[str, list[str]] = {}
     names = [row.strategy for row in rows]
@@ -210,7 +210,7 @@ def _reasons(rows: tuple[Row, ...]) -> list[str]:
     return [f"{', '.join(which)}: {what}" for what, which in said.items()]
 
 
-def _comparison(ladder: Ladder) -> list[str]:
+def comparison(ladder: Ladder) -> list[str]:
     """The best strategy of each precision compared with the best peer of that precision."""
     from rooftile.lab.measure.records import median
 

@@ -45,7 +45,7 @@ def command(arguments: argparse.Namespace) -> int:
     output = Output(arguments)
     with output.working("looking for the ceilings") as say:
         roof = ceilings(refresh=arguments.refresh, progress=say)
-        gpus = [gpu for kind in ("cuda", "opencl") for gpu in _gpus(kind)]
+        gpus = [gpu for kind in ("cuda", "opencl") for gpu in gpus_of(kind)]
         roofs = [_roof(gpu, arguments, say) for gpu in gpus]
         memories = [_memories(gpu, arguments, say) for gpu in (None, *gpus)]
     found = environment()
@@ -70,8 +70,8 @@ def command(arguments: argparse.Namespace) -> int:
     _show(output, found, roof, slower)
     output.show(*memory_lines(memories[0]), "")
     for gpu, gpu_roof, one in zip(gpus, roofs, memories[1:], strict=True):
-        lines = _missing_lines(gpu) if isinstance(gpu, dict) else _lines(gpu)
-        output.show(*lines, *(_ceiling_lines(gpu_roof) if gpu_roof else []), *memory_lines(one))
+        lines = _missing_lines(gpu) if isinstance(gpu, dict) else lines_of(gpu)
+        output.show(*lines, *(ceiling_lines(gpu_roof) if gpu_roof else []), *memory_lines(one))
     if any(not isinstance(gpu, dict) for gpu in gpus) and not all(roofs):
         output.show("(--measure measures the ceilings of GPUs, and latencies)")
     return 0
@@ -137,7 +137,7 @@ def memory_lines(found: Microbenchmarks | None) -> list[Any]:
     return [made, reads, f"  {', '.join(rates)}"]
 
 
-def _ceiling_lines(roof: GpuCeilings) -> list[str]:
+def ceiling_lines(roof: GpuCeilings) -> list[str]:
     """The measured ceilings, in the units people compare."""
     matrix = {
         "mma.sync": roof.mma_gflops,
@@ -162,7 +162,7 @@ def _ceiling_lines(roof: GpuCeilings) -> list[str]:
     ]
 
 
-def _gpus(kind: str) -> list[Description | dict[str, Any]]:
+def gpus_of(kind: str) -> list[Description | dict[str, Any]]:
     """Each device of a kind; one that is missing, or does not open, as its JSON object."""
     from rooftile.devices import opencl
     from rooftile.devices.select import count_gpus, describe_gpu
@@ -203,7 +203,7 @@ def _missing_lines(gpu: dict[str, Any]) -> list[str]:
     return [f"{gpu['kind']}: {gpu['reason']}", f"  to install: {gpu['install']}"]
 
 
-def _lines(gpu: Description) -> list[str]:
+def lines_of(gpu: Description) -> list[str]:
     """Name; units, memory, cache and warp; limits; driver.  What is not told is left out."""
     cache = f", {_size(gpu.cache_bytes)} cache" if gpu.cache_bytes else ""
     warp = f", warp of {gpu.warp}" if gpu.warp else ""

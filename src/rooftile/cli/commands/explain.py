@@ -239,7 +239,7 @@ def _gpu(
     rest += ["", *(f"next: {line}" for line in said)]
     output.show(*rest)
     if arguments.html is not None:
-        drawings = _drawings(of_launches(rung), found)
+        drawings = drawings_of(of_launches(rung), found)
         _write_page(output, arguments, found.strategy, drawings, [*lines, *rest])
     if arguments.picture is not None:
         output.path(arguments.picture)
@@ -266,7 +266,7 @@ def _explained(
     return found, counted
 
 
-def _drawings(rung: GpuStrategy, found: Explanation) -> list[str]:
+def drawings_of(rung: GpuStrategy, found: Explanation) -> list[str]:
     """The data of the first block, where the rung can draw it, and the launch."""
     from rooftile.lab.show.explain.drawing import drawing
     from rooftile.lab.show.explain.launch_drawing import launch_picture

@@ -85,7 +85,7 @@ def command(arguments: argparse.Namespace) -> int:
         command=arguments.source,
         run=arguments.run,
         revision=arguments.revision,
-        since=_moment(arguments.since),
+        since=moment(arguments.since),
         last=arguments.last or None,
     )
     output = Output(arguments)
@@ -96,7 +96,7 @@ def command(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _moment(text: str | None) -> datetime.datetime | None:
+def moment(text: str | None) -> datetime.datetime | None:
     """``2026-11-21``, ``2026-11-21T10:30``, or ``7d``, ``12h``, ``30m``, ``2w`` ago."""
     import datetime
 

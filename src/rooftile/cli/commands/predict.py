@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rooftile.nn import Network
     from rooftile.ops import Float32
 
-_INSTALL = 'pip install "pillow>=10"'
+INSTALL = 'pip install "pillow>=10"'
 _MODES = {1: "L", 3: "RGB"}
 """Pillow's mode for images by their number of channels."""
 _SHOWN = 3
@@ -116,7 +116,7 @@ def _pixels(path: Path, channels: int) -> NDArray[np.uint8]:
     try:
         from PIL import Image
     except ImportError as error:
-        raise DeviceMissing(f"Pillow, which reads pictures ({error})", _INSTALL) from None
+        raise DeviceMissing(f"Pillow, which reads pictures ({error})", INSTALL) from None
     if channels not in _MODES:
         raise InputError("MODEL", f"a network of {channels} channels", f"one of {list(_MODES)}")
     try:

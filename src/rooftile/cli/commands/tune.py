@@ -78,7 +78,7 @@ def command(arguments: argparse.Namespace) -> int:
     from rooftile.ops import parse
     from rooftile.runtime.selection.choice import choose, decide
 
-    arguments.device = arguments.device or _first_device()
+    arguments.device = arguments.device or first_device()
     if parse_device(arguments.device)[0] == "cpu":
         expected = "cuda or opencl: strategies of the CPU have no tunables"
         raise InputError("device", repr(arguments.device), expected)
@@ -114,7 +114,7 @@ def command(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _first_device() -> str:
+def first_device() -> str:
     """The kind of the first device whose strategies have tunables.  Raises `DeviceMissing`."""
     from rooftile.devices.select import count_gpus
     from rooftile.errors import DeviceMissing
@@ -139,7 +139,7 @@ def _tried(output: Output, search: Search, total: int, trials: Iterator[Trial]) 
     """All trials, with a progress bar; on an interrupt, what is kept is said."""
     found: list[Trial] = []
     try:
-        with _bar(output, search, total) as advance:
+        with bar(output, search, total) as advance:
             for trial in trials:
                 found.append(trial)
                 advance(trial, _best(found))
@@ -152,7 +152,7 @@ def _tried(output: Output, search: Search, total: int, trials: Iterator[Trial]) 
 
 
 @contextlib.contextmanager
-def _bar(
+def bar(
     output: Output, search: Search, total: int
 ) -> Iterator[Callable[[Trial, Trial | None], None]]:
     """A bar with the best so far on standard error; lines, where it is no terminal."""

@@ -37,7 +37,7 @@ def standing(
         return []
     timed = _recorded(found)
     if not any(one.kind == "strategy" for one in timed):
-        timed += _measured(found, arguments, output, history)
+        timed += measured(found, arguments, output, history)
     own = found.time_ms.median
     return [_line(own / one.median_ms, one, what) for one, what in _chosen(timed)]
 
@@ -83,7 +83,7 @@ def _recorded(found: Audit) -> list[Timed]:
     ]
 
 
-def _measured(
+def measured(
     found: Audit, arguments: argparse.Namespace, output: Output, history: History | None
 ) -> list[Timed]:
     """The rung that a call of ours would pick, verified and timed now; none where none can be."""

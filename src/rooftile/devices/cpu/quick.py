@@ -62,7 +62,7 @@ class _Compiled(NamedTuple):
 
 
 @once
-def _compiled() -> _Compiled | None:
+def compiled_method() -> _Compiled | None:
     """None where no compiled methods serve."""
     return _Compiled(Method(Path(__file__).with_suffix(".ll")), _numpys_api()) if usable() else None
 
@@ -89,7 +89,7 @@ def quick_call(
     in it that are the arrays' addresses, and ``kept`` lives as long as the method.  A ``long`` call
     gives the GIL back, whatever the arrays' size.
     """
-    compiled, result = _compiled(), shapes[-1]
+    compiled, result = compiled_method(), shapes[-1]
     if compiled is None or len(shapes) > _MOST_ARRAYS or len(result) > _MOST_AXES:
         return None
     sizes = [4 * math.prod(shape) for shape in shapes]

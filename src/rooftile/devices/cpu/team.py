@@ -48,7 +48,7 @@ class _Code:
     """The functions of ``team.c``."""
 
     def __init__(self) -> None:
-        text = _text()
+        text = team_text()
         digest = hashlib.sha256(text.encode()).hexdigest()
         names = ("alone", "spread", "work", "prepare")
         alone, spread, work, prepare = build.addresses("team", digest, lambda: text, names)
@@ -61,7 +61,7 @@ class _Code:
         self.prepare = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.POINTER(CoresStruct))(prepare)
 
 
-def _text() -> str:
+def team_text() -> str:
     """The text of ``team.c``, and of the processor's instruction for a thread that waits."""
     text = Path(__file__).with_suffix(".ll").read_text("utf-8")
     pause = _PAUSES.get(machine())

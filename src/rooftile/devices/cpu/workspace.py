@@ -27,7 +27,7 @@ _WASTE = 4
 """A piece serves calls that need as much, or down to so small a part of it."""
 
 _BYTES = np.dtype(np.uint8)
-_waiting: deque[NDArray[np.uint8]] = deque()
+waiting: deque[NDArray[np.uint8]] = deque()
 _turn = lock()
 
 
@@ -54,7 +54,7 @@ def kept_bytes() -> int:
 
 
 def _bytes_waiting() -> int:
-    return sum(piece.nbytes for piece in _waiting)
+    return sum(piece.nbytes for piece in waiting)
 
 
 def _rounded(nbytes: int) -> int:
@@ -66,13 +66,13 @@ def _rounded(nbytes: int) -> int:
 def _taken(nbytes: int) -> NDArray[np.uint8] | None:
     """The smallest waiting piece of at least ``nbytes``; None where none is."""
     with _turn:
-        fit = [piece for piece in _waiting if nbytes <= piece.nbytes <= _WASTE * max(nbytes, 64)]
+        fit = [piece for piece in waiting if nbytes <= piece.nbytes <= _WASTE * max(nbytes, 64)]
         if not fit:
             return None
         best = min(fit, key=len)
-        for place, piece in enumerate(_waiting):
+        for place, piece in enumerate(waiting):
             if piece is best:
-                del _waiting[place]
+                del waiting[place]
                 break
         return best
 
@@ -82,6 +82,6 @@ def _give_back(piece: NDArray[np.uint8]) -> None:
     if piece.nbytes > LARGEST_KEPT:
         return
     with _turn:
-        _waiting.append(piece)
-        while len(_waiting) > 1 and _bytes_waiting() > MOST_KEPT:
-            _waiting.popleft()
+        waiting.append(piece)
+        while len(waiting) > 1 and _bytes_waiting() > MOST_KEPT:
+            waiting.popleft()

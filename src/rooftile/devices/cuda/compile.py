@@ -22,7 +22,7 @@ from rooftile.errors import CompileFailure, DeviceMissing
 _FIRST_SPECIFIC = 90
 """The first architecture with instructions that later ones do not keep."""
 _KERNEL = re.compile(r"^__global__", re.MULTILINE)
-_turns: dict[str, threading.Lock] = {}
+turns: dict[str, threading.Lock] = {}
 """Of each text that was compiled: threads that want the same one at once wait for one of them."""
 
 
@@ -47,22 +47,22 @@ def compile_cubin(
     path = cache_directory() / "cuda" / f"{key}.cubin"
     if (found := sealed(path)) is not None:
         return found
-    with _turns.setdefault(key, threading.Lock()):
+    with turns.setdefault(key, threading.Lock()):
         # Another thread may have had its turn since.
         if (found := sealed(path)) is not None:
             return found
         several = len(_KERNEL.findall(entire)) > 1
-        code = _compiled(source, architecture, folders, path.with_suffix(".cu"), several)
+        code = compiled_text(source, architecture, folders, path.with_suffix(".cu"), several)
         keep_sealed(path, code)
     return code
 
 
 def has_compiled() -> bool:
     """True if this process has found a text that no other had compiled."""
-    return bool(_turns)
+    return bool(turns)
 
 
-def _compiled(
+def compiled_text(
     source: str, architecture: str, folders: Sequence[Path], kept: Path, several: bool
 ) -> bytes:
     """The same of a whole source, which is kept where the compiler refuses it; one of ``several``

@@ -35,7 +35,7 @@ _DEVICE_ORDINAL = 9
 def gpu_of_interface(array: Any) -> int:
     """The GPU of an array with ``__cuda_array_interface__``; 0 where it is empty."""
     address, _ = array.__cuda_array_interface__["data"]
-    return _device_of(address) if address else 0
+    return device_of(address) if address else 0
 
 
 def of_interface(name: str, array: Any, dtypes: tuple[str, ...] = ("float32",)) -> CudaArray:
@@ -112,7 +112,7 @@ def _view_class() -> Any:
     return StridedMemoryView
 
 
-def _device_of(address: int) -> int:
+def device_of(address: int) -> int:
     """The GPU that holds an address.  Raises `DeviceMissing`, `RuntimeError`."""
     with kept_context():
         current = 0

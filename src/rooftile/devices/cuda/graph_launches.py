@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 _COMES_AGAIN = 2
 """Buffers that came so often before get a graph."""
-_MOST_GRAPHS = 16
-_PATIENCE = 1000
+MOST_GRAPHS = 16
+PATIENCE = 1000
 """Starts without a graph before other addresses may have one."""
-_MOST_SEEN = 64
+MOST_SEEN = 64
 
 
-def _graph_of(launches: CudaLaunches, buffers: Sequence[int]) -> Graph:
+def graph_of(launches: CudaLaunches, buffers: Sequence[int]) -> Graph:
     """The graph of a start, in the present context."""
     # Another thread may be capturing a graph of the caller's.
     with while_capturing(), capture() as (stream, made):
@@ -65,7 +65,7 @@ class GraphLaunches:
         self._launches.start(buffers, stream)
 
     def _comes_again(self, key: tuple[int, ...]) -> bool:
-        if len(self._seen) >= _MOST_SEEN:
+        if len(self._seen) >= MOST_SEEN:
             self._seen.clear()
         self._seen[key] = count = self._seen.get(key, 0) + 1
         return count > _COMES_AGAIN
@@ -74,9 +74,9 @@ class GraphLaunches:
         with self._making:
             if key in self._graphs or not self._has_room():
                 return
-            graph = self._graphs[key] = _graph_of(self._launches, key)
+            graph = self._graphs[key] = graph_of(self._launches, key)
             if self.replay is _unknown:
-                self._table = new_table(self._device.context, len(key), _MOST_GRAPHS)
+                self._table = new_table(self._device.context, len(key), MOST_GRAPHS)
                 self.replay = self._table.replay if self._table else self._replay
             if self._table is not None:
                 self._table.add(key, graph.address)
@@ -91,9 +91,9 @@ class GraphLaunches:
 
     def _has_room(self) -> bool:
         """True if one more graph may be made, which takes as long as some dozens of launches."""
-        if len(self._graphs) >= _MOST_GRAPHS:
+        if len(self._graphs) >= MOST_GRAPHS:
             self._missed += 1
-            if self._missed < _PATIENCE:
+            if self._missed < PATIENCE:
                 return False
             if self._table is not None:
                 self._table.clear()

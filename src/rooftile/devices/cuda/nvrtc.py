@@ -19,7 +19,7 @@ class Refused(Exception):
 
 
 @cache
-def _library() -> Any:
+def library() -> Any:
     """NVRTC, as NVIDIA's package finds it. Raises `DeviceMissing`."""
     try:
         found = imported("cuda.pathfinder").load_nvidia_dynamic_lib("nvrtc")
@@ -36,7 +36,7 @@ def compiled(source: str, options: Sequence[str]) -> bytes:
 def compiled_kernel(source: str, options: Sequence[str], name: str = "") -> tuple[bytes, str]:
     """The cubin of a source, and the name that a C++ kernel has in it: of `tile`, or of `tile<16>`,
     an instance of a template.  Raises `Refused`, `DeviceMissing`."""
-    nvrtc, program = _library(), ctypes.c_void_p()
+    nvrtc, program = library(), ctypes.c_void_p()
     made = nvrtc.nvrtcCreateProgram(ctypes.byref(program), source.encode(), _NAME, 0, None, None)
     if made:
         raise Refused(f"NVRTC's error {made}")

@@ -46,7 +46,7 @@ from rooftile.errors import (
 if TYPE_CHECKING:
     import pyopencl
 
-_OPTIONS = ("-cl-std=CL1.2", "-w")
+OPTIONS = ("-cl-std=CL1.2", "-w")
 """Without warnings, which PoCL's compiler counts on the terminal."""
 _BUILT = 128
 """Programs that a device keeps built: a text that is bound anew is not built anew."""
@@ -172,7 +172,7 @@ class OpenclDevice(Described):
         """
         source = macro_lines(macros) + ("" if plain else prelude()) + whole(text, folders)
         build = partial(self._build, keeping=False) if plain else self._built
-        return OpenclProgram(self, partial(build, source, *_OPTIONS))
+        return OpenclProgram(self, partial(build, source, *OPTIONS))
 
     def _build(self, source: str, *options: str, keeping: bool) -> Any:
         directory = cache_directory() / "opencl"

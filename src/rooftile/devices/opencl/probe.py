@@ -17,7 +17,7 @@ from rooftile.devices.cache import cache_directory
 from rooftile.devices.gpu import key_of
 from rooftile.devices.opencl.quiet import unheard
 
-_TEXT = """
+TEXT = """
 __kernel void probe(__global int* out, int bound, int rows, int first)
 {
     __local int held[64];
@@ -34,7 +34,7 @@ __kernel void probe(__global int* out, int bound, int rows, int first)
 """
 _BOUND, _ROWS, _PLACES, _LANES = 100, 3, 128, 64
 _VERDICTS = (b"right", b"wrong")
-_known: dict[str, bool] = {}
+known: dict[str, bool] = {}
 _probing = lock()
 
 
@@ -43,11 +43,11 @@ def compiles_right(cl: Any, device: Any) -> bool:
 
     The verdict on a release is kept in the cache, for a compilation takes seconds.
     """
-    key = key_of(_TEXT, device.platform.version, device.version, device.driver_version)
+    key = key_of(TEXT, device.platform.version, device.version, device.driver_version)
     with _probing:
-        if key not in _known:
-            _known[key] = _kept(cl, device, key)
-    return _known[key]
+        if key not in known:
+            known[key] = _kept(cl, device, key)
+    return known[key]
 
 
 def _kept(cl: Any, device: Any, key: str) -> bool:
@@ -71,7 +71,7 @@ def _runs_right(cl: Any, device: Any) -> bool:
         memory = cl.Buffer(context, flags, hostbuf=out)
         with unheard(cl.CompilerWarning):
             # PyOpenCL's own cache stays out of it: what is judged is this release's compiler.
-            built = cl.Program(context, _TEXT).build(["-cl-std=CL1.2", "-w"], cache_dir=False)
+            built = cl.Program(context, TEXT).build(["-cl-std=CL1.2", "-w"], cache_dir=False)
         sizes = (np.int32(size) for size in (_BOUND, _ROWS, 0))
         cl.Kernel(built, "probe")(queue, (_PLACES,), (_LANES,), memory, *sizes)
         cl.enqueue_copy(queue, out, memory, is_blocking=True)

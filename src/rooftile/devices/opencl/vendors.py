@@ -19,7 +19,7 @@ from rooftile.devices.cache import cache_directory
 from rooftile.devices.opencl.probe import compiles_right
 from rooftile.errors import DeviceMissing
 
-_SYSTEM = Path("/etc/OpenCL/vendors")
+SYSTEM = Path("/etc/OpenCL/vendors")
 _POCL = "Portable Computing Language"
 
 INSTALL = (
@@ -37,7 +37,7 @@ def announce_wheels() -> None:
     if library is None or "OCL_ICD_VENDORS" in os.environ:
         return
     folder = cache_directory() / "opencl" / "vendors"
-    texts = {file.name: file.read_text() for file in _SYSTEM.glob("*.icd")}
+    texts = {file.name: file.read_text() for file in SYSTEM.glob("*.icd")}
     for name, text in {**texts, "intel-wheel.icd": f"{library}\n"}.items():
         try:
             if not _holds(folder / name, text.encode()):

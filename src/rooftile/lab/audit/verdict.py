@@ -39,7 +39,7 @@ from rooftile.runtime.timing.host import Timing, timing_of
 
 _STEPS, _TEXT_STEPS = 8, 6
 """How many steps an audit of a Python kernel tells of, and one of a text."""
-_REQUIRED = (
+REQUIRED = (
     "PID namespace", "mount namespace", "network namespace", "IPC namespace",
     "read-only files", "own /dev", "own /proc", "private scratch", "hidden rooftile",
     "no_new_privs", "seccomp",
@@ -175,7 +175,7 @@ class _Audit:
     def _check_isolation(self, session: Session) -> None:
         isolation = session.child.isolation
         # A text needs rooftile beside it, which compiles and launches it.
-        needed = {*_REQUIRED} - ({"hidden rooftile"} if self.kernel.text else set())
+        needed = {*REQUIRED} - ({"hidden rooftile"} if self.kernel.text else set())
         if needed - {*isolation.in_force} and (session.on_host or not self.kernel.text):
             raise NotIsolated(f"required isolation is not to be had: {isolation}")
 

@@ -125,7 +125,7 @@ def _built(source: str, sanitizer: str, limit_s: float) -> Path:
 def _compiled(path: Path, header: Path, sanitizer: str, limit_s: float, source: str) -> Path:
     own = ("-include", _SHIM.name, "-x", "c++", "-")
     options = (f"-I{header.parent}", *own, "-x", "none", header.with_name(_OBJECT))
-    return _made(path, sanitizer, options, limit_s, source)
+    return made_program(path, sanitizer, options, limit_s, source)
 
 
 @functools.cache
@@ -140,11 +140,12 @@ def shim(sanitizer: str) -> Path:
     folder = f"{sanitizer}-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
     path = cache_directory() / "emulated" / folder / f"{_SHIM.name}.gch"
     path.parent.mkdir(parents=True, exist_ok=True)
-    _made(path.with_name(_OBJECT), sanitizer, ("-O2", "-c", _SHIM.with_suffix(".cc")), _LIMIT_S)
-    return _made(path, sanitizer, ("-x", "c++-header", _SHIM), _LIMIT_S)
+    shim = ("-O2", "-c", _SHIM.with_suffix(".cc"))
+    made_program(path.with_name(_OBJECT), sanitizer, shim, _LIMIT_S)
+    return made_program(path, sanitizer, ("-x", "c++-header", _SHIM), _LIMIT_S)
 
 
-def _made(
+def made_program(
     path: Path,
     sanitizer: str,
     options: Iterable[Any],

@@ -29,9 +29,9 @@ from rooftile.ops import (
 from rooftile.ops.judgement import Budget, Normwise
 from rooftile.ops.problem import outputs_of
 
-_CHUNK_BYTES = 64 * 2**20
+CHUNK_BYTES = 64 * 2**20
 """Bytes, in float64, of the largest share of a batch whose reference is computed at a time."""
-_KEEP_BYTES = 512 * 2**20
+KEEP_BYTES = 512 * 2**20
 """Bytes of the largest reference that is kept for the next strategy; others are computed anew."""
 
 
@@ -112,7 +112,7 @@ class Expected:
 
     def _chunks(self) -> Iterator[_Chunk]:
         held = 16 * sum(output.size for output in self._problem.output_arrays)
-        return iter(self._kept) if held <= _KEEP_BYTES else self._compute()
+        return iter(self._kept) if held <= KEEP_BYTES else self._compute()
 
     @cached_property
     def _kept(self) -> list[_Chunk]:
@@ -124,7 +124,7 @@ class Expected:
             yield _chunk(problem, 0, None, self._arrays)
             return
         whole = sum(array.size for array in problem.arrays if array.batched)
-        step = max(1, _CHUNK_BYTES * items // (8 * whole))
+        step = max(1, CHUNK_BYTES * items // (8 * whole))
         for first in range(0, items, step):
             count = min(step, items - first)
             arrays = tuple(

@@ -114,8 +114,8 @@ class _OnDevice:
         bound, problem = self._bound, self._bound.problem
         count = len(problem.input_arrays)
         pairs = list(zip(arrays, bound.held, strict=True))
-        inputs = [_Input(array, place, bound.device) for array, place in pairs[:count]]
-        outputs = [_Output(array, place, bound.device) for array, place in pairs[count:]]
+        inputs = [GivenInput(array, place, bound.device) for array, place in pairs[:count]]
+        outputs = [MadeOutput(array, place, bound.device) for array, place in pairs[count:]]
         memory = [one.memory for one in inputs] + [one.memory for one in outputs]
         bound.launch(memory, problem.items_in(arrays))
         for given in inputs:
@@ -129,7 +129,7 @@ def _as_it_lies(array: AnyArray, place: Array) -> AnyArray:
     return np.moveaxis(array, 1, -1) if place.channels_last else array
 
 
-class _Input:
+class GivenInput:
     """A copy of an array on a device, in the dtype and the order of axes that it has there."""
 
     def __init__(self, array: AnyArray, place: Array, device: Device) -> None:
@@ -145,7 +145,7 @@ class _Input:
             self._array[...] = there
 
 
-class _Output:
+class MadeOutput:
     """An array's values on a device, and a guard behind them."""
 
     def __init__(self, array: AnyArray, place: Array, device: Device) -> None:

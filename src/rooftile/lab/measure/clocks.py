@@ -14,7 +14,7 @@ from rooftile.runtime.timing.device import Call, Flush, Times, in_turns, work_of
 from rooftile.runtime.timing.host import Interrupted, Left, Timing, cold, interleaved
 from rooftile.runtime.timing.telemetry import sensors
 
-_PROBE_S = 0.05
+PROBE_S = 0.05
 """Approximate seconds of repeated calls that estimate a call's time."""
 _WARM_S, _COLD_S, _DEVICE_S = 2.0, 0.5, 1.0
 """Seconds in which a candidate is timed: by the host's clock warm and cold, by a device's both."""
@@ -97,7 +97,7 @@ class HostClock:
     def seconds(self, launch: Call) -> float:
         """The shortest of some calls: an interruption must not have a fast strategy skipped."""
         times: list[float] = []
-        while not times or (sum(times) < _PROBE_S and len(times) < 20):
+        while not times or (sum(times) < PROBE_S and len(times) < 20):
             start = time.perf_counter()
             launch()
             times.append(time.perf_counter() - start)

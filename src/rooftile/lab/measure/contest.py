@@ -39,7 +39,7 @@ VERIFIED_ITEMS = 61
 prime, so that no two tiles hold the same items: a kernel that reads the wrong tile is found."""
 _CALLS = 13
 """About how often a slow strategy is called: to estimate, verify, warm up and time it."""
-_ITEM_FLOPS = 10**9
+ITEM_FLOPS = 10**9
 """Items with more work than this are too large to estimate a slow strategy from."""
 
 Candidate = tuple[Strategy, Config | None]
@@ -324,7 +324,7 @@ class Contest:
     def _estimate(self, bound: Bound, memory: Sequence[Memory]) -> float:
         """Seconds of a call on the whole batch, from a few items or a shrunk problem."""
         problem, batch = self.problem, self.problem.batch_size
-        if batch is not None and problem.flops // batch <= _ITEM_FLOPS:
+        if batch is not None and problem.flops // batch <= ITEM_FLOPS:
             few = min(batch, self.verified, self.clock.enough)
             return self._seconds(lambda: bound.launch(memory, few)) * batch / few
         small = problem.shrunk()

@@ -33,11 +33,11 @@ from rooftile.strategies import Strategy, ladder
 
 NEAR = 1.1
 """A choice whose time is at most this many times the best is near it."""
-_BRIEF_S = 0.2
+BRIEF_S = 0.2
 """Seconds in which each rung is timed."""
 _LIMIT_S = 4.0
 """A rung that would take longer for its exam and its timing is skipped."""
-_LIMITS = {"cpu": (1e9, 6e7), "cuda": (2e10, 4e8), "opencl": (1e9, 6e7)}
+LIMITS = {"cpu": (1e9, 6e7), "cuda": (2e10, 4e8), "opencl": (1e9, 6e7)}
 """The most FLOPs and bytes of a problem, by the kind of device."""
 
 
@@ -158,7 +158,7 @@ def sweep(
         for name in wanted:
             if time.monotonic() > end:
                 return
-            flops, room = _LIMITS[kind]
+            flops, room = LIMITS[kind]
             problem = draw(name, seed, number, most_flops=flops, most_bytes=room)
             asked = precision or _precision(problem, kind, seed, number)
             candidates = _candidates(problem, asked, there, regret=regret)
@@ -181,7 +181,7 @@ def _climbed(
 ) -> Drawn:
     """A problem that was drawn, climbed in brief by its candidates, of which the first is chosen;
     ``told`` are the functions that `climb_problem` tells of it."""
-    limits: Any = {"precision": precision, "limit_s": _LIMIT_S, "brief_s": _BRIEF_S, "seed": seed}
+    limits: Any = {"precision": precision, "limit_s": _LIMIT_S, "brief_s": BRIEF_S, "seed": seed}
     rungs = [(rung, None) for rung in candidates]
     one = climb_problem(problem, device, rungs, **limits, **told)
     speeds = speeds_of(device.name)

@@ -23,8 +23,8 @@ Report = Callable[[str, int, int | None], None]
 
 _TIMEOUT = 20.0
 """Seconds without an answer that end a download."""
-_PIECE = 2**16
-_MOST_BYTES = 2**26
+PIECE = 2**16
+MOST_BYTES = 2**26
 """None of the files is longer, so an answer that is longer is none of them."""
 
 
@@ -53,7 +53,7 @@ def download_files(
 
 def _fetch(site: pooch.Pooch, file: str, report: Report | None) -> Path:
     progress = _Progress(file, report)
-    downloader = pooch.HTTPDownloader(progress, _PIECE, timeout=_TIMEOUT)
+    downloader = pooch.HTTPDownloader(progress, PIECE, timeout=_TIMEOUT)
     try:
         return Path(site.fetch(file, downloader=downloader))
     except (OSError, ValueError) as error:
@@ -69,8 +69,8 @@ class _Progress:
     def update(self, count: int) -> None:
         """``count`` more bytes have come; of the last piece pooch counts a whole one."""
         self._done += count
-        if self._done > _MOST_BYTES + _PIECE:
-            raise ValueError(f"more than {_MOST_BYTES} bytes")
+        if self._done > MOST_BYTES + PIECE:
+            raise ValueError(f"more than {MOST_BYTES} bytes")
         if self._report is not None:
             done = min(self._done, self.total) if self.total else self._done
             self._report(self._file, done, self.total or None)

@@ -10,7 +10,7 @@ from rooftile import _blas
 from rooftile.ops.boundary import Boundary
 from rooftile.ops.problem import Float32, Float64
 
-_BLOCK_BYTES = 16 * 2**20
+BLOCK_BYTES = 16 * 2**20
 """Bytes of the largest unrolled block that a thread builds at a time."""
 _FLOPS_OF_A_THREAD = 10**7
 """Least FLOPs for which a thread is started."""
@@ -40,7 +40,7 @@ def correlated(
     rows, columns = windows.shape[4:]
     taps = weights.astype(np.float64).reshape(groups, maps // groups, -1)
     length = taps.shape[2]
-    height = min(rows, max(1, _BLOCK_BYTES // (8 * columns * length)))
+    height = min(rows, max(1, BLOCK_BYTES // (8 * columns * length)))
     blocks = [*itertools.product(range(len(x)), range(groups), range(0, rows, height))]
     # A thread takes longer to start than a small part takes to compute.
     z = np.empty((len(x), groups, maps // groups, rows * columns))

@@ -23,7 +23,7 @@ KINDS = (
 )
 _CLASSES = {"torch": ("Tensor", "Torch"), "cupy": ("ndarray", "CuPy"), "jax": ("Array", "Jax")}
 """By module, the type of its arrays and the class that reads and makes them."""
-_libraries: dict[type, Library] = {np.ndarray: NumPy()}
+libraries: dict[type, Library] = {np.ndarray: NumPy()}
 """By the type of their arrays, as they come."""
 _by_module: dict[int, tuple[Any, Library]] = {}
 """By the module, which is held so that no other gets its number."""
@@ -32,10 +32,10 @@ _by_module: dict[int, tuple[Any, Library]] = {}
 def library_of(name: str, array: Any) -> Library:
     """The library whose array this is.  Raises `InputError` naming the argument."""
     kind = type(array)
-    if (known := _libraries.get(kind)) is not None:
+    if (known := libraries.get(kind)) is not None:
         return known
     if isinstance(array, np.ndarray) and not isinstance(array, np.ma.MaskedArray):
-        return _libraries[np.ndarray]
+        return libraries[np.ndarray]
     for module, (attribute, own) in _CLASSES.items():
         found = sys.modules.get(module)
         if found is not None and isinstance(array, getattr(found, attribute, ())):
@@ -43,7 +43,7 @@ def library_of(name: str, array: Any) -> Library:
             library = getattr(import_module(f"rooftile.runtime.arrays.{module}"), own)
             _, known = _by_module.setdefault(id(found), (found, library(found)))
             known.kinds.add(kind)
-            return _libraries.setdefault(kind, known)
+            return libraries.setdefault(kind, known)
     if hasattr(array, "__cuda_array_interface__"):
         from rooftile.runtime.arrays.cuda_interface import CudaInterface
 

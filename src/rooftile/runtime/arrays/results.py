@@ -22,9 +22,9 @@ _SMALL_BYTES = 2**16
 """To align a smaller result would take longer than to compute it."""
 _LARGE_BYTES = 2**20
 """From here on memory is kept."""
-_MOST_WAITING, _LARGEST_WAITING = 2**26, 2**27
+MOST_WAITING, LARGEST_WAITING = 2**26, 2**27
 """Bytes that wait in all; of a single result more than these."""
-_waiting: dict[int, deque[NDArray[Any]]] = {}
+waiting_results: dict[int, deque[NDArray[Any]]] = {}
 """By their size, of which there are eight between a power of two and the next one. Arrays end in
 any thread, at any time: nothing here needs a lock."""
 
@@ -55,21 +55,21 @@ class _Lent:
 
     def __del__(self) -> None:
         size = self._memory.nbytes
-        waiting = sum(one * len(several) for one, several in list(_waiting.items()))
-        if waiting + size > _MOST_WAITING:
-            _waiting.clear()
-        if size <= _LARGEST_WAITING:
-            _waiting.setdefault(size, deque()).append(self._memory)
+        waiting = sum(one * len(several) for one, several in list(waiting_results.items()))
+        if waiting + size > MOST_WAITING:
+            waiting_results.clear()
+        if size <= LARGEST_WAITING:
+            waiting_results.setdefault(size, deque()).append(self._memory)
 
 
 def _taken(size: int) -> NDArray[Any]:
     """``size`` unused bytes."""
     try:
-        return _waiting[size].pop()
+        return waiting_results[size].pop()
     except (KeyError, IndexError):
         pass
     try:
         return cpu.aligned((size,), np.dtype(np.uint8), "the result")
     except OutOfMemory:
-        _waiting.clear()
+        waiting_results.clear()
         return cpu.aligned((size,), np.dtype(np.uint8), "the result")

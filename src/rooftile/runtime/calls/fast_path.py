@@ -16,7 +16,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from rooftile.runtime.calls.plain import plain
 
-_MOST_KEPT = 1024
+MOST_KEPT = 1024
 """How many calls of a function or an object are kept; where one more comes, all are dropped."""
 
 _Of = ParamSpec("_Of")
@@ -36,7 +36,7 @@ Recipe = Callable[[Sequence[Any]], Repeat | None]
 def keep(calls: Calls, key: Any, repeat: Repeat | None, types: Any = None) -> None:
     """Keep one more call, where there is what repeats it."""
     if repeat is not None:
-        if len(calls) >= _MOST_KEPT:
+        if len(calls) >= MOST_KEPT:
             calls.clear()
         calls[key] = types, repeat
 

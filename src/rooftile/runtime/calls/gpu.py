@@ -29,7 +29,7 @@ from rooftile.strategies.contract.machine import Multiprocessors
 
 Forms = tuple[tuple[str, Form], ...]
 """How those of a call's arrays lie, by name, that are not row-major float32."""
-_executables: dict[Any, Executable] = {}
+executables: dict[Any, Executable] = {}
 _captured: list[Any] = []
 """Constant memory and temporaries that graphs hold; nobody says when a graph goes."""
 _making = lock()
@@ -153,11 +153,11 @@ def executable(choice: Choice, device: Any, forms: Forms = (), *, own: bool = Fa
     config = tuple((choice.config or {}).items())
     key = choice.strategy, padded(choice.problem), device, config, forms
     with _making:
-        made = None if own else _executables.get(key)
+        made = None if own else executables.get(key)
         if made is None:
             made = compiled_for(choice, device, forms, alone=own)
         if not own:
-            _executables[key] = choice.compiled[device, forms] = made
+            executables[key] = choice.compiled[device, forms] = made
     return made
 
 

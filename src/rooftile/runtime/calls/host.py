@@ -180,7 +180,7 @@ def repeat_of(choice: Choice, arrays: Sequence[Any]) -> Repeat | None:
         quick = own.quick(len(arrays) - inputs, long=long)
     if quick is None and large:
         # Other calls of the problem may use it.
-        _waiting.keep(choice, own)
+        waiting_calls.keep(choice, own)
     else:
         _count(own if quick is None else quick, own.nbytes)
     if quick is not None and not (large or long):
@@ -199,11 +199,11 @@ def _own(choice: Choice) -> HostBound | None:
     large = _bytes(problem.arrays) > cpu.MOST_HELD
     if not large and _bytes(problem.parameter_arrays) > _MOST_OWN:
         return None
-    bound = _waiting.take(choice)
+    bound = waiting_calls.take(choice)
     if bound is None:
         return None
-    if bound.nbytes > _MOST_OWN or _own_bytes[0] + bound.nbytes > _MOST_OWN_IN_ALL:
-        _waiting.keep(choice, bound)
+    if bound.nbytes > _MOST_OWN or own_bytes[0] + bound.nbytes > MOST_OWN_IN_ALL:
+        waiting_calls.keep(choice, bound)
         return None
     return bound
 
@@ -226,7 +226,7 @@ def run_on_host(
     What was bound waits for the next call of its problem, which packs its parameters into it.
     """
     parameters = given_or_zeros(choice, parameters)
-    bound = _waiting.take(choice)
+    bound = waiting_calls.take(choice)
     if bound is None:
         rung: Any = choice.strategy
         device = cpu.open_device()
@@ -239,7 +239,7 @@ def run_on_host(
         bound.renew(parameters)
     bound(*inputs, *outputs)
     if bound.renewable:
-        _waiting.keep(choice, bound)
+        waiting_calls.keep(choice, bound)
 
 
 def given_or_zeros(choice: Choice, parameters: Sequence[Any]) -> Sequence[Any]:
@@ -261,7 +261,7 @@ def _zeros(shape: tuple[int, ...], dtype: str) -> Any:
     return np.zeros(shape, numpy_dtype(dtype))
 
 
-class _Waiting:
+class Waiting:
     """Bound strategies of the CPU that no call uses now: the least recently used go first."""
 
     def __init__(self, most_bytes: int) -> None:
@@ -295,23 +295,23 @@ class _Waiting:
 
 _MOST_OWN = 2**17
 """Bytes that what a repeated call keeps for itself may hold."""
-_MOST_OWN_IN_ALL = 2**24
+MOST_OWN_IN_ALL = 2**24
 """Bytes that what all repeated calls keep for themselves may hold."""
-_own_bytes = [0]
+own_bytes = [0]
 
 
 def _count(holder: object, nbytes: int) -> None:
     """Count what a repeated call keeps for itself, as long as there is what holds it."""
-    _own_bytes[0] += nbytes
+    own_bytes[0] += nbytes
     weakref.finalize(holder, _count_no_more, nbytes).atexit = False
 
 
 def _count_no_more(nbytes: int) -> None:
-    _own_bytes[0] -= nbytes
+    own_bytes[0] -= nbytes
 
 
 _MOST_WAITING = 256
 """Problems whose bound strategies wait."""
 _LARGEST_WAITING = 2**28
 """Bytes that those of a single problem may hold beyond the most of all."""
-_waiting = _Waiting(most_bytes=2**26)
+waiting_calls = Waiting(most_bytes=2**26)

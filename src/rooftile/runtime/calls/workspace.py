@@ -13,16 +13,16 @@ from rooftile.strategies.binding.execution import Workspace
 if TYPE_CHECKING:
     from rooftile.devices.cuda import CudaDevice
 
-_LARGE = 2**18
-"""Bytes of a workspace; of larger ones all calls together keep `_MOST`."""
-_MOST = 2**26
+LARGE = 2**18
+"""Bytes of a workspace; of larger ones all calls together keep `MOST`."""
+MOST = 2**26
 """To allocate takes as long as to launch, and graphs need a workspace where it was before, but a
 small GPU's owner has better use for more."""
 _MOST_STREAMS = 8
 
 Placed = tuple[Any, list[int]]
 """Memory for the workspace of a call, and the address of each array."""
-_kept = deque[tuple[dict[int, Placed], int, int]]()
+kept_workspaces = deque[tuple[dict[int, Placed], int, int]]()
 """Large ones, the least recently made first: what a call keeps, the stream, and the bytes."""
 
 
@@ -49,7 +49,7 @@ class StreamWorkspaces:
     def __init__(self, make: Callable[[], tuple[Any, int]], workspace: Workspace) -> None:
         """``make`` gives memory for the workspace and its address."""
         self._make, self._workspace = make, workspace
-        self.are_kept = workspace.nbytes <= _MOST
+        self.are_kept = workspace.nbytes <= MOST
         self.kept = dict[int, Placed]()
         """By stream."""
 
@@ -64,10 +64,10 @@ class StreamWorkspaces:
         if len(self.kept) >= _MOST_STREAMS:
             self.kept.clear()
         self.kept[stream] = made
-        if nbytes > _LARGE:
-            _kept.append((self.kept, stream, nbytes))
-            while sum(size for *_, size in _kept) > _MOST:
+        if nbytes > LARGE:
+            kept_workspaces.append((self.kept, stream, nbytes))
+            while sum(size for *_, size in kept_workspaces) > MOST:
                 # What still works there was started on the stream, in whose order it is freed.
-                kept, oldest, _ = _kept.popleft()
+                kept, oldest, _ = kept_workspaces.popleft()
                 kept.pop(oldest, None)
         return made

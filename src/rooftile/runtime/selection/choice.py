@@ -32,11 +32,11 @@ ROUNDING_KINDS = ("cuda",)
 """The kinds of device with strategies at ``tf32``, ``fp16`` and ``bf16``, on tensor cores."""
 _RECENT_S = 0.05
 """Seconds for which another process's winner may go unseen."""
-_MOST_KEPT = 4096
+MOST_KEPT = 4096
 """How many choices are kept; where one more comes, all are dropped."""
 _FASTEST = "the fastest that takes the problem"
-_BY_NAME = "taken by name only: where it pays is not known"
-_TUNED = "a tuning on this device found it faster than what was picked before"
+BY_NAME = "taken by name only: where it pays is not known"
+TUNED = "a tuning on this device found it faster than what was picked before"
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Consideration:
 
 
 _Key = tuple[Problem, str, str, str | None, bool]
-_kept: dict[_Key, tuple[Stamp, Choice]] = {}
+kept: dict[_Key, tuple[Stamp, Choice]] = {}
 _looked: tuple[float, Stamp] = (-math.inf, ())
 """When the database was last looked at, and what it was."""
 
@@ -104,15 +104,15 @@ def decide(
     # The CPU's strategies are not tuned.
     now: Stamp = () if device == "cpu" else recent_stamp()
     try:
-        seen, choice = _kept[problem, precision, device, strategy, once]
+        seen, choice = kept[problem, precision, device, strategy, once]
         if seen == now:
             return choice
     except (KeyError, TypeError):
         pass
     choice = _decided(problem, precision, device, strategy, once)
-    if len(_kept) >= _MOST_KEPT:
-        _kept.clear()
-    _kept[problem, precision, device, strategy, once] = now, choice
+    if len(kept) >= MOST_KEPT:
+        kept.clear()
+    kept[problem, precision, device, strategy, once] = now, choice
     return choice
 
 
@@ -183,9 +183,9 @@ def explain_choice(
 
     def of(rung: Strategy) -> Consideration:
         if rung is chosen:
-            return Consideration(rung.name, True, _TUNED if tuned else _FASTEST)
+            return Consideration(rung.name, True, TUNED if tuned else _FASTEST)
         if rung not in preferred:
-            return Consideration(rung.name, False, rung.why_refused(problem, precision) or _BY_NAME)
+            return Consideration(rung.name, False, rung.why_refused(problem, precision) or BY_NAME)
         there = partial(_architecture, device)
         against = rung.why_passed_over(problem, precision, there) or slower(rung)
         return Consideration(rung.name, False, against or f"{later} {chosen.name}")

@@ -21,7 +21,7 @@ _APPLICATION = 0x726F6F66
 _BUSY_S = 30.0
 """How long a writer waits for others."""
 
-_MIGRATIONS: tuple[tuple[str, ...], ...] = (
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
         """CREATE TABLE runs (
             id TEXT PRIMARY KEY, time TEXT NOT NULL, command TEXT NOT NULL, device TEXT NOT NULL,
@@ -106,15 +106,15 @@ def _prepare(database: sqlite3.Connection, path: Path) -> None:
     version = _version(database, path)
     _write_ahead(database)
     database.execute("PRAGMA foreign_keys = ON")
-    if version == len(_MIGRATIONS):
+    if version == len(MIGRATIONS):
         return
     with transaction(database):
         # Another process may have been faster.
-        for statements in _MIGRATIONS[_version(database, path) :]:
+        for statements in MIGRATIONS[_version(database, path) :]:
             for statement in statements:
                 database.execute(statement)
         database.execute(f"PRAGMA application_id = {_APPLICATION}")
-        database.execute(f"PRAGMA user_version = {len(_MIGRATIONS)}")
+        database.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
 
 
 def _version(database: sqlite3.Connection, path: Path) -> int:
@@ -126,11 +126,11 @@ def _version(database: sqlite3.Connection, path: Path) -> int:
     ).fetchone()
     if tables and application != _APPLICATION:
         raise InputError("history", path, "a database that rooftile made; this one is not")
-    if version > len(_MIGRATIONS):
+    if version > len(MIGRATIONS):
         raise InputError(
             "history",
             f"{path} of version {version}",
-            f"at most version {len(_MIGRATIONS)}: a newer rooftile wrote it; update this one, or "
+            f"at most version {len(MIGRATIONS)}: a newer rooftile wrote it; update this one, or "
             "name another with ROOFTILE_HISTORY",
         )
     return int(version)

@@ -37,11 +37,11 @@ _WINDOW_S = 1e-3
 _MOST_LAUNCHES = 200
 _LONG_S = 5e-3
 """A replay this long needs no untimed one before it: a launch's latency is nothing to it."""
-_WARM_UP_S = 0.2
+WARM_UP_S = 0.2
 """Work of this duration before the first sample brings the clock up."""
-_LEAST, _LEAST_SAMPLES, _MOST_SAMPLES = 3, 20, 200
+LEAST, LEAST_SAMPLES, MOST_SAMPLES = 3, 20, 200
 """Numbers of samples: the least, the least where the time suffices, the most."""
-_CACHE_BYTES = 64 * 2**20
+CACHE_BYTES = 64 * 2**20
 """The cache that is assumed where a device does not tell how large its own is."""
 SLACK_S = 2e-4
 """The host learns of a GPU's last result at most this much after it was there."""
@@ -97,7 +97,7 @@ class Flush:
     """Overwrites a buffer of twice the device's last-level cache."""
 
     def __init__(self, device: GpuDevice) -> None:
-        cache = device.description.cache_bytes or _CACHE_BYTES
+        cache = device.description.cache_bytes or CACHE_BYTES
         self._vectors = 2 * cache // 16
         self._buffer = device.allocate(16 * self._vectors)
         self._program = device.compile(
@@ -160,10 +160,10 @@ def in_turns(
 def enough(*kinds: list[float], late: bool) -> bool:
     """True if samples of these kinds suffice: they are steady, or it is late."""
     count = len(kinds[0])
-    if count < _LEAST:
+    if count < LEAST:
         return False
-    steady = count >= _LEAST_SAMPLES and all(map(is_steady, kinds))
-    return steady or late or count >= _MOST_SAMPLES
+    steady = count >= LEAST_SAMPLES and all(map(is_steady, kinds))
+    return steady or late or count >= MOST_SAMPLES
 
 
 def contradiction(samples: Sequence[tuple[float, float]], slack_s: float) -> str:
@@ -188,7 +188,7 @@ def contradiction(samples: Sequence[tuple[float, float]], slack_s: float) -> str
 
 def _warm_up(works: Mapping[str, TimedLaunches]) -> None:
     """Run each at least twice, and all together long enough to bring the clock up."""
-    end = time.perf_counter() + _WARM_UP_S
+    end = time.perf_counter() + WARM_UP_S
     for turn in range(1000):
         if turn >= 2 and time.perf_counter() > end:
             break

@@ -28,22 +28,22 @@ Call = Callable[[], object]
 Left = Callable[[float], None]
 """Told how many seconds are left at most."""
 
-_PAUSE_S = 0.015
+PAUSE_S = 0.015
 """Threads that spin are told by the processors' time in so long a sleep: OpenMP's and torch's spin
 for up to 10 ms, ONNX Runtime's for 50.  The system counts it in steps of a few milliseconds."""
-_SPINS, _MOST_PAUSES = 0.2, 10
+_SPINS, MOST_PAUSES = 0.2, 10
 """The share of a sleep from which on somebody spins, and how many sleeps are waited for it."""
-_WARM_S = 0.002
+WARM_S = 0.002
 """Untimed calls go on at least this long after the pause."""
-_BURST_S = 0.005
+BURST_S = 0.005
 """Timed calls of a round go on this long, where one call is shorter."""
-_LONG_S = 0.5
+LONG_S = 0.5
 """A call this long needs no untimed one before it: it warms up within itself."""
 _NOISE = 0.005
 """A median is steady where its standard error is below this share of it."""
-_UNKNOWN_CACHE, _MOST_FLUSHED = 64 * 2**20, 2**29
+_UNKNOWN_CACHE, MOST_FLUSHED = 64 * 2**20, 2**29
 """Bytes: of a cache whose size is not known, and the most that is written to empty a cache."""
-_LEAST, _ENOUGH, _MOST = 3, 8, 60
+LEAST, _ENOUGH, MOST = 3, 8, 60
 """Numbers of rounds: the least, the least where the time suffices, the most.  Calls of one round
 resemble each other, so an interval takes eight rounds (`rooftile.lab.measure.history.compare`)."""
 
@@ -122,15 +122,15 @@ def _take_turns(
     """Fill the rounds."""
     spent = {name: _timed(call) for name, call in calls.items()}  # compiles, allocates, packs
     open_ = dict(calls)
-    for done in range(1, _MOST + 1):
-        least = max(0, _LEAST + 1 - done) / done  # In times of what the rounds before took.
+    for done in range(1, MOST + 1):
+        least = max(0, LEAST + 1 - done) / done  # In times of what the rounds before took.
         cap = share if done > _ENOUGH else seconds
         left(sum(max(0.0, cap - spent[name], least * spent[name]) for name in open_))
         for name, call in list(open_.items()):
             start = time.perf_counter()
             rounds[name].append(_round(call, watches[name]))
             spent[name] += time.perf_counter() - start
-            late = done >= _LEAST and spent[name] > seconds
+            late = done >= LEAST and spent[name] > seconds
             enough = done >= _ENOUGH and (spent[name] > share or is_steady(_calls(rounds[name])))
             if late or enough:
                 del open_[name]
@@ -145,10 +145,10 @@ def cold(call: Call, *, seconds: float = 0.5) -> Timing:
     Threads that a library parks meanwhile must wake up within the time.
     """
     reach = cpu.cache_bytes() or _UNKNOWN_CACHE
-    others = np.zeros(min(2 * reach, _MOST_FLUSHED) // 8)
+    others = np.zeros(min(2 * reach, MOST_FLUSHED) // 8)
     times: list[float] = []
     start = time.perf_counter()
-    while len(times) < _LEAST or time.perf_counter() - start < seconds:
+    while len(times) < LEAST or time.perf_counter() - start < seconds:
         others += 1.0
         times.append(_timed(call))
         if len(times) >= _ENOUGH and is_steady(times):
@@ -182,23 +182,23 @@ def _timed(call: Call) -> float:
 
 def _round(call: Call, watch: AbstractContextManager[list[float]]) -> list[float]:
     """Pause, warm up, then time the calls of one burst, in seconds."""
-    _pause()
+    pause()
     with watch as made:
-        times = _repeat(call, _WARM_S)
+        times = _repeat(call, WARM_S)
         made += times
         # A long call that was just made is a sample already.
-        if times[0] <= _LONG_S:
-            times = _repeat(call, _BURST_S)
+        if times[0] <= LONG_S:
+            times = _repeat(call, BURST_S)
             made += times
     return times
 
 
-def _pause() -> None:
+def pause() -> None:
     """Sleep until the threads of this process rest, ours and other libraries'."""
-    for _ in range(_MOST_PAUSES):
+    for _ in range(MOST_PAUSES):
         before = time.process_time()
-        time.sleep(_PAUSE_S)
-        if time.process_time() - before <= _SPINS * _PAUSE_S:
+        time.sleep(PAUSE_S)
+        if time.process_time() - before <= _SPINS * PAUSE_S:
             break
 
 

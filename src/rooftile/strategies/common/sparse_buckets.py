@@ -20,7 +20,7 @@ from rooftile.ops import AnyArray
 
 _BUCKETS = 256
 """More of them would be more pages than a core keeps the addresses of: each has three."""
-_MANY = 2**20
+MANY = 2**20
 """Fewer entries than these lie in caches wherever they go."""
 _FAR = 2**12
 """Columns between which nothing is shared, neither a line nor a page."""
@@ -82,7 +82,7 @@ def _spread(stem: str, text: str, *dtypes: str) -> cpu.Spread:
 
 def scattered(keys: AnyArray) -> bool:
     """True if keys are far from the keys before them; of a sample."""
-    if len(keys) < _MANY:
+    if len(keys) < MANY:
         return False
     here = np.linspace(0, len(keys) - 2, _SAMPLE).astype(np.int64)
     return _far(keys, here, here + 1)
@@ -91,7 +91,7 @@ def scattered(keys: AnyArray) -> bool:
 def scattered_rows(columns: AnyArray, offsets: AnyArray) -> bool:
     """True if rows name columns far from the columns of the rows before them, so that a sort by
     columns writes anywhere; of a sample."""
-    if len(columns) < _MANY or len(offsets) < 3:
+    if len(columns) < MANY or len(offsets) < 3:
         return False
     rows = np.linspace(0, len(offsets) - 3, _SAMPLE).astype(np.int64)
     middles = [(offsets[rows + k].astype(np.int64) + offsets[rows + k + 1]) // 2 for k in (0, 1)]
@@ -100,7 +100,7 @@ def scattered_rows(columns: AnyArray, offsets: AnyArray) -> bool:
 
 def scattered_entries(rows: AnyArray, columns: AnyArray) -> bool:
     """The same of entries in the order of rows."""
-    if len(columns) < _MANY:
+    if len(columns) < MANY:
         return False
     here = np.linspace(0, len(rows) - 1, _SAMPLE).astype(np.int64)
     rank = here - np.searchsorted(rows, rows[here])

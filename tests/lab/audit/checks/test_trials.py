@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from rooftile.lab.audit.checks.trials import _changed
+from rooftile.lab.audit.checks.trials import changed_inputs
 from rooftile.ops.problem import Array, Problem
 
 
@@ -59,7 +59,7 @@ def test_what_belongs_together_is_changed_as_the_problem_allows():
     for seed in range(20):
         arrays = problem.random(seed)
         for which in range(2):
-            made = _changed(problem, arrays, which, generator)
+            made = changed_inputs(problem, arrays, which, generator)
             assert made is not None
             assert int((made[which] != arrays[which]).sum()) == 1
             assert made[1 - which] is arrays[1 - which]

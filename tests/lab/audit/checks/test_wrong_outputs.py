@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from rooftile.lab.audit.checks.judge import _wrong
+from rooftile.lab.audit.checks.judge import wrong_in
 from rooftile.lab.audit.checks.rounding import CLAIMS
 from rooftile.lab.audit.process.session import Seen
 from rooftile.ops.judgement import Exact, Normwise, Properties, Unordered
@@ -61,7 +61,7 @@ def test_only_what_is_wrong_is_named(name):
         outs[name][3] += 100
     made = tuple(outs.values())
     seen = Seen(made, tuple(np.zeros(out.shape, np.bool_) for out in made), True, ())
-    found = _wrong(problem, seen, arrays, CLAIMS["ieee"])
+    found = wrong_in(problem, seen, arrays, CLAIMS["ieee"])
     assert [one.output.name for one in found] == ([name] if name else [])
     if name in ("same", "shuffled"):
         assert np.flatnonzero(found[0].elements).tolist() == [3]

@@ -95,20 +95,20 @@ def is_in_the_library(child):
         child.thaw()
         time.sleep(0.002)
         child.freeze()
-    return any(lookout._FILES.search(name) for name in seen)
+    return any(lookout.FILES.search(name) for name in seen)
 
 
 def test_a_library_that_spins_is_given_the_time_to_go_to_sleep(spinning):
     child = spinning(0.3)
     found = Lookout(child)
     found.settle()
-    assert child.thaws > lookout._QUIET
+    assert child.thaws > lookout.QUIET
     assert not is_in_the_library(child)
     assert (found.counts.total(), found.unseen) == (0, "")
 
 
 def test_one_that_never_sleeps_is_waited_for_no_longer_and_is_seen(spinning, monkeypatch):
-    monkeypatch.setattr(lookout, "_SETTLES_S", 0.2)
+    monkeypatch.setattr(lookout, "SETTLES_S", 0.2)
     child = spinning(60)
     start = time.monotonic()
     Lookout(child).settle()
@@ -123,4 +123,4 @@ def test_one_that_rests_is_not_waited_for(spinning):
     child.freeze()
     child.thaws = 0
     Lookout(child).settle()
-    assert child.thaws == lookout._QUIET
+    assert child.thaws == lookout.QUIET

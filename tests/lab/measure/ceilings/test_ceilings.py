@@ -85,21 +85,21 @@ def test_the_floor_is_the_tighter_of_compute_and_memory():
 
 
 def _run(kernel, x, out, units):
-    benchmarks._bind(kernel, [x], [out], units, threads=1)()
+    benchmarks.bind(kernel, [x], [out], units, threads=1)()
 
 
 def test_the_fma_kernel_does_all_its_fmas():
-    x = np.zeros(benchmarks._CHAINS + lanes(), np.float32)
+    x = np.zeros(benchmarks.CHAINS + lanes(), np.float32)
     x[0], x[1] = 1, 2.0**-10  # each chain counts its steps
     out = np.zeros(2 * lanes(), np.float32)
     _run(benchmarks.kernels()["fma"], x, out, 2)
     steps = out[-1] / 2.0**-10
-    assert steps == pytest.approx(benchmarks._CHAINS * benchmarks._STEPS, rel=1e-3)
+    assert steps == pytest.approx(benchmarks.CHAINS * benchmarks.STEPS, rel=1e-3)
     assert out.min() > 0
 
 
 def test_the_memory_kernels_touch_every_element():
-    count = 2 * benchmarks._BLOCK
+    count = 2 * benchmarks.BLOCK
     x = cpu.allocate(count)
     x[:] = np.arange(count) % 251
     sums = np.zeros(2 * lanes(), np.float32)
@@ -113,7 +113,7 @@ def test_the_memory_kernels_touch_every_element():
 
 
 def test_rates_are_positive(monkeypatch):
-    monkeypatch.setattr(benchmarks, "_WINDOWS", (4, 2))
+    monkeypatch.setattr(benchmarks, "WINDOWS", (4, 2))
     rates = [
         benchmarks.fma_rate(1, 0.01),
         benchmarks.read_rate(2**20, 1, 0.01),
@@ -124,17 +124,17 @@ def test_rates_are_positive(monkeypatch):
 
 
 def test_windows_cover_the_buffer():
-    buffer = np.arange(13 * benchmarks._BLOCK, dtype=np.float32)
-    windows = benchmarks._windows(buffer, 4)
-    assert np.array_equal(np.concatenate(windows), buffer[: 12 * benchmarks._BLOCK])
+    buffer = np.arange(13 * benchmarks.BLOCK, dtype=np.float32)
+    windows = benchmarks.windows(buffer, 4)
+    assert np.array_equal(np.concatenate(windows), buffer[: 12 * benchmarks.BLOCK])
 
 
 def test_shorter_calls_where_longer_ones_were_disturbed():
     rates = {64: benchmarks.Rate(100, False), 8: benchmarks.Rate(90, True)}
     asked = []
-    best = benchmarks._first_undisturbed(lambda size: asked.append(size) or rates[size], (64, 8))
+    best = benchmarks.first_undisturbed(lambda size: asked.append(size) or rates[size], (64, 8))
     assert (best.value, asked) == (100, [64, 8])
     rates[64] = benchmarks.Rate(100, True)
     asked.clear()
-    benchmarks._first_undisturbed(lambda size: asked.append(size) or rates[size], (64, 8))
+    benchmarks.first_undisturbed(lambda size: asked.append(size) or rates[size], (64, 8))
     assert asked == [64]

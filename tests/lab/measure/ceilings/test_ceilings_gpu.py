@@ -39,9 +39,9 @@ HOPPER = dataclasses.replace(
 @pytest.fixture(autouse=True)
 def own_cache(monkeypatch, tmp_path):
     monkeypatch.setenv("ROOFTILE_CACHE", str(tmp_path))
-    monkeypatch.setattr(_microbenchmarks_gpu, "_SECONDS", 0)
-    monkeypatch.setattr(_microbenchmarks_gpu, "_BUFFER_BYTES", 2**24)
-    monkeypatch.setattr(lab, "_HOST_BYTES", 2**20)
+    monkeypatch.setattr(_microbenchmarks_gpu, "SECONDS", 0)
+    monkeypatch.setattr(_microbenchmarks_gpu, "BUFFER_BYTES", 2**24)
+    monkeypatch.setattr(lab, "HOST_BYTES", 2**20)
 
 
 def test_ceilings_are_measured_once_and_kept(opencl_device, monkeypatch):
@@ -222,7 +222,7 @@ def test_the_fastest_of_the_blocks_is_the_rate():
 
 @pytest.mark.parametrize("precision", ["tf32", "fp16", "bf16"])
 def test_matrix_operands_are_numbers_that_are_not_zero(precision):
-    registers = _microbenchmarks_gpu._operands(precision)
+    registers = _microbenchmarks_gpu.operands(precision)
     assert (registers.shape, registers.dtype) == ((1024,), np.float32)
     bits = registers.view(np.uint32)
     if precision == "tf32":

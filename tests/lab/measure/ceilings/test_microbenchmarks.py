@@ -33,10 +33,10 @@ KNOWN = Microbenchmarks(
 def little(monkeypatch, tmp_path):
     """A cache of its own, and measurements that take no time."""
     monkeypatch.setenv("ROOFTILE_CACHE", str(tmp_path))
-    monkeypatch.setattr(gpu_kernels, "_SECONDS", 0)
-    monkeypatch.setattr(gpu_kernels, "_BUFFER_BYTES", 2**24)
-    monkeypatch.setattr(cpu_latencies, "_SECONDS", 1e-3)
-    monkeypatch.setattr(cpu_latencies, "_BUFFER_BYTES", 2**20)
+    monkeypatch.setattr(gpu_kernels, "SECONDS", 0)
+    monkeypatch.setattr(gpu_kernels, "BUFFER_BYTES", 2**24)
+    monkeypatch.setattr(cpu_latencies, "SECONDS", 1e-3)
+    monkeypatch.setattr(cpu_latencies, "BUFFER_BYTES", 2**20)
     monkeypatch.setattr(cpu_latencies, "cache_sizes", lambda: {1: 2**12, 2: 2**13, 3: 2**15})
 
 
@@ -59,14 +59,14 @@ def test_a_chain_is_one_cycle(count, seed):
 
 @pytest.mark.parametrize("kernel", ["walk_global", "walk_shared", "walk_constant"])
 def test_a_gpu_walks_along_the_chain(device, kernel):
-    count, warm, steps = gpu_latencies._CONSTANT_BYTES // 4, 5, 48
+    count, warm, steps = gpu_latencies.CONSTANT_BYTES // 4, 5, 48
     walker, following = gpu_latencies.Walker(device), one_cycle(count)
     step, base = 4, 0
     place, ticks = device.upload(np.zeros(1, np.int64)), device.upload(np.full(1, -1, np.int64))
     counts = np.int32(warm), np.int32(steps)
     if kernel == "walk_global":
         chain, base = walker.chain(count)
-        step = gpu_latencies._LINE
+        step = gpu_latencies.LINE
         device.copy_in(np.array([base]), place)
         walker.program.launch(gpu_latencies._alone(kernel), chain, place, ticks, *counts)
     elif kernel == "walk_shared":
@@ -95,14 +95,14 @@ def test_a_gpu_chains_multiply_adds_and_reads_what_it_says(device):
     device.copy_out(out, made)
     assert made[0] == 3 + 64 * 2
     # Its sum is negative only where every element that it is to read, and no other, was read.
-    elements, stride = gpu_latencies._THREADS * gpu_latencies._LOADS, 4
+    elements, stride = gpu_latencies.THREADS * gpu_latencies.LOADS, 4
     values = np.full(elements * stride, 1e3, np.float32)
     values[::stride] = -1
-    launch = Launch("read_strided", (1, 1, 1), (gpu_latencies._THREADS, 1, 1))
+    launch = Launch("read_strided", (1, 1, 1), (gpu_latencies.THREADS, 1, 1))
     device.copy_in(np.zeros(1, np.float32), out)
     walker.program.launch(launch, device.upload(values), out, np.int32(stride))
     device.copy_out(out, made)
-    assert made[0] == -gpu_latencies._LOADS
+    assert made[0] == -gpu_latencies.LOADS
 
 
 def test_every_level_of_a_gpu_is_measured(device):

@@ -185,13 +185,13 @@ def test_a_directory_in_its_place_is_named(history_path):
 
 
 def test_older_databases_are_brought_up_to_date(history_path, monkeypatch):
-    newest = _database._MIGRATIONS
+    newest = _database.MIGRATIONS
     for version in range(1, len(newest)):
         history_path.unlink(missing_ok=True)
-        monkeypatch.setattr(_database, "_MIGRATIONS", newest[:version])
+        monkeypatch.setattr(_database, "MIGRATIONS", newest[:version])
         with History() as history:
             history.add(begin(history), PROBLEM, PASSED)
-        monkeypatch.setattr(_database, "_MIGRATIONS", newest)
+        monkeypatch.setattr(_database, "MIGRATIONS", newest)
         with History() as history:
             (record,) = history.records()
             assert record.to_row() == PASSED
@@ -200,15 +200,13 @@ def test_older_databases_are_brought_up_to_date(history_path, monkeypatch):
 
 
 def test_a_failed_migration_changes_nothing(history_path, monkeypatch):
-    newest = _database._MIGRATIONS
-    monkeypatch.setattr(_database, "_MIGRATIONS", newest[:1])
+    newest = _database.MIGRATIONS
+    monkeypatch.setattr(_database, "MIGRATIONS", newest[:1])
     History().close()
-    monkeypatch.setattr(
-        _database, "_MIGRATIONS", (newest[0], ("CREATE TABLE half (x)", "nonsense"))
-    )
+    monkeypatch.setattr(_database, "MIGRATIONS", (newest[0], ("CREATE TABLE half (x)", "nonsense")))
     with pytest.raises(InputError, match=r"history\.sqlite"):
         History()
-    monkeypatch.setattr(_database, "_MIGRATIONS", newest)
+    monkeypatch.setattr(_database, "MIGRATIONS", newest)
     with History() as history:
         assert history.rows("SELECT name FROM sqlite_master WHERE name = 'half'") == []
 

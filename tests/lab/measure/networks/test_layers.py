@@ -42,7 +42,7 @@ def test_every_layer_is_timed_on_the_cpu() -> None:
 
 
 def test_every_layer_and_the_whole_are_timed_on_the_device(name: str, monkeypatch: Any) -> None:
-    monkeypatch.setattr(device_timing, "_MOST_SAMPLES", 3)
+    monkeypatch.setattr(device_timing, "MOST_SAMPLES", 3)
     plan: Any = SMALL.plan(batch=8, device=name)
     x = images(11)
     expected = plan(x)

@@ -223,7 +223,7 @@ def test_scores_of_float32_are_held_to_the_error_of_one_sum() -> None:
 def test_images_that_are_given_are_computed_and_the_first_verified(
     device: Any, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr(networks, "_GIVEN_IMAGES", 3)
+    monkeypatch.setattr(networks, "GIVEN_IMAGES", 3)
     x = np.random.default_rng(4).standard_normal((5, 1, 12, 12), np.float32)
     found = contest(device, images=x)
     bound = []
@@ -244,7 +244,7 @@ def test_images_that_are_given_are_computed_and_the_first_verified(
     assert late.status == "passed"
     assert late.reason == f"{ours.reason}; another class than the plan's for 1 of 5 images"
     assert bound[0] is x
-    monkeypatch.setattr(networks, "_REFERENCE_FLOPS", 1)
+    monkeypatch.setattr(networks, "REFERENCE_FLOPS", 1)
     (row,) = contest(device, images=x).contest(plan(found), [])
     assert row.reason == "verified on the first 1 of 5 images"
 

@@ -26,8 +26,8 @@ def lazy_stream(seconds):
 
 
 def test_a_device_that_tells_nonsense_gives_no_time(monkeypatch):
-    monkeypatch.setattr(device_timing, "_MOST_SAMPLES", 3)
-    monkeypatch.setattr(streams, "_WARM_UP_S", 0.0)
+    monkeypatch.setattr(device_timing, "MOST_SAMPLES", 3)
+    monkeypatch.setattr(streams, "WARM_UP_S", 0.0)
     images = np.random.default_rng(0).integers(0, 256, (12, 3, 5), np.uint8)
     for seconds, words in ((1e3, "further apart"), (1e-9, "")):
         timing = time_stream(lazy_stream(seconds), images, segments=3)
@@ -59,7 +59,7 @@ def test_what_is_hidden_is_a_share_of_the_shorter_parts():
 
 
 def test_a_timing_adds_up(device, monkeypatch):
-    monkeypatch.setattr(device_timing, "_MOST_SAMPLES", 3)
+    monkeypatch.setattr(device_timing, "MOST_SAMPLES", 3)
     with streamed(SMALL, 2000, device) as (_, stream):
         images = stream.pinned((2000, 20, 18))
         images[...] = 3

@@ -238,7 +238,7 @@ def test_a_sampler_learns(search, monkeypatch):
 
 def test_a_sampler_ends_where_nothing_is_new(search, monkeypatch):
     faked(monkeypatch, lambda rung, config: 1.0)
-    monkeypatch.setattr(lab, "_IN_VAIN", 200)
+    monkeypatch.setattr(lab, "IN_VAIN", 200)
     assert len(trials(search(), "random", 100)) == 18
 
 

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from rooftile.analysis.bounds import working_share
-from rooftile.cli.commands.explain import _drawings
+from rooftile.cli.commands.explain import drawings_of
 from rooftile.cli.render.explanation import bound_lines, cpu_lines, kernel_lines
 from rooftile.devices.cuda.cubin import Taken
 from rooftile.errors import InputError
@@ -48,7 +48,7 @@ def not_compiled(monkeypatch):
         def get(self, name, default=None):
             return Taken(registers=64, shared_bytes=0, frame_bytes=0)
 
-    monkeypatch.setattr(kernels_module, "_taken", lambda *_: (Taking(), ""))
+    monkeypatch.setattr(kernels_module, "taken_by", lambda *_: (Taking(), ""))
 
 
 @pytest.mark.parametrize("operation", WITH_RUNGS)
@@ -84,7 +84,7 @@ def test_every_rung_at_its_default_shape(operation):
             )
             _check_words(timed)
         _check_words(found)
-        for drawing in _drawings(of_launches(rung), found):
+        for drawing in drawings_of(of_launches(rung), found):
             ElementTree.fromstring(drawing)
         assert json.dumps(found.to_json(), allow_nan=False)
     assert explained
@@ -157,7 +157,7 @@ def test_a_page_of_a_large_tile_is_drawn():
     problem = named("matmul", default_shape("matmul"))
     rung = strategy("matmul", "tiled", "cuda")
     found = explain(rung, problem, "cuda", find_target("cuda", "sm_90"))
-    tile, _ = _drawings(of_launches(rung), found)
+    tile, _ = drawings_of(of_launches(rung), found)
     assert "the first" in tile
     assert len(tile) < 1_000_000
 

@@ -18,7 +18,7 @@ from rooftile.lab.show.explain import explain, latest, of_record
 from rooftile.lab.show.explain import kernels as kernels_module
 from rooftile.lab.show.explain import target as target_module
 from rooftile.lab.show.explain.advice import advice
-from rooftile.lab.show.explain.explanation import ARITHMETIC, CACHES, MEMORY, _rate
+from rooftile.lab.show.explain.explanation import ARITHMETIC, CACHES, MEMORY, rate_of
 from rooftile.lab.show.explain.measured import Measured
 from rooftile.lab.show.explain.target import find_target
 from rooftile.ops import Conv2d, Pool, Pool2d, Softmax, named
@@ -291,15 +291,15 @@ def test_only_rungs_on_tensor_cores_are_bound_by_their_rates():
     sheet = find_target("cuda", "sm_90")
     target = dataclasses.replace(sheet, ceilings=ceilings, fma_gflops=60e3)
     split, naive = (strategy("conv2d", name, "cuda") for name in ("implicit_gemm_ieee", "naive"))
-    assert _rate(naive, target) == 60e3
+    assert rate_of(naive, target) == 60e3
     # These need instructions of newer GPUs for their copies and formats alone.
     for name in ("direct_bulk", "direct_tile_fp16"):
-        assert _rate(strategy("conv2d", name, "cuda"), target) == 60e3
-    assert _rate(split, target) == 140e3
-    assert _rate(strategy("conv2d", "implicit_gemm_tf32", "cuda"), target) == 420e3
-    assert _rate(strategy("conv2d", "implicit_gemm_fp16", "cuda"), target) is None
+        assert rate_of(strategy("conv2d", name, "cuda"), target) == 60e3
+    assert rate_of(split, target) == 140e3
+    assert rate_of(strategy("conv2d", "implicit_gemm_tf32", "cuda"), target) == 420e3
+    assert rate_of(strategy("conv2d", "implicit_gemm_fp16", "cuda"), target) is None
     # A data sheet has no matrix rates.
-    assert (_rate(naive, sheet), _rate(split, sheet)) == (sheet.fma_gflops, None)
+    assert (rate_of(naive, sheet), rate_of(split, sheet)) == (sheet.fma_gflops, None)
     assert target.gflops("ieee") == 140e3
 
 

@@ -118,7 +118,7 @@ def test_what_one_launch_makes_and_the_next_reads_is_counted_twice():
     config = rung.config(problem, {"LEVELS": 4})
     steps = rung.steps(problem, config)
     assert len(steps) == 2
-    ((read, written),) = kernels_module._touched(rung, problem, config, steps).values()
+    ((read, written),) = kernels_module.touched_by(rung, problem, config, steps).values()
     whole = 4 * 64**3
     assert written == 2 * whole
     assert 2 * whole <= read <= 2 * whole + 1024

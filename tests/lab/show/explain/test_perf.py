@@ -20,7 +20,7 @@ def clocks(monkeypatch):
     """Nanoseconds of the threads instead of cycles: virtual machines show no others."""
     event = SOFTWARE, TASK_CLOCK
     try:
-        os.close(perf._opened(event, 0))
+        os.close(perf.opened_counter(event, 0))
     except OSError as error:
         pytest.skip(f"this system counts nothing for us: {error}")
     monkeypatch.setattr(perf, "EVENTS", {"cycles": event, "branches": (99, 99)})
@@ -61,7 +61,7 @@ def test_it_is_told_why_nothing_is_read(code, words, monkeypatch):
     def refuse(event, thread):
         raise OSError(code, "no")
 
-    monkeypatch.setattr(perf, "_opened", refuse)
+    monkeypatch.setattr(perf, "opened_counter", refuse)
     monkeypatch.setattr(perf, "unreadable", perf.unreadable.__wrapped__)
     assert words in perf.unreadable()
     with pytest.raises(RooftileError, match=words):

@@ -106,7 +106,7 @@ def test_failures_are_told(ncu, monkeypatch):
     with pytest.raises(RooftileError, match="no such strategy"):
         profile.profile(RUN)
     monkeypatch.setattr(shutil, "which", lambda name: None)
-    monkeypatch.setattr(profile, "_PLACES", ("/nowhere/ncu",))
+    monkeypatch.setattr(profile, "PLACES", ("/nowhere/ncu",))
     with pytest.raises(DeviceMissing, match="Nsight Compute"):
         profile.profile(RUN)
 

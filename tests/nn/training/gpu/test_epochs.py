@@ -24,7 +24,7 @@ OPTIONS = TrainingOptions(epochs=2, batch=4, learning_rate=1e-2)
 @pytest.fixture
 def begun(device, monkeypatch):
     """Steps on a device, its state's arrays, and what each epoch is told."""
-    monkeypatch.setattr(epochs, "_PATIENCE_S", np.inf)
+    monkeypatch.setattr(epochs, "PATIENCE_S", np.inf)
     made = DeviceSteps(NETWORK, ROWS, LABELS, OPTIONS, device.description.device)
     parameters = {key: value.copy() for key, value in NETWORK.parameters.items()}
     memory = optimiser(OPTIONS, parameters).state

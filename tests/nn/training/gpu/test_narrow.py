@@ -91,17 +91,17 @@ def test_features_of_a_large_layer_lie_in_16_bits(count, precision, unit, cuda_d
     """Its products round them anyway.  The gradients that come back are rounded once, and summed
     with both signs: their roundings may be some units of what is left."""
     network, told = architecture("mnist8").initialise(0), []
-    settle = narrow._narrow_features
+    settle = narrow.narrow_features
 
     def noted(stage, below):
         settle(stage, below)
         told.append((stage.dtype, below.stored))
 
-    monkeypatch.setattr(narrow, "_narrow_features", noted)
+    monkeypatch.setattr(narrow, "narrow_features", noted)
     found = gradients_of(network, count, precision, cuda_device)
     dtype = FORMATS[precision].dtype
     assert told == [(dtype, {"y": dtype, "dy": dtype})]
-    monkeypatch.setattr(narrow, "_narrow_features", lambda stage, below: None)
+    monkeypatch.setattr(narrow, "narrow_features", lambda stage, below: None)
     for key, right in gradients_of(network, count, precision, cuda_device).items():
         assert np.linalg.norm(found[key] - right) <= 4 * unit * np.linalg.norm(right), key
 
@@ -163,7 +163,7 @@ def test_winners_told_in_8_bits_change_no_bit(count, activation, device, monkeyp
 @pytest.mark.parametrize("few", [0, 2**23])
 def test_nor_do_they_below_linear_layers(few, device, monkeypatch):
     """That are products of matrices, or one launch."""
-    monkeypatch.setattr(linear_layer, "_FEW", few)
+    monkeypatch.setattr(linear_layer, "FEW", few)
     monkeypatch.setattr(BoundLaunches, "pays", lambda work, problem: False)
     told = assert_told_alike(
         winners(LinearLayer("linear", 12), LAST), 7, "ieee", device, monkeypatch
@@ -174,7 +174,7 @@ def test_nor_do_they_below_linear_layers(few, device, monkeypatch):
 @pytest.mark.parametrize(("activation", "times"), [("relu", 0), ("tanh", 1)])
 def test_no_launch_takes_the_derivative_that_places_tell(activation, times, device, monkeypatch):
     """Behind a linear layer, or by reading a convolution's input."""
-    monkeypatch.setattr(linear_layer, "_FEW", 0)
+    monkeypatch.setattr(linear_layer, "FEW", 0)
     monkeypatch.setattr(BoundLaunches, "pays", lambda work, problem: False)
     network = winners(LinearLayer("linear", 12), LAST, activation=activation)
     options = TrainingOptions(batch=7, optimizer="sgd", shift=0)
@@ -225,15 +225,15 @@ def test_so_do_those_of_tensor_cores(count, precision, cuda_device, monkeypatch)
 
 def assert_told_alike(network, count, precision, device, monkeypatch):
     """Gradients have the bits that they have with places of 32 bits; how layers' lie."""
-    told, tell = [], narrow._tell_places
+    told, tell = [], narrow.tell_places
 
     def noted(stage, before):
         tell(stage, before)
         told.append(stage.stored.copy())
 
-    monkeypatch.setattr(narrow, "_tell_places", noted)
+    monkeypatch.setattr(narrow, "tell_places", noted)
     found = gradients_of(network, count, precision, device)
-    monkeypatch.setattr(narrow, "_tell_places", lambda stage, before: None)
+    monkeypatch.setattr(narrow, "tell_places", lambda stage, before: None)
     for key, right in gradients_of(network, count, precision, device).items():
         np.testing.assert_array_equal(found[key], right, err_msg=key)
     return told

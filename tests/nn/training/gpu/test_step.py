@@ -91,7 +91,7 @@ def test_steps_are_those_of_the_cpu(rule, device):
     assert all((found[2][key] == again[2][key]).all() for key in found[2])
 
 
-@pytest.mark.parametrize("limit", ["_FEW", "_MANY_WEIGHTS"])
+@pytest.mark.parametrize("limit", ["FEW", "_MANY_WEIGHTS"])
 def test_large_layers_are_matrix_products(device, monkeypatch, limit):
     monkeypatch.setattr(linear_layer, limit, 0)
     options = TrainingOptions(epochs=1, batch=21, optimizer="sgd", shift=0)
@@ -191,7 +191,7 @@ def test_steps_that_are_started_together_leave_the_same_bits(device, monkeypatch
         )
         return reports, [value.tobytes() for value in made.parameters.values()], len(calls)
 
-    monkeypatch.setattr(epochs, "_PATIENCE_S", np.inf)
+    monkeypatch.setattr(epochs, "PATIENCE_S", np.inf)
     monkeypatch.setattr(TrainingStep, "__call__", counted)
     monkeypatch.setattr(TrainingStep, "_least", last_is_least)
     together = trained()

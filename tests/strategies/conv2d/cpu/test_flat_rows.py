@@ -29,7 +29,7 @@ class Flat(CpuStrategy):
         self.number = number
 
     def kernel(self, problem):
-        tiles = register_tile._flat_tiles(problem.with_batch(1))
+        tiles = register_tile.flat_tiles(problem.with_batch(1))
         return register_tile.tile_kernel(tiles[self.number % len(tiles)])
 
 
@@ -56,7 +56,7 @@ def test_results_are_right_and_nothing_else_is_written(problem, number):
 @pytest.mark.parametrize("channels", [60, 200])
 def test_an_image_of_several_bands_and_long_sums(channels):
     problem = Conv2d(2, channels, 24, 44, 9, (3, 3), padding=(1, 1), activation="relu")
-    tile = register_tile._flat_tiles(problem)[0]
+    tile = register_tile.flat_tiles(problem)[0]
     assert tile.bands > 1
     assert (tile.chunk > 0) == (channels == 200)
     verify(problem, Flat(), neighbours=False).raise_if_wrong()

@@ -21,7 +21,7 @@ PIXELS = Conv2d(2, 5000, 3, 5, 20, (1, 1))
 
 @pytest.mark.parametrize("problem", [DEEP, PIXELS], ids=["deep", "pixels"])
 def test_long_sums_are_made_chunk_by_chunk(problem):
-    chunk = map_vectors._chunk(problem)
+    chunk = map_vectors.chunk(problem)
     assert 0 < chunk < problem.channels
     assert problem.channels % chunk
     verify(problem, RUNG, neighbours=False).raise_if_wrong()
@@ -31,9 +31,9 @@ def test_the_bits_do_not_depend_on_the_bands(monkeypatch):
     x, *parameters = random_inputs(DEEP, 0)
     found, bands = [], set()
     for staged in (1, 10**9):
-        monkeypatch.setattr(map_vectors, "_STAGED_VECTORS", staged)
+        monkeypatch.setattr(map_vectors, "STAGED_VECTORS", staged)
         map_vectors._kernel.cache_clear()
-        bands.add(map_vectors._bands(DEEP, map_vectors._choose(DEEP), 10**9))
+        bands.add(map_vectors.bands_of(DEEP, map_vectors.choose(DEEP), 10**9))
         out = np.full(DEEP.output_shape, np.nan, np.float32)
         RUNG.bind(DEEP, parameters, cpu.open_device(2))(x, out)
         found.append(out)
@@ -45,16 +45,16 @@ def test_the_bits_do_not_depend_on_the_bands(monkeypatch):
 @pytest.mark.parametrize("wide", [1, 3, 7, 8, 11])
 def test_narrow_masks_are_written_out(wide):
     problem = Conv2d(2, 9, 7, 31, 19, (3, wide), (1, 2), (1, wide // 2))
-    assert map_vectors._choose(problem).wide == (wide if wide <= 7 else 0)
+    assert map_vectors.choose(problem).wide == (wide if wide <= 7 else 0)
     verify(problem, RUNG, neighbours=False).raise_if_wrong()
 
 
 def test_bands_of_a_small_image_share_few_rows():
     problem = Conv2d(1, 32, 8, 8, 64, (3, 3), (1, 1), (1, 1))
-    block = map_vectors._choose(problem)
-    assert map_vectors._bands(problem, block) <= 2
+    block = map_vectors.choose(problem)
+    assert map_vectors.bands_of(problem, block) <= 2
     large = Conv2d(1, 32, 112, 112, 64, (3, 3), (1, 1), (1, 1))
-    assert map_vectors._bands(large, map_vectors._choose(large)) >= 8
+    assert map_vectors.bands_of(large, map_vectors.choose(large)) >= 8
 
 
 RAGGED = [
@@ -88,8 +88,8 @@ def test_the_bits_do_not_depend_on_the_number_of_images(problem):
 
 def test_many_images_have_few_bands():
     problem = Conv2d(1, 16, 28, 28, 16, (3, 3), (1, 1), (1, 1))
-    block = map_vectors._choose(problem)
-    assert map_vectors._bands(problem, block) > map_vectors._bands(problem, block, 64) == 1
+    block = map_vectors.choose(problem)
+    assert map_vectors.bands_of(problem, block) > map_vectors.bands_of(problem, block, 64) == 1
 
 
 @pytest.mark.parametrize("left", [0, 2, 20])

@@ -55,8 +55,8 @@ _stays: list[Code] = []
 
 
 def code_bytes() -> int:
-    """Bytes of the machine code of kernels that is in memory now."""
-    return sum(code.nbytes for code in _in_memory.values())
+    """Bytes of the machine code that is in memory now."""
+    return sum(code.nbytes for code in (*_in_memory.values(), *_stays))
 
 
 @once
@@ -66,12 +66,12 @@ def processor() -> tuple[str, str]:
     name = os.environ.get("ROOFTILE_CPU_NAME")
     features = os.environ.get("ROOFTILE_CPU_FEATURES")
     if not name or features is None:
-        own, has = _this_processor()
+        own, has = this_processor()
         name, features = name or own, has if features is None else features
     return name, features
 
 
-def _this_processor() -> tuple[str, str]:
+def this_processor() -> tuple[str, str]:
     """LLVM's words for this processor, kept by the system's, so that LLVM need not be loaded."""
     path = None
     with contextlib.suppress(OSError), open("/proc/cpuinfo", "rb") as lines:
@@ -79,7 +79,7 @@ def _this_processor() -> tuple[str, str]:
         told = lines.read(4096).partition(b"\n\n")[0]
         words = b"\n".join(li for li in told.split(b"\n") if not li.startswith(_CHANGING))
         digest = hashlib.sha256(words + llvmlite.__version__.encode()).hexdigest()
-        path = _directory() / f"processor-{digest[:20]}"
+        path = kernel_directory() / f"processor-{digest[:20]}"
         if (kept := sealed(path)) is not None:
             name, features = kept.decode().split("\n")
             return name, features
@@ -117,7 +117,7 @@ def _version() -> str:
     return "\0".join([llvmlite.__version__, *processor(), digest])
 
 
-def _directory() -> Path:
+def kernel_directory() -> Path:
     """The folder of machine code; with a read-only home each process compiles anew."""
     return cache_directory() / "kernels"
 
@@ -156,7 +156,7 @@ def code_of(
 
 def _path(stem: str, digest: str) -> Path:
     key = hashlib.sha256(f"{digest}\0{_version()}".encode()).hexdigest()
-    return _directory() / f"{stem}-{key[:20]}.o"
+    return kernel_directory() / f"{stem}-{key[:20]}.o"
 
 
 def _from_file(
@@ -165,14 +165,14 @@ def _from_file(
     # Code is run as it is, so it must be what was written; object files may end in anything.
     code = sealed(path)
     if code is None:
-        _announce(path.parent)
-        code = _compiled(text(), passes)
+        announce(path.parent)
+        code = compiled(text(), passes)
         keep_sealed(path, code)
     return _linked(code, functions)
 
 
 @once
-def _announce(directory: Path) -> None:
+def announce(directory: Path) -> None:
     """Say once, where nothing was ever compiled here, why a first call takes longer."""
     if os.environ.get("ROOFTILE_QUIET") or any(directory.glob("*.o")):
         return
@@ -191,7 +191,7 @@ def _announce(directory: Path) -> None:
     )
 
 
-def _compiled(text: str, passes: Passes = "all") -> bytes:
+def compiled(text: str, passes: Passes = "all") -> bytes:
     """An object file of LLVM's text."""
     lines = text.count("\n")
     if passes == "all" and lines > MOST_INSTRUCTIONS // 2:

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 _HEAD = b"\x7fELF\x02\x01\x01"
 _RELOCATABLE_X86_64 = (1, 62)
-_CONTENT, _SYMBOLS, _RELOCATIONS = 1, 2, 4
+_CONTENT, _SYMBOLS, RELOCATIONS = 1, 2, 4
 _WRITABLE, _ALLOCATED = 0x1, 0x2
 _RELATIVE = (2, 4)
 """R_X86_64_PC32 and R_X86_64_PLT32: symbol + addend - place, in 32 bits."""
@@ -109,7 +109,7 @@ def _linked(code: bytes, functions: Sequence[str]) -> tuple[tuple[int, ...], Ima
         else:
             at.append(None)
     for table in sections:
-        if table.type == _RELOCATIONS and table.info in places:
+        if table.type == RELOCATIONS and table.info in places:
             _relocate(image, places[table.info], _content(code, table), at, end)
     offsets = {symbol.name: offset for symbol, offset in zip(symbols, at, strict=True)}
     found = [offsets.get(name) for name in functions]

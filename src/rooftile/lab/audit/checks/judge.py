@@ -110,7 +110,7 @@ class Judge:
     def _named(
         self, verdict: Verdict, seen: Seen, arrays: Arrays, slot: int, check: str
     ) -> tuple[str, str]:
-        wrong = _wrong(self._problem, seen, arrays, CLAIMS[self.claim])
+        wrong = wrong_in(self._problem, seen, arrays, CLAIMS[self.claim])
         name, evidence = (
             self._late(seen.outs, arrays, slot)
             or _first(_unwritten, wrong)
@@ -181,7 +181,7 @@ def is_suspect(problem: Problem, seen: Seen) -> bool:
     )
 
 
-def _wrong(problem: Problem, seen: Seen, arrays: Arrays, model: ErrorModel) -> list[Wrong]:
+def wrong_in(problem: Problem, seen: Seen, arrays: Arrays, model: ErrorModel) -> list[Wrong]:
     """The outputs that have wrong elements."""
     outputs = problem.output_arrays
     judgements = [problem.judgement(output, model) for output in outputs]

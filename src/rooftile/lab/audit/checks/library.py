@@ -27,7 +27,7 @@ _OPERATIONS = re.compile(
 )
 """PyTorch's operations that do the whole work or most of it, and names of vendors' kernels on a
 GPU.  An operation adds its own in the ``ATEN`` of its ``peers``."""
-_MOST_REQUESTS, _MOST_S = 200, 5.0
+MOST_REQUESTS, _MOST_S = 200, 5.0
 """More requests are looked into at the end where too little was seen, but no more than these, and
 for no more seconds."""
 
@@ -47,7 +47,7 @@ class Inspection:
     def look(self, speed: Speed) -> None:
         """Look at it after it was timed, and was looked into among the timed calls."""
         end = time.monotonic() + _MOST_S
-        for _ in range(_MOST_REQUESTS):
+        for _ in range(MOST_REQUESTS):
             if time.monotonic() > end or speed.lookout.unseen or not speed.lookout.is_open():
                 break
             speed.look_into()

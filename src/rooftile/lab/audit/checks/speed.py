@@ -46,7 +46,7 @@ _WINDOW_S = 0.02
 """A sample lasts about this long, where the slots suffice: an answer takes 0.1 ms to arrive."""
 _SECONDS = 3.0
 """Timing ends after so many seconds, steady or not."""
-_LEAST, _MOST = 5, 40
+_LEAST, MOST = 5, 40
 """Numbers of samples: the least and the most."""
 _CHECKED_FLOPS = 2 * 10**9
 """Where a result takes more FLOPs than this, only some items of a batch are compared."""
@@ -91,7 +91,7 @@ class Speed:
         self.expected_s = self._sample(self._ordinary[: self.count]).wall_s
         times: list[float] = []
         watch, start = Watch(self.session.child.pid), time.perf_counter()
-        while len(times) < _MOST:
+        while len(times) < MOST:
             kind = self._kind()
             if kind == "near":
                 if not self._near(slots):

@@ -23,7 +23,7 @@ from rooftile.lab.measure.records import KernelResources
 from rooftile.ops import Problem
 from rooftile.runtime.timing.host import Timing
 
-_SECONDS = 1.0
+SECONDS = 1.0
 """The process that holds the text samples for as long, or until the samples are steady."""
 _WINDOW_S, _MOST_LAUNCHES, _TURNS = 0.02, 100, 4
 """The judge times launches of about so many seconds, at most so many, and so often."""
@@ -49,8 +49,8 @@ class TextSpeed:
         self.session.lay(problem)
         if not self._right("before it was timed"):
             return
-        told = self.session.child.ask({"do": "time", "seconds": _SECONDS})[0]
-        if not _plausible(told.numbers):
+        told = self.session.child.ask({"do": "time", "seconds": SECONDS})[0]
+        if not plausible(told.numbers):
             self.findings.failed("runs", "it answered with something that is no answer")
             return
         wrong, *numbers = told.numbers
@@ -88,7 +88,7 @@ class TextSpeed:
         return self.judge.judge(self.session.run([0]), 0, arrays, what)
 
 
-def _plausible(numbers: Sequence[float]) -> bool:
+def plausible(numbers: Sequence[float]) -> bool:
     """Whether these are what was asked for: the wrong launches, two timings, the resources."""
     timings = [numbers[1 + i : 7 + i] for i in (0, 7)]
     return (

@@ -111,7 +111,7 @@ class Trials:
             arrays = self.session.fresh()
             if not self._call(arrays, f"before one element of {name} changed"):
                 return False
-            changed = _changed(problem, arrays, which, generator)
+            changed = changed_inputs(problem, arrays, which, generator)
             if changed is None:
                 continue
             before = self.session.earlier[-1].outs
@@ -264,7 +264,7 @@ class Trials:
             )
 
 
-def _changed(
+def changed_inputs(
     problem: Problem, arrays: Arrays, which: int, generator: np.random.Generator
 ) -> Arrays | None:
     """The arrays with one element of one of them changed, so that the result must change too. None

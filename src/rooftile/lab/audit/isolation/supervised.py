@@ -51,7 +51,7 @@ class Supervised:
             "files": list(files),
             "report": report,
             "life": life,
-            "environment": _environment(isolate),
+            "environment": environment(isolate),
             "command": list(command),
             "modules": [(name, (SCRIPTS / name).read_text(encoding="utf-8")) for name in _MODULES]
             if hide
@@ -129,7 +129,7 @@ _TOLD = (
 """How the variables begin that loaders, Python, drivers and numerical libraries read."""
 
 
-def _environment(isolate: bool) -> dict[str, str]:
+def environment(isolate: bool) -> dict[str, str]:
     """What a process is told; a stranger's is told nothing that others keep in variables."""
     told = {
         name: value for name, value in os.environ.items() if not isolate or name.startswith(_TOLD)

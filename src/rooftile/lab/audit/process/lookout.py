@@ -13,7 +13,7 @@ from pathlib import Path
 from rooftile.lab.audit.isolation.processes import running_libraries
 from rooftile.lab.audit.process.child import Child
 
-_FILES = re.compile(
+FILES = re.compile(
     r"openblas|libblas|libcblas|libmkl|libblis|dnnl|onednn|pocketfft|_nd_image|_sigtools|"
     r"_fblas|_flapack|libfftw|onnxruntime|openvino|tensorflow|xla|accelerate|libarmpl|libnvpl",
     re.IGNORECASE,
@@ -23,11 +23,11 @@ _LOOKS = (4, 40)
 """How often a request is looked into: at least, and at most."""
 _BETWEEN_S = 0.001
 """About so many seconds lie between the looks into a long request."""
-_ENOUGH, _SURE = 200, 4
+ENOUGH, _SURE = 200, 4
 """Looks are enough where so many threads were seen to run; to be sure, so many times as many."""
-_SETTLES_S, _REST_S = 1.0, 0.01
+SETTLES_S, _REST_S = 1.0, 0.01
 """An idle pool of threads has about so many seconds to go to sleep; so often it is looked at."""
-_QUIET = 3
+QUIET = 3
 """It sleeps when so many looks in a row did not see it: it may just be asking for the time."""
 LEAST_SHARE, LEAST_SAMPLES = 0.02, 2
 """A library does work from this share of the threads on, and from this number."""
@@ -53,10 +53,10 @@ class Lookout:
         although nobody calls it.  On a busy machine a process that is frozen except while it is
         asked gives such a thread no turn to go to sleep.  One that still runs in the end works.
         """
-        end, quiet = time.monotonic() + _SETTLES_S, 0
+        end, quiet = time.monotonic() + SETTLES_S, 0
         try:
-            while quiet < _QUIET and time.monotonic() < end:
-                seen = any(map(_FILES.search, running_libraries(self.child.pid)))
+            while quiet < QUIET and time.monotonic() < end:
+                seen = any(map(FILES.search, running_libraries(self.child.pid)))
                 quiet = 0 if seen else quiet + 1
                 self.child.thaw()
                 time.sleep(_REST_S)
@@ -84,8 +84,8 @@ class Lookout:
         """Whether few threads were seen; or some, but not clearly many, in vendors' libraries."""
         total, vendors = self.counts.total(), sum(self.vendors().values())
         unclear = 0 < vendors < max(2 * LEAST_SAMPLES, 2 * LEAST_SHARE * total)
-        return total < _ENOUGH or (unclear and total < _SURE * _ENOUGH)
+        return total < ENOUGH or (unclear and total < _SURE * ENOUGH)
 
     def vendors(self) -> dict[str, int]:
         """How often vendors' libraries were seen."""
-        return {Path(name).name: n for name, n in self.counts.items() if _FILES.search(name)}
+        return {Path(name).name: n for name, n in self.counts.items() if FILES.search(name)}

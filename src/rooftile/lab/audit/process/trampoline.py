@@ -68,9 +68,9 @@ class Trampoline:
         if not callable(function):
             raise CannotCall(f"{path.name} has no function {request['function']!r}")
         self._function: Callable[..., Any] = function
-        arrays = _sibling("worker_arrays")
+        arrays = sibling("worker_arrays")
         kind = request["arrays"] if request["arrays"] != "auto" else _kind(module, request)
-        driver = None if request["device"] == "cpu" else _sibling("worker_driver").Driver
+        driver = None if request["device"] == "cpu" else sibling("worker_driver").Driver
         self._library = arrays.library(kind, request, self._arena, driver)
         return "done", kind, ()
 
@@ -210,7 +210,7 @@ def _kind(module: types.ModuleType, request: dict[str, Any]) -> str:
     return "torch" if importlib.util.find_spec("torch") else "cupy"
 
 
-def _sibling(name: str) -> types.ModuleType:
+def sibling(name: str) -> types.ModuleType:
     """A module beside this one, by its path: the package around it cannot be seen from here."""
     spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
     if spec is None or spec.loader is None:
@@ -224,4 +224,4 @@ if __name__ == "__main__":
     memory, go, done, arena = map(int, sys.argv[1:5])
     # Where the system cannot hide it, this at least says so to whoever asks plainly.
     sys.modules["rooftile"] = None  # type: ignore[assignment]
-    Trampoline(_sibling("channel").Channel(memory, go, done), arena).serve()
+    Trampoline(sibling("channel").Channel(memory, go, done), arena).serve()

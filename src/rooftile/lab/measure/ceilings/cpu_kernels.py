@@ -19,14 +19,14 @@ from rooftile.devices.cpu.native import Native, source
 from rooftile.devices.cpu.native.vector import lanes
 from rooftile.ops import Float32
 
-_CHAINS = 12
+CHAINS = 12
 """Independent chains of FMAs.  Two FMAs a cycle, each of latency four, need eight chains; twelve
 and the two operands still fit 16 registers."""
-_STEPS = 10_000
+STEPS = 10_000
 """FMAs of each chain in one unit of work."""
-_BLOCK = 4096
+BLOCK = 4096
 """float32 in one unit of work of the memory kernels."""
-_WINDOWS = (2048, 256)
+WINDOWS = (2048, 256)
 """Units in one call of the memory kernels, 32 and 4 MiB: successive calls take successive windows
 of a buffer larger than the caches."""
 _FMA_UNITS = (64, 8)
@@ -67,7 +67,7 @@ class Rate:
 
 def _fma_source() -> str:
     """The chains start from memory and end in it, and nothing here may be reassociated."""
-    names = [f"a{i}" for i in range(_CHAINS)]
+    names = [f"a{i}" for i in range(CHAINS)]
     starts = "\n".join(f"        {a} = load(x, {i})" for i, a in enumerate(names))
     steps = "\n".join(f"            {a} = fma({a}, w, t)" for a in names)
     total = names[0]
@@ -78,7 +78,7 @@ def kernel{_SIGNATURE}:
     w, t = splat_at(x, 0), splat_at(x, 1)
     for unit in range(begin, end):
 {starts}
-        for _ in range({_STEPS}):
+        for _ in range({STEPS}):
 {steps}
         store(out, unit * {lanes()}, {total})
 """
@@ -97,7 +97,7 @@ def _read_source() -> str:
 def kernel{_SIGNATURE}:
     for unit in range(begin, end):
 {zeros}
-        for i in range(unit * {_BLOCK}, (unit + 1) * {_BLOCK}, {_UNROLL * width}):
+        for i in range(unit * {BLOCK}, (unit + 1) * {BLOCK}, {_UNROLL * width}):
 {reads}
         store(out, unit * {width}, {total})
 """
@@ -111,7 +111,7 @@ def _copy_source(store: str) -> str:
     return f"""
 def kernel{_SIGNATURE}:
     for unit in range(begin, end):
-        for i in range(unit * {_BLOCK}, (unit + 1) * {_BLOCK}, {_UNROLL * lanes()}):
+        for i in range(unit * {BLOCK}, (unit + 1) * {BLOCK}, {_UNROLL * lanes()}):
 {moves}
 """
 
@@ -135,17 +135,17 @@ def fma_rate(threads: int, seconds: float) -> Rate:
         call, flops = fma_work(count, threads)
         return Rate.of(flops, best(call, threads, seconds))
 
-    return _first_undisturbed(rate, _FMA_UNITS)
+    return first_undisturbed(rate, _FMA_UNITS)
 
 
 def fma_work(count: int, threads: int) -> tuple[Callable[[], None], int]:
     """A call of nothing but FMAs, with ``count`` units for each thread, and its float32 FLOP."""
     units = count * threads
-    x = cpu.allocate(_CHAINS + lanes(), "FMA operands")
+    x = cpu.allocate(CHAINS + lanes(), "FMA operands")
     x[:] = 0.5  # Each chain settles on 1: no overflow, no subnormals.
     out = cpu.allocate(units * lanes(), "FMA results")
-    call = _bind(kernels()["fma"], [x], [out], units, threads)
-    return call, 2 * _CHAINS * _STEPS * lanes() * units
+    call = bind(kernels()["fma"], [x], [out], units, threads)
+    return call, 2 * CHAINS * STEPS * lanes() * units
 
 
 def read_rate(size: int, threads: int, seconds: float) -> Rate:
@@ -153,11 +153,11 @@ def read_rate(size: int, threads: int, seconds: float) -> Rate:
     buffer = _filled(size // 4)
 
     def rate(units: int) -> Rate:
-        inputs, outputs = _windows(buffer, units), [_filled(units * lanes())]
-        call = _bind(kernels()["read"], inputs, outputs, units, threads)
+        inputs, outputs = windows(buffer, units), [_filled(units * lanes())]
+        call = bind(kernels()["read"], inputs, outputs, units, threads)
         return Rate.of(inputs[0].nbytes, best(call, threads, seconds))
 
-    return _first_undisturbed(rate, _WINDOWS)
+    return first_undisturbed(rate, WINDOWS)
 
 
 def copy_rate(size: int, threads: int, seconds: float, *, streaming: bool) -> Rate:
@@ -167,31 +167,31 @@ def copy_rate(size: int, threads: int, seconds: float, *, streaming: bool) -> Ra
     kernel = kernels()["stream" if streaming else "copy"]
 
     def rate(units: int) -> Rate:
-        inputs, outputs = _windows(source, units), _windows(target, units)
-        call = _bind(kernel, inputs, outputs, units, threads)
+        inputs, outputs = windows(source, units), windows(target, units)
+        call = bind(kernel, inputs, outputs, units, threads)
         return Rate.of(2 * inputs[0].nbytes, best(call, threads, seconds))
 
-    return _first_undisturbed(rate, _WINDOWS)
+    return first_undisturbed(rate, WINDOWS)
 
 
 def streaming_copy(size: int, threads: int) -> tuple[Callable[[], None], int]:
     """A call that copies ``size`` bytes or a little less, past the caches, and the bytes that it
     reads and writes."""
-    units = max(1, size // (4 * _BLOCK))
-    source, target = _filled(units * _BLOCK), _filled(units * _BLOCK)
-    call = _bind(kernels()["stream"], [source], [target], units, threads)
+    units = max(1, size // (4 * BLOCK))
+    source, target = _filled(units * BLOCK), _filled(units * BLOCK)
+    call = bind(kernels()["stream"], [source], [target], units, threads)
     return call, source.nbytes + target.nbytes
 
 
 def streaming_read(size: int, threads: int) -> tuple[Callable[[], None], int]:
     """A call that reads ``size`` bytes or a little less, and how many it reads."""
-    units = max(1, size // (4 * _BLOCK))
-    source, results = _filled(units * _BLOCK), _filled(units * lanes())
-    call = _bind(kernels()["read"], [source], [results], units, threads)
+    units = max(1, size // (4 * BLOCK))
+    source, results = _filled(units * BLOCK), _filled(units * lanes())
+    call = bind(kernels()["read"], [source], [results], units, threads)
     return call, source.nbytes
 
 
-def _first_undisturbed(rate: Callable[[int], Rate], sizes: tuple[int, ...]) -> Rate:
+def first_undisturbed(rate: Callable[[int], Rate], sizes: tuple[int, ...]) -> Rate:
     """The rate of the first size of call that passes undisturbed; the highest, if none does."""
     found: list[Rate] = []
     for size in sizes:
@@ -201,9 +201,9 @@ def _first_undisturbed(rate: Callable[[int], Rate], sizes: tuple[int, ...]) -> R
     return max(found, key=lambda one: one.value)
 
 
-def _windows(buffer: Float32, units: int) -> list[Float32]:
+def windows(buffer: Float32, units: int) -> list[Float32]:
     """The buffer in windows of ``units`` units; the rest is not used."""
-    length = units * _BLOCK
+    length = units * BLOCK
     return list(buffer[: buffer.size // length * length].reshape(-1, length))
 
 
@@ -214,7 +214,7 @@ def _filled(count: int) -> Float32:
     return array
 
 
-def _bind(
+def bind(
     kernel: Native, inputs: list[Float32], outputs: list[Float32], units: int, threads: int
 ) -> Callable[[], None]:
     """A call that takes the next input and the next output each time."""

@@ -32,13 +32,13 @@ _LINE = 64
 """Bytes from an element of a chain to its neighbour: a cache line of most processors."""
 _USUAL = {1: 32 * 2**10, 2: 2**20, 3: 16 * 2**20}
 """Caches where the system is silent."""
-_BUFFER_BYTES = 256 * 2**20
+BUFFER_BYTES = 256 * 2**20
 """The least footprint of memory."""
 _STEPS = {"registers": 2**18, "L1": 2**18, "L2": 2**16, "L3": 2**14, "memory": 2**13}
 """Steps of a walk: about a millisecond, shorter than a scheduler's slice."""
 _PLACES = 3
 """Number of positions in the buffer at which a chain is tried."""
-_SECONDS = 0.3
+SECONDS = 0.3
 """Undisturbed time spent on each number."""
 _READS = 4096
 """Elements in one unit of work of a strided read."""
@@ -103,7 +103,7 @@ def footprints_of(caches: dict[int, int]) -> dict[Level, int]:
         "L1": _lines(caches[1] // 4),
         "L2": _lines(caches[2] // 2),
         "L3": _lines(max(2 * caches[2], min(4 * caches[2], caches[3] // 4))),
-        "memory": _lines(max(2 * max(caches.values()), _BUFFER_BYTES)),
+        "memory": _lines(max(2 * max(caches.values()), BUFFER_BYTES)),
     }
 
 
@@ -114,7 +114,7 @@ def _lines(size: int) -> int:
 def clock_ghz() -> float:
     """The clock while it is measured: an addition and an exclusive or take a cycle each."""
     walk, steps = _chained("add_and_xor", np.int64), _STEPS["registers"]
-    return 1e-9 * 2 * steps / best(lambda: walk(steps), 1, _SECONDS).seconds
+    return 1e-9 * 2 * steps / best(lambda: walk(steps), 1, SECONDS).seconds
 
 
 def walker(chain: NDArray[np.int64]) -> Callable[[int], None]:
@@ -132,7 +132,7 @@ def strided_gbps(x: NDArray[np.float32], stride: int) -> float:
     entry = cpu.Entry(_kernels()["read"], ("float32", "float32"))
     row = (units, *cpu.places([x, sums, sizes]))
     work = cpu.KernelSequence([entry], [row])
-    seconds = best(lambda: work.run(units, threads), threads, _SECONDS).seconds
+    seconds = best(lambda: work.run(units, threads), threads, SECONDS).seconds
     return 1e-9 * 4 * _READS * units / seconds
 
 
@@ -151,7 +151,7 @@ def _fastest(level: Level, buffer: NDArray[np.int64], footprint: int) -> Latency
 def _latency(level: Level, footprint: int, walk: Callable[[int], None]) -> Latency:
     """The time of a step; its cycles are the clock's just before."""
     steps, clock = _STEPS[level], clock_ghz()
-    ns = 1e9 * best(lambda: walk(steps), 1, _SECONDS).seconds / steps
+    ns = 1e9 * best(lambda: walk(steps), 1, SECONDS).seconds / steps
     return Latency(level, footprint, ns, ns * clock)
 
 

@@ -29,7 +29,7 @@ from rooftile.lab.measure.ceilings.gpu_kernels import Bench
 from rooftile.lab.measure.formed import formed
 from rooftile.runtime.timing.telemetry import Clocks
 
-_HOST_BYTES = 256 * 2**20
+HOST_BYTES = 256 * 2**20
 """Bytes of the array whose transfers are timed."""
 
 
@@ -141,7 +141,7 @@ def measure_gpu_ceilings(
     once = bench.arithmetic()
     launch, replay = bench.launches()
     report(f"measuring the ceilings of {device.description.name}: transfers")
-    pageable = bench.transfers(np.ones(_HOST_BYTES // 4, np.float32))
+    pageable = bench.transfers(np.ones(HOST_BYTES // 4, np.float32))
     pinned = _pinned(device)
     locked = bench.transfers(pinned) if pinned is not None else (None, None)
     report(f"measuring the ceilings of {device.description.name}: arithmetic again")
@@ -173,7 +173,7 @@ def _pinned(device: GpuDevice) -> NDArray[np.float32] | None:
     pinned = getattr(device, "pinned", None)
     if pinned is None:
         return None
-    array: NDArray[np.float32] = pinned(_HOST_BYTES // 4)
+    array: NDArray[np.float32] = pinned(HOST_BYTES // 4)
     return array
 
 

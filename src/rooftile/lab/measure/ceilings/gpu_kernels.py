@@ -23,10 +23,10 @@ _LOADS = (1, 2, 4, 8)
 """Vectors that a thread has in flight: each is tried, and the fastest counts."""
 _FMA_STEPS, _MMA_STEPS = 4096, 2048
 """Instructions of each of these sums in one launch."""
-_BUFFER_BYTES = 2**30
+BUFFER_BYTES = 2**30
 """Memory is measured over buffers of this size or, if that is less, of an eighth of the device's
 memory.  For a device that is no GPU, which is slow, a sixteenth of this size is the limit."""
-_SECONDS = 0.3
+SECONDS = 0.3
 """Seconds spent on each rate."""
 _MMA_FLOPS = {name: 2 * 16 * 8 * cores.depth for name, cores in CORES.items()}
 
@@ -84,7 +84,7 @@ class Bench:
             cores = CORES[name].word
             macros: dict[str, int | str] = {"TILES": _TILES, "STEPS": _MMA_STEPS, "CORES": cores}
             program = self.device.compile(text("tensor"), macros, (HEADERS,))
-            x = self.device.upload(_operands(name))
+            x = self.device.upload(operands(name))
             seconds = self.best(lambda p=program, x=x: p.launch(launch, x, out))  # type: ignore[misc]
             found[name] = 1e-9 * flops * blocks * (_THREADS // 32) * _TILES * _MMA_STEPS / seconds
         return found
@@ -142,7 +142,7 @@ class Bench:
         for _ in range(2):
             work()
         times: list[float] = []
-        end = time.perf_counter() + _SECONDS
+        end = time.perf_counter() + SECONDS
         while len(times) < 5 or time.perf_counter() < end:
             self.device.synchronise()
             # The first launch keeps the device busy until the host has handed over the second.
@@ -160,7 +160,7 @@ class Bench:
 
 def buffer_bytes(device: Description) -> int:
     """Bytes of the buffers that memory is measured over."""
-    size = _BUFFER_BYTES if device.gpu else _BUFFER_BYTES // 16
+    size = BUFFER_BYTES if device.gpu else BUFFER_BYTES // 16
     return min(size, device.memory_bytes // 8)
 
 
@@ -168,7 +168,7 @@ def _least(work: Callable[[], object]) -> float:
     """Seconds, by the host's clock, that one call in twenty beats."""
     work()
     times: list[float] = []
-    end = time.perf_counter() + _SECONDS
+    end = time.perf_counter() + SECONDS
     while len(times) < 5 or time.perf_counter() < end:
         start = time.perf_counter()
         work()
@@ -176,7 +176,7 @@ def _least(work: Callable[[], object]) -> float:
     return float(np.percentile(times, 5))
 
 
-def _operands(precision: str) -> NDArray[np.float32]:
+def operands(precision: str) -> NDArray[np.float32]:
     """1024 registers of normal values, two in each for the 16-bit precisions."""
     values = np.random.default_rng(0).standard_normal(2048).astype(np.float32)
     if CORES[precision].bytes == 4:

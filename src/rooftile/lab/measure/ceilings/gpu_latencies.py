@@ -25,12 +25,12 @@ from rooftile.lab.measure.ceilings.microbenchmarks import (
     read_microbenchmarks,
 )
 
-_LINE = 128
+LINE = 128
 """Bytes from an element of a chain in global memory to its neighbour: no cache has longer lines."""
 _L1_BYTES, _L2_BYTES = 8 * 2**10, 4 * 2**20
 """Footprints.  The first cache of every GPU holds some 16 KiB or more, and none 1 MiB; the second
 holds 4 MiB or, where it is told and less, a quarter of it."""
-_SHARED_BYTES, _CONSTANT_BYTES = 8 * 2**10, 2**10
+_SHARED_BYTES, CONSTANT_BYTES = 8 * 2**10, 2**10
 """Shared memory is as fast wherever it is read; constants have a first cache of 2 KiB."""
 _BEYOND = 16
 """The footprint of global memory, in second caches: little of it is left there by the upload."""
@@ -45,7 +45,7 @@ _STEPS = {
     "memory": 2**13,
 }
 """Steps of a walk that are counted: about a millisecond of them."""
-_THREADS, _LOADS = 256, 8
+THREADS, LOADS = 256, 8
 """Threads of a block of strided reads, and how many each has in flight."""
 
 
@@ -92,7 +92,7 @@ class Walker:
     device: GpuDevice
 
     def __post_init__(self) -> None:
-        macros = {"THREADS": _THREADS, "LOADS": _LOADS, "CONSTANTS": _CONSTANT_BYTES // 4}
+        macros = {"THREADS": THREADS, "LOADS": LOADS, "CONSTANTS": CONSTANT_BYTES // 4}
         self.program = self.device.compile(text("latency"), macros)
         self._bench = Bench(self.device)
         self._ticks = self.device.upload(np.zeros(1, np.int64))
@@ -109,7 +109,7 @@ class Walker:
 
     def constant(self) -> Latency:
         """Elements of 4 bytes in constant memory."""
-        chain = 4 * one_cycle(_CONSTANT_BYTES // 4).astype(np.uint32)
+        chain = 4 * one_cycle(CONSTANT_BYTES // 4).astype(np.uint32)
         self.program.set_constant("held", chain.view(np.float32))
         place, launch = self._place(), _alone("walk_constant", constants=("held",))
 
@@ -142,13 +142,13 @@ class Walker:
         memory = min(_BEYOND * cache, buffer_bytes(self.device.description))
         second = min(_L2_BYTES, cache // 4, memory)
         return (
-            self._global("L1", _L1_BYTES, warm=_L1_BYTES // _LINE),
+            self._global("L1", _L1_BYTES, warm=_L1_BYTES // LINE),
             self._global("L2", second, warm=0),
             self._global("memory", memory, warm=0),
         )
 
     def _global(self, level: Level, footprint: int, warm: int) -> Latency:
-        chain, base = self.chain(footprint // _LINE)
+        chain, base = self.chain(footprint // LINE)
         place, launch = self._place(base), _alone("walk_global")
 
         def walk(steps: int) -> None:
@@ -159,11 +159,11 @@ class Walker:
 
     def chain(self, count: int) -> tuple[Any, int]:
         """A chain of ``count`` lines in global memory, and its first element."""
-        buffer = self.device.allocate(_LINE * count)
+        buffer = self.device.allocate(LINE * count)
         # CUDA's elements are addresses, OpenCL's count bytes from the beginning.
         base = int(self.device.address(buffer)) if self.device.kind == "cuda" else 0
-        lines = np.zeros((count, _LINE // 8), np.int64)
-        lines[:, 0] = base + _LINE * one_cycle(count)
+        lines = np.zeros((count, LINE // 8), np.int64)
+        lines[:, 0] = base + LINE * one_cycle(count)
         self.device.copy_in(lines, buffer)
         return buffer, base
 
@@ -175,10 +175,10 @@ class Walker:
         return size, tuple(self._read(x, out, size // 4, stride) for stride in STRIDES)
 
     def _read(self, x: Any, out: Any, elements: int, stride: int) -> StridedRead:
-        blocks = max(1, elements // (stride * _THREADS * _LOADS))
-        launch = Launch("read_strided", (blocks, 1, 1), (_THREADS, 1, 1))
+        blocks = max(1, elements // (stride * THREADS * LOADS))
+        launch = Launch("read_strided", (blocks, 1, 1), (THREADS, 1, 1))
         seconds = self._bench.best(lambda: self.program.launch(launch, x, out, np.int32(stride)))
-        return StridedRead(stride, 1e-9 * 4 * blocks * _THREADS * _LOADS / seconds)
+        return StridedRead(stride, 1e-9 * 4 * blocks * THREADS * LOADS / seconds)
 
     def _place(self, start: int = 0) -> Any:
         return self.device.upload(np.array([start], np.int64))

@@ -27,9 +27,9 @@ from rooftile.nn.network import Network
 from rooftile.ops import ERROR_MODELS, AnyArray, Chain, Float32
 from rooftile.runtime.timing.device import Flush
 
-_GIVEN_IMAGES = 512
+GIVEN_IMAGES = 512
 """At most this many of the images that are given are compared with the reference."""
-_REFERENCE_FLOPS = 10**10
+REFERENCE_FLOPS = 10**10
 """At most this many FLOPs of the reference are spent on them."""
 
 
@@ -66,8 +66,8 @@ class NetworkContest(Contest):
         if images is None:
             x = problem.with_batch(some).random(seed)[0]
         else:
-            affordable = max(1, _REFERENCE_FLOPS * batch // problem.flops)
-            some, x = min(batch, _GIVEN_IMAGES, affordable), images
+            affordable = max(1, REFERENCE_FLOPS * batch // problem.flops)
+            some, x = min(batch, GIVEN_IMAGES, affordable), images
         self.network, self._given = network, images is not None
         self._plan_scores: AnyArray | None = None
         super().__init__(

@@ -15,7 +15,7 @@ from rooftile.nn.streaming import Images
 from rooftile.runtime.timing.device import SLACK_S, contradiction, enough
 from rooftile.runtime.timing.host import Timing, timing_of
 
-_WARM_UP_S, _SECONDS = 0.2, 1.0
+WARM_UP_S, _SECONDS = 0.2, 1.0
 """Streams run for the first time untimed, and are timed for about the second."""
 _PARTS_DIFFER = 0.1
 """The times of a part by itself and within the whole differ by less than this share."""
@@ -105,7 +105,7 @@ def quantiles(timing: Timing | None) -> dict[str, Any] | None:
 
 def sampled(run: Callable[[], Sample]) -> list[Sample]:
     """Samples of whole streams until the noise is low, or for about a second."""
-    end = time.perf_counter() + _WARM_UP_S
+    end = time.perf_counter() + WARM_UP_S
     while time.perf_counter() < end:
         run()
     samples: list[Sample] = []

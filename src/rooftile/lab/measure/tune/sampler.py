@@ -13,7 +13,7 @@ from rooftile.strategies.contract.gpu import Tunable
 SAMPLERS = ("random", "tpe", "gp")
 """Uniform; tree-structured Parzen estimators; a Gaussian process."""
 _NEEDS = {"random": ("optuna",), "tpe": ("optuna",), "gp": ("optuna", "scipy", "torch")}
-_PACKAGES = {"optuna": "optuna>=4.0", "scipy": "scipy>=1.13", "torch": "torch>=2.6"}
+PACKAGES = {"optuna": "optuna>=4.0", "scipy": "scipy>=1.13", "torch": "torch>=2.6"}
 """pip's requirement of each package, as in pyproject.toml."""
 
 
@@ -28,7 +28,7 @@ class Sampler:
         """``name`` is one of `SAMPLERS`.  Raises `DeviceMissing` where a package is missing."""
         missing = [one for one in _NEEDS[name] if importlib.util.find_spec(one) is None]
         if missing:
-            packages = " ".join(f'"{_PACKAGES[one]}"' for one in missing)
+            packages = " ".join(f'"{PACKAGES[one]}"' for one in missing)
             raise DeviceMissing(
                 f"{', '.join(missing)}, which the sampler {name!r} needs",
                 f"pip install {packages} (sampler 'exhaustive' needs nothing)",

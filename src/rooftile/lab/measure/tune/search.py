@@ -41,7 +41,7 @@ from rooftile.strategies import Config, Strategy
 
 _ENUMERABLE = 5_000
 """The programs of spaces with more configs than this are not even counted."""
-_IN_VAIN = 2_000
+IN_VAIN = 2_000
 """Consecutive invalid or known proposals after which the sampler has nothing new."""
 _FINALISTS = 3
 """Number of the best configs that are timed again."""
@@ -190,7 +190,7 @@ class Search:
             if not trial.resumed:
                 yield trial
         vain = 0
-        while len(self.known()) < trials and vain < _IN_VAIN:
+        while len(self.known()) < trials and vain < IN_VAIN:
             config = self.strategy.config(self.problem, sampler.ask())
             vain += 1
             if self.invalid(config) is not None:

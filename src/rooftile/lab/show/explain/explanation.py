@@ -213,7 +213,7 @@ def _limits(
 ) -> dict[str, float]:
     """The least time in ms that each limit allows one kernel on the multiprocessors that work."""
     found = {}
-    rate, passes, steps = _rate(strategy, target), target.passes_per_ms(), target.steps_per_ms()
+    rate, passes, steps = rate_of(strategy, target), target.passes_per_ms(), target.steps_per_ms()
     lanes = None if strategy.tensor_cores else target.lanes
     # Transforms save multiplications, and nobody tells how many.
     if kernel.sums and rate is not None and not strategy.transforms:
@@ -239,7 +239,7 @@ def _share(kernel: KernelView, target: Target, lanes: int | None = None) -> floa
     return working_share(kernel.most_blocks, threads, target.multiprocessors, lanes)
 
 
-def _rate(strategy: GpuStrategy, target: Target) -> float | None:
+def rate_of(strategy: GpuStrategy, target: Target) -> float | None:
     """The rate of a strategy's own instructions; None where it is not known."""
     if not strategy.tensor_cores:
         return target.fma_gflops
@@ -251,7 +251,7 @@ def _unknown(strategy: GpuStrategy, target: Target) -> str:
     """Why no limit of arithmetic is known; empty where one is."""
     if strategy.transforms:
         return "how many FLOPs the transform saves"
-    if _rate(strategy, target) is None:
+    if rate_of(strategy, target) is None:
         return f"the rate of {strategy.precision} instructions"
     return ""
 

@@ -66,10 +66,10 @@ class Views:
 def kernel_views(strategy: GpuStrategy, problem: Any, config: Config, target: Target) -> Views:
     """The kernels of a strategy in the order of their first launch."""
     steps = strategy.steps(problem, config)
-    taken, missing = _taken(strategy, problem, config, target)
+    taken, missing = taken_by(strategy, problem, config, target)
     models = strategy.accesses(problem, config)
     names = list(dict.fromkeys(step.launch.kernel for step in steps))
-    touched = _touched(strategy, problem, config, steps)
+    touched = touched_by(strategy, problem, config, steps)
     main = strategy.kernel(strategy.summing)
     summing = main if main in names else names[0]
     views = tuple(
@@ -121,7 +121,7 @@ def _view(
     )
 
 
-def _taken(
+def taken_by(
     strategy: GpuStrategy, problem: Any, config: Config, target: Target
 ) -> tuple[dict[str, Taken], str]:
     """Each kernel's resources by the compiler, or the reason why they are not known."""
@@ -144,7 +144,7 @@ def _taken(
     return resources(code), ""
 
 
-def _touched(
+def touched_by(
     strategy: GpuStrategy, problem: Any, config: Config, steps: tuple[Step, ...]
 ) -> dict[str, tuple[int, int]]:
     """Bytes that each kernel must read and write, every array once in all of its launches.

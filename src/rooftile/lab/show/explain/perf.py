@@ -66,7 +66,7 @@ class PerfCounts:
 def unreadable() -> str:
     """Why this process cannot read the counters; empty where it can."""
     try:
-        os.close(_opened(EVENTS["cycles"], 0))
+        os.close(opened_counter(EVENTS["cycles"], 0))
     except OSError as error:
         if error.errno in (errno.EACCES, errno.EPERM):
             level = _LEVEL.read_text("ascii").strip() if _LEVEL.exists() else "unknown"
@@ -78,7 +78,7 @@ def unreadable() -> str:
     return ""
 
 
-def _opened(event: tuple[int, int], thread: int) -> int:
+def opened_counter(event: tuple[int, int], thread: int) -> int:
     """A descriptor that counts an event in a thread (0: this one).  Raises `OSError`."""
     number = _SYSTEM_CALLS.get(platform.machine())
     if number is None or not sys.platform.startswith("linux"):
@@ -104,7 +104,7 @@ def counting(threads: Sequence[int]) -> Iterator[dict[str, float]]:
     try:
         for name, event in EVENTS.items():
             try:
-                opened[name] = [_opened(event, thread) for thread in threads]
+                opened[name] = [opened_counter(event, thread) for thread in threads]
             except OSError:
                 if name == "cycles":
                     raise

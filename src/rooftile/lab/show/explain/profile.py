@@ -30,7 +30,7 @@ from rooftile.lab.show.explain.counters import (
 from rooftile.lab.show.explain.explanation import Explanation
 from rooftile.lab.show.explain.kernels import KernelView
 
-_PLACES = ("/usr/local/cuda*/bin/ncu", "/opt/nvidia/nsight-compute/*/ncu")
+PLACES = ("/usr/local/cuda*/bin/ncu", "/opt/nvidia/nsight-compute/*/ncu")
 _SECTOR_BYTES = 4 * SECTOR_FLOATS
 _UNKNOWN = re.compile(r"Failed to find metric[s]?:? *\"?([\w.:]+)")
 _REFUSED = "ERR_NVGPUCTRPERM"
@@ -150,7 +150,7 @@ def command(run: Run, metrics: Sequence[str] = METRICS, child: str = CHILD) -> l
 
 def ncu() -> str:
     """The path of Nsight Compute. Raises `DeviceMissing`."""
-    installed = [path for place in _PLACES for path in sorted(glob.glob(place), reverse=True)]
+    installed = [path for place in PLACES for path in sorted(glob.glob(place), reverse=True)]
     found = shutil.which("ncu") or next(iter(installed), None)
     if found is None:
         raise DeviceMissing(

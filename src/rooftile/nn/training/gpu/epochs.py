@@ -23,7 +23,7 @@ from rooftile.nn.training.phases import Phases
 from rooftile.ops.gradients.optimiser_step import SQUARE_DECAY
 from rooftile.runtime.selection.choice import ROUNDING_KINDS
 
-_PATIENCE_S = 0.01
+PATIENCE_S = 0.01
 """So long the steps take whose losses the host asks for at a time."""
 _LOOKED_AT = 4
 
@@ -132,7 +132,7 @@ class DeviceSteps:
                 self._untold = next(epoch)
                 self._begun = chain((self._untold,), epoch)
             losses, now = told(), time.monotonic()
-            if now - begin < _PATIENCE_S:
+            if now - begin < PATIENCE_S:
                 self._some = min(2 * self._some, len(given.rates))
             begin, told = now, then
             yield losses

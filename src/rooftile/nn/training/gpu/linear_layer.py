@@ -16,7 +16,7 @@ from rooftile.strategies.binding.executable import conversion
 from rooftile.strategies.binding.packing import Form
 from rooftile.strategies.common.grid import blocks
 
-_FEW = 2**23
+FEW = 2**23
 """Products of a linear layer up to which its gradients are one launch, not matrix products."""
 _MANY_WEIGHTS, _FEW_IMAGES = 2**20, 128
 """Of a linear layer that is a product of matrices forward, too."""
@@ -66,7 +66,7 @@ class LinearStage:
         """See `Stage`."""
         p, work, weights = self.problem, self._work, self.parameters[0]
         images, inputs, outputs = p.batch, p.inputs, p.outputs
-        if images * inputs * outputs <= _FEW:
+        if images * inputs * outputs <= FEW:
             to = work.floats(images * inputs) if dx is None else dx
             of_all = LinearGradient(images, inputs, outputs, "none", before)  # type: ignore[arg-type]
             work.run(of_all, self.x, dz, dz, weights, to, *gradients)
@@ -92,7 +92,7 @@ class LinearStage:
         """Whether x and its gradient may be stored in a dtype of 16 bits: the layer has many
         weights, and all its products read and write it."""
         p = self.problem
-        few = p.batch * p.inputs * p.outputs <= _FEW
+        few = p.batch * p.inputs * p.outputs <= FEW
         if not self.has_many or few or p.outputs % 4:
             return False
         users = p.stored(x=dtype), self._as_they_lie(dtype), *self._products(dtype)

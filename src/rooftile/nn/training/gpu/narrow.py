@@ -27,19 +27,19 @@ def narrow_between(row: Sequence[Stage], images: str = "") -> str:
     for number, one in enumerate(row):
         below = row[number - 1] if number else None
         if isinstance(one, WinnersStage):
-            _tell_places(one, before)
+            tell_places(one, before)
             if below is None:
                 narrowed = _narrow_images(one, images)
             elif isinstance(below, WinnersStage):
                 _narrow_input(one, below, before)
                 _narrow_gradient(one, below, before, lowest)
         if isinstance(one, LinearStage) and isinstance(below, FirstConvStage):
-            _narrow_features(one, below)
+            narrow_features(one, below)
         before, lowest = one.before, before
     return images if narrowed else ""
 
 
-def _tell_places(one: WinnersStage, before: str) -> None:
+def tell_places(one: WinnersStage, before: str) -> None:
     """Tell winners by their positions in their windows, in 8 bits."""
     assert one.layer.pool is not None
     few = math.prod(one.layer.pool.window) <= _MOST_POSITIONS
@@ -70,7 +70,7 @@ def _narrow_gradient(one: WinnersStage, below: WinnersStage, before: str, lowest
         _settle(changed, lambda: [one.of_input(before), *below.problems(lowest)])
 
 
-def _narrow_features(one: LinearStage, below: FirstConvStage) -> None:
+def narrow_features(one: LinearStage, below: FirstConvStage) -> None:
     """Store what a network's first convolution hands to a large linear layer in 16 bits, and the
     gradient that comes back.  The layer's products round both of their factors; the convolution
     reads the gradient alone, and of its results whether they are zero."""

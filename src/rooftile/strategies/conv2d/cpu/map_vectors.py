@@ -26,7 +26,7 @@ from rooftile.strategies.conv2d.cpu._map_block import MapBlock
 from rooftile.strategies.conv2d.cpu._map_source import generate
 from rooftile.strategies.conv2d.cpu._tile import SUMMED
 
-_STAGED_VECTORS = 6 * 1024
+STAGED_VECTORS = 6 * 1024
 """Vectors of staged input that a band may take: a part of the second-level cache, which is 1 MiB
 or more where vectors have 16 lanes."""
 _BANDS, _UNITS = 8, 64
@@ -87,7 +87,7 @@ def _flat(p: Conv2d) -> Conv2d:
     return p
 
 
-def _chunk(p: Conv2d) -> int:
+def chunk(p: Conv2d) -> int:
     """Channels that are summed in one go: long sums round worse."""
     return min(p.channels, max(1, SUMMED // math.prod(p.mask)))
 
@@ -125,7 +125,7 @@ def _block(p: Conv2d, vectors: int, rows: int, columns: int, *, runs_on: bool = 
         vectors, rows, columns, _written_out(p), p.stride[1], p.pool,
         whole=runs_on or columns == p.output_size[1],
         staged=p.padding != (0, 0) or math.prod(p.mask) > 1,
-        chunked=_chunk(p) < p.channels, lanes=vector.lanes(), runs_on=runs_on,
+        chunked=chunk(p) < p.channels, lanes=vector.lanes(), runs_on=runs_on,
         pooled=min(vector.lanes(), p.output_size[1]) if runs_on and p.pool else 0,
     )  # fmt: skip
 
@@ -136,7 +136,7 @@ def _written_out(p: Conv2d) -> int:
 
 
 @lru_cache(maxsize=1024)
-def _choose(p: Conv2d) -> MapBlock:
+def choose(p: Conv2d) -> MapBlock:
     """The register block with the least estimated work."""
     return min(_blocks(p), key=lambda block: _estimate(p, block))
 
@@ -144,7 +144,7 @@ def _choose(p: Conv2d) -> MapBlock:
 def estimate(problem: Conv2d) -> float:
     """What an image takes, in fused multiply-adds of vectors."""
     flat = _flat(problem)
-    return _estimate(flat, _choose(flat))
+    return _estimate(flat, choose(flat))
 
 
 def _estimate(p: Conv2d, block: MapBlock) -> float:
@@ -173,19 +173,19 @@ def _blocks_of(block: MapBlock, rows: int, columns: int) -> int:
     return -(-rows // block.rows) * -(-columns // block.columns)
 
 
-def _bands(p: Conv2d, block: MapBlock, images: int = 1) -> int:
+def bands_of(p: Conv2d, block: MapBlock, images: int = 1) -> int:
     """Bands of an image, the fewest whose staged rows fit, as many channels at a time as are summed
     in one go, and that make work enough of so many images."""
     rows, columns = p.output_size
     # A band has a whole block.
     outputs = columns * math.prod(block.window)
     least_rows = -(-block.columns // outputs) if block.runs_on else block.rows
-    steps, most = rows // least_rows, _STAGED_VECTORS * block.lanes
+    steps, most = rows // least_rows, STAGED_VECTORS * block.lanes
     groups = -(-p.maps // block.group)
     # Rows that bands share are staged for each of them.
     distinct = rows * block.window[0] * p.stride[0] // p.mask[0]
     least = max(1, min(steps, _BANDS, -(-_UNITS // (groups * images)), distinct))
-    share = _chunk(p) / p.channels
+    share = chunk(p) / p.channels
     fitting = (n for n in range(least, steps) if share * _staged(p, block, n) <= most)
     return next(fitting, steps) if block.staged else least
 
@@ -205,8 +205,8 @@ def _staged(p: Conv2d, block: MapBlock, bands: int) -> int:
 
 @last_kernels
 def _kernel(p: Conv2d, images: int) -> CpuKernel:
-    block = _choose(p)
-    bands, groups = _bands(p, block, images), -(-p.maps // block.group)
+    block = choose(p)
+    bands, groups = bands_of(p, block, images), -(-p.maps // block.group)
     terms = p.channels * math.prod(p.mask)
     # Beyond what is staged, vectors may be stored past padding and the last row.
     staged = _staged(p, block, bands) + p.padding[1] + 2 * block.lanes if block.staged else 0
@@ -229,7 +229,7 @@ def _kernel(p: Conv2d, images: int) -> CpuKernel:
         scratch=staged + kept * block.lanes,
         sizes=(
             p.channels, p.height, p.width, p.maps, *p.mask, p.stride[0], *p.padding,
-            *p.output_size, bands, ACTIVATION_CODES[p.activation], _chunk(p), staged,
+            *p.output_size, bands, ACTIVATION_CODES[p.activation], chunk(p), staged,
         ),
     )  # fmt: skip
 

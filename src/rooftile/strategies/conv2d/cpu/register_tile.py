@@ -122,7 +122,7 @@ def _packing() -> cpu.Spread:
 def choose_tile(problem: Conv2d) -> Tile:
     """The register block with the least estimated work, and its band."""
     block = min(_blocks(problem), key=lambda block: _cost(problem, block))
-    flat = min(_flat_tiles(problem), key=_flat_cost, default=None)
+    flat = min(flat_tiles(problem), key=_flat_cost, default=None)
     if flat is not None and _flat_cost(flat) < _cost(problem, block):
         return flat
     return _with_band(problem, block, vector.lanes())
@@ -171,7 +171,7 @@ def _room(problem: Conv2d, block: Block) -> int:
     return registers if registers < 32 and single and not masked else registers - 2
 
 
-def _flat_tiles(problem: Conv2d) -> list[Tile]:
+def flat_tiles(problem: Conv2d) -> list[Tile]:
     """The tiles of rows that lie end to end, if they can; bands divide the image."""
     lanes, rows = vector.lanes(), problem.output_size[0]
     if not lies_flat(problem, lanes):

@@ -65,7 +65,7 @@ class RowVectors(HostStrategy):
     ) -> Callable[..., None]:
         """See `HostStrategy.prepare`."""
         p, layer, shares = problem, problem.layer, shares_of(problem)
-        run = cpu.Spread(_kernel(*p.mask, vector.lanes(), vector.registers()), ["float32"] * 4)
+        run = cpu.Spread(kernel(*p.mask, vector.lanes(), vector.registers()), ["float32"] * 4)
         height, width = p.height + 2 * p.padding[0], p.width + 2 * p.padding[1]
         sizes = cpu.sizes_of(
             p.channels, height, width, p.maps, p.stride[0], *layer.conv_size, p.images, shares
@@ -90,7 +90,7 @@ def _filled(length: int) -> float:
 
 
 @last_kernels
-def _kernel(tall: int, wide: int, lanes: int, registers: int) -> Native:
+def kernel(tall: int, wide: int, lanes: int, registers: int) -> Native:
     """The kernel for masks of this size."""
     to, most = Writer(), registers - _OTHER_REGISTERS
     taps = [(r, s) for r in range(tall) for s in range(wide)]

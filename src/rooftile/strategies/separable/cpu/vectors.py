@@ -18,7 +18,7 @@ from rooftile.ops.patterns.separable import Separable
 from rooftile.strategies.common.correlate import PART_TERMS, correlation, streams
 from rooftile.strategies.separable.cpu.loops import FilterStrategy, sum_down
 
-_STRIP = 512
+STRIP = 512
 """Columns of a strip."""
 _GROUP = 4
 """Rows of the result whose column sums are made together."""
@@ -59,7 +59,7 @@ def strip(x, column, sizes, image, i, first, count, sums):
         down(x, image + (i - top) * width + low, width, {high}, column, 0,
              sums, low - first, high - low)
     for r in range(min({group}, rows - i)):
-        to = r * {_STRIP + wide - 1}
+        to = r * {STRIP + wide - 1}
         if not inside:
             for j in range(low, high):
                 sums[to + j - first] = sum_down(x, column, sizes, image, i + r, j)
@@ -72,19 +72,19 @@ def kernel(x, column, row, between, out, sizes, begin, end):
     height, width, rows, columns = sizes[0], sizes[1], sizes[2], sizes[3]
     left, band = sizes[7], sizes[9]
     bands = (rows + band - 1) // band
-    sums = np.empty({group * (_STRIP + wide - 1)}, np.float32)
+    sums = np.empty({group * (STRIP + wide - 1)}, np.float32)
     for unit in range(begin, end):
         n, start = unit // bands, unit % bands * band
         for i in range(start, min(start + band, rows), {group}):
-            for first in range(0, columns, {_STRIP}):
-                count = min({_STRIP}, columns - first)
+            for first in range(0, columns, {STRIP}):
+                count = min({STRIP}, columns - first)
                 strip(x, column, sizes, n * height * width, i, first - left, count + {wide - 1},
                       sums)
                 for r in range(min({group}, rows - i)):
-                    across(sums, r * {_STRIP + wide - 1}, 0, 1, row, 0,
+                    across(sums, r * {STRIP + wide - 1}, 0, 1, row, 0,
                            out, (n * rows + i + r) * columns + first, count{skew})
 '''
-    down = _rows_down(high, _STRIP + wide - 1) if group > 1 else correlation(1)
+    down = _rows_down(high, STRIP + wide - 1) if group > 1 else correlation(1)
     using = {"down": down, "across": correlation(wide, stream), "sum_down": sum_down}
     return source("separable_vectors", text, using)
 

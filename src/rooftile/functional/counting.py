@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +16,7 @@ from rooftile.ops.patterns.histogram import EDGES, Histogram, rounded
 from rooftile.ops.patterns.scatter import DTYPES as SCATTERED
 from rooftile.ops.patterns.scatter import Function, Scatter
 from rooftile.ops.problem import DTYPES, AnyArray, Dtype, numpy_dtype
-from rooftile.runtime.arguments import ANY, Arguments, Array, Taken, is_empty
+from rooftile.runtime.arguments import ANY, Arguments, Array, Taken, dtype_of, flat, is_empty
 from rooftile.runtime.arrays.base import NumPy
 from rooftile.runtime.calls.fast_path import repeated
 from rooftile.runtime.calls.plain import plain
@@ -63,17 +61,17 @@ def histogram(
         counts: Array = _even(x, bins=even, low=low, high=high, **options)
         return counts
     given = Arguments(x)
-    inputs = [_flat(given.take("x", x, ANY, dtypes=DTYPES, empty=True))]
-    dtype, of_edges = _dtype(inputs[0]), None
+    inputs = [flat(given.take("x", x, ANY, dtypes=DTYPES, empty=True))]
+    dtype, of_edges = dtype_of(inputs[0]), None
     if even is not None:
         count, (low, high) = even, _fitting(*_range(x, range), dtype)
     else:
         inputs.append(_given_edges(given, x, inputs[0], bins, range))
         count, low, high = inputs[1].shape[0] - 1, 0.0, 1.0
-        of_edges = None if _dtype(inputs[1]) == EDGES[dtype][0] else _dtype(inputs[1])
+        of_edges = None if dtype_of(inputs[1]) == EDGES[dtype][0] else dtype_of(inputs[1])
     if weights is not None:
         inputs.append(_weights(given, weights, x))
-    sums: Any = "float32" if weights is None else _dtype(inputs[-1])
+    sums: Any = "float32" if weights is None else dtype_of(inputs[-1])
     ends = max(inputs[0].shape[0], 1), count, low, high
     problem = _histogram(*ends, dtype, even is None, weights is not None, of_edges, sums)
     return _counted(given, problem, inputs, strategy, device, out)
@@ -88,7 +86,7 @@ def _given_edges(
         raise InputError("range", range, "None: bins are edges")
     if is_whole(bins):
         return placed(given, array, _half_edges(x, int(bins)))
-    return _edges(given, bins, _dtype(array))
+    return _edges(given, bins, dtype_of(array))
 
 
 @repeated("x")
@@ -103,8 +101,8 @@ def _even(
     out: Array | None = None,
 ) -> Array:
     given = Arguments(x)
-    array = _flat(given.take("x", x, ANY, dtypes=DTYPES, empty=True))
-    dtype = _dtype(array)
+    array = flat(given.take("x", x, ANY, dtypes=DTYPES, empty=True))
+    dtype = dtype_of(array)
     problem = _histogram(max(array.shape[0], 1), bins, *_fitting(low, high, dtype), dtype)
     return _counted(given, problem, [array], strategy, device, out)
 
@@ -122,17 +120,6 @@ def _counted(
         (counts,) = problem.output_arrays
         return given.nothing(inputs[0], counts.shape, counts.dtype, device, out)
     return run(given, problem, inputs, {}, "ieee", strategy, device, out)
-
-
-def _dtype(array: Taken) -> Any:
-    return getattr(array.dtype, "name", array.dtype)
-
-
-def _flat(array: Taken) -> Taken:
-    """The same elements in a row."""
-    if isinstance(array, np.ndarray):
-        return array.reshape(-1)
-    return replace(array, shape=(math.prod(array.shape),))
 
 
 def _edges(given: Arguments[Any], bins: Any, dtype: Dtype) -> Taken:
@@ -180,7 +167,7 @@ def _weights(given: Arguments[Any], weights: Any, x: Any) -> Taken:
     held = given.take("weights", weights, ANY, dtypes=("float32", "float64"), empty=True)
     if tuple(held.shape) != tuple(x.shape):
         raise InputError("weights", f"shape {tuple(held.shape)}", f"x's shape {tuple(x.shape)}")
-    return _flat(held)
+    return flat(held)
 
 
 def _range(x: Any, given: Sequence[float] | None) -> tuple[float, float]:
@@ -252,8 +239,8 @@ def scatter(
     given = Arguments(x)
     array = given.take("x", x, "places", dtypes=SCATTERED)
     wanted = given.take("index", index, "count", dtypes=("int32", "int64"))
-    (places,), (count,), dtype = array.shape, wanted.shape, _dtype(array)
-    problem = _scatter(count, places, function, dtype, _dtype(wanted))
+    (places,), (count,), dtype = array.shape, wanted.shape, dtype_of(array)
+    problem = _scatter(count, places, function, dtype, dtype_of(wanted))
     if isinstance(wanted, np.ndarray) and (wanted.min() < 0 or wanted.max() >= places):
         found = f"places from {wanted.min()} to {wanted.max()}"
         raise InputError("index", found, f"places from 0 to {places - 1}")

@@ -17,7 +17,7 @@ from rooftile.ops.checks import is_whole
 from rooftile.ops.patterns.sort import Sort
 from rooftile.ops.patterns.unique import Unique
 from rooftile.ops.problem import DTYPES
-from rooftile.runtime.arguments import ANY, Arguments, Array, Taken, is_empty
+from rooftile.runtime.arguments import ANY, Arguments, Array, Taken, dtype_of, is_empty
 from rooftile.runtime.calls.plain import plain
 
 
@@ -90,12 +90,12 @@ def _values(x: Array, strategy: str | None, device: DeviceName | None) -> Any:
     """The different elements alone: values are sorted."""
     given, array = _taken(x)
     if is_empty(array):
-        return given.nothing(array, (0,), _dtype(array), device, None)
-    problem = _sort(array.shape, 0, _dtype(array))
+        return given.nothing(array, (0,), dtype_of(array), device, None)
+    problem = _sort(array.shape, 0, dtype_of(array))
     ordered: Any = run(given, problem, [array], {}, "ieee", None, device, None)
     again = Arguments(ordered)
     row = again.take("x", ordered, "count", dtypes=DTYPES)
-    kept = _unique(row.shape[0], _dtype(row))
+    kept = _unique(row.shape[0], dtype_of(row))
     y, found = run_several(again, kept, [row], strategy, device, (None, None))
     return y[: int(found[0])]
 
@@ -104,13 +104,13 @@ def with_runs(x: Array, strategy: str | None, device: DeviceName | None) -> tupl
     """The different elements, their first places, the number of each element, and counts."""
     given, array = _taken(x)
     if is_empty(array):
-        nothing = given.nothing(array, (0,), _dtype(array), device, None)
+        nothing = given.nothing(array, (0,), dtype_of(array), device, None)
         places = [given.nothing(array, (0,), "int64", device, None) for _ in range(3)]
         return nothing, places[0], _reshaped(places[1], tuple(_shape(x))), places[2]
-    problem = _sort(array.shape, 0, _dtype(array), "places")
+    problem = _sort(array.shape, 0, dtype_of(array), "places")
     order: Any = run(given, problem, [array], {}, "ieee", None, device, None)
     held = given.take("order", order, "count", dtypes=("int64",))
-    kept = _unique(array.shape[0], _dtype(array), True)
+    kept = _unique(array.shape[0], dtype_of(array), True)
     made: Any = run_several(given, kept, [array, held], strategy, device, (None,) * 5)
     y, found, index, inverse, counts = made
     number = int(found[0])
@@ -175,7 +175,7 @@ def _of_empty_parts(
     array = given.take("x", x, ANY, dtypes=DTYPES, empty=True)
     count, found = shape[along], min(1, shape[along])
     left = (*shape[:along], found, *shape[along + 1 :])
-    made = given.nothing(array, left, _dtype(array), device, None)
+    made = given.nothing(array, left, dtype_of(array), device, None)
     numbers = [
         given.nothing(array, (size,), "int64", device, None, value)
         for size, value in ((found, 0), (count, 0), (found, count))
@@ -205,11 +205,6 @@ def _axis(axis: Any, rank: int) -> int:
         expected = f"None, or an axis of x, which has {rank}" if rank else "None: x has no axes"
         raise InputError("axis", repr(axis), expected)
     return axis % rank
-
-
-def _dtype(array: Taken) -> Any:
-    """The name of a dtype."""
-    return getattr(array.dtype, "name", array.dtype)
 
 
 _sort, _unique = remembered(Sort), remembered(Unique)

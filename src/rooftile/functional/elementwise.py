@@ -8,7 +8,7 @@ from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.functional._call import remembered, run
 from rooftile.ops.patterns.elementwise import TAKES, Elementwise
-from rooftile.runtime.arguments import ANY, Arguments, Array, Taken, is_empty
+from rooftile.runtime.arguments import ANY, Arguments, Array, Taken, dtype_of, is_empty
 from rooftile.runtime.calls.fast_path import repeated
 from rooftile.runtime.calls.plain import plain
 from rooftile.runtime.calls.scalars import beside, number
@@ -92,7 +92,7 @@ def _computed(
 ) -> Array:
     """The function of checked arrays, and of a factor if it has one."""
     first = arrays[0]
-    shape, dtype = tuple(first.shape), _dtype(first)
+    shape, dtype = tuple(first.shape), dtype_of(first)
     if is_empty(first):
         return given.nothing(first, shape, dtype, device, out)
     inputs = arrays if factor is None else [*arrays, beside(given, first, factor, dtype)]
@@ -102,16 +102,11 @@ def _computed(
 
 def _like(given: Arguments[Any], name: str, value: Any, first: Taken, beside_it: str) -> Taken:
     """An array of the first one's dtype and shape.  Raises `InputError` naming the argument."""
-    array = given.take(name, value, ANY, dtypes=(_dtype(first),), empty=True)
+    array = given.take(name, value, ANY, dtypes=(dtype_of(first),), empty=True)
     if tuple(array.shape) != tuple(first.shape):
         expected = f"{tuple(first.shape)}, as {beside_it} has it"
         raise InputError(name, f"shape {tuple(array.shape)}", expected)
     return array
-
-
-def _dtype(array: Taken) -> Any:
-    """The name of a dtype."""
-    return getattr(array.dtype, "name", array.dtype)
 
 
 _elementwise = remembered(Elementwise)

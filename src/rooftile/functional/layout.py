@@ -13,7 +13,7 @@ from rooftile.ops.patterns.permute_columns import PermuteColumns
 from rooftile.ops.patterns.rotate import Rotate
 from rooftile.ops.patterns.transpose import Transpose
 from rooftile.ops.problem import DTYPES
-from rooftile.runtime.arguments import ANY, Arguments, Array, Taken, is_empty
+from rooftile.runtime.arguments import ANY, Arguments, Array, dtype_of, is_empty
 from rooftile.runtime.calls.fast_path import repeated
 from rooftile.runtime.calls.host import compute
 from rooftile.runtime.calls.plain import plain
@@ -48,8 +48,8 @@ def transpose(
     shape, order = tuple(array.shape), _axes(len(array.shape), axes)
     if is_empty(array):
         moved = tuple(shape[axis] for axis in order)
-        return given.nothing(array, moved, _dtype(array), device, out)
-    problem = _transpose(shape, order, _dtype(array))
+        return given.nothing(array, moved, dtype_of(array), device, out)
+    problem = _transpose(shape, order, dtype_of(array))
     if out is x:
         # Of the axes longer than one at most one moves: every element is in its place already.
         _in_place(given, x, problem, len(problem.merged[0]) < 2, strategy, device)
@@ -79,7 +79,7 @@ def permute_columns(
     if not isinstance(wanted, CudaArray) and not 0 <= wanted.min() <= wanted.max() < columns:
         found = f"elements of {wanted.min()} to {wanted.max()}"
         raise InputError("index", found, f"0 to {columns - 1}, the columns of x")
-    problem = _permute_columns(rows, columns, wanted.shape[0], _dtype(array))
+    problem = _permute_columns(rows, columns, wanted.shape[0], dtype_of(array))
     return run(given, problem, [array, wanted], {}, "ieee", strategy, device, out)
 
 
@@ -104,8 +104,8 @@ def rotate(
         raise InputError("shift", repr(shift), "an integer")
     shape = tuple(array.shape)
     if is_empty(array):
-        return given.nothing(array, shape, _dtype(array), device, out)
-    problem = _rotate(shape, shift % shape[-1] if shape else shift, _dtype(array))
+        return given.nothing(array, shape, dtype_of(array), device, out)
+    problem = _rotate(shape, shift % shape[-1] if shape else shift, dtype_of(array))
     if out is x:
         _in_place(given, x, problem, problem.places == 0, strategy, device)
         return x
@@ -143,11 +143,6 @@ def _axes(rank: int, axes: Any) -> tuple[int, ...]:
     if sorted(axis % rank if -rank <= axis < rank else -1 for axis in axes) != [*range(rank)]:
         raise InputError("axes", tuple(axes), expected)
     return tuple(axis % rank for axis in axes)
-
-
-def _dtype(array: Taken) -> Any:
-    """The name of a dtype."""
-    return getattr(array.dtype, "name", array.dtype)
 
 
 _transpose = remembered(Transpose)

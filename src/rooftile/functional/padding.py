@@ -22,7 +22,7 @@ from rooftile.ops.boundary import Boundary
 from rooftile.ops.checks import pair
 from rooftile.ops.patterns.permute_columns import PermuteColumns
 from rooftile.ops.problem import AnyArray
-from rooftile.runtime.arguments import ANY, FLOATS, Arguments, Array, flattened
+from rooftile.runtime.arguments import ANY, FLOATS, Arguments, Array, dtype_of, flattened
 
 Around = Boundary | Literal["reflect", "wrap", "symmetric"]
 """Values of ghost cells: see `rooftile.ops.boundary`.  ``reflect``: the mirror image of the axis,
@@ -72,7 +72,7 @@ def around(x: Array, widths: Widths, boundary: str) -> Array:
     lead, inner = shape[: len(shape) - len(widths)], shape[len(shape) - len(widths) :]
     if 0 in inner:
         raise InputError("x", f"the empty shape {shape}", f"elements to {boundary}")
-    dtype = getattr(array.dtype, "name", array.dtype)
+    dtype = dtype_of(array)
     sizes = tuple(n + sum(width) for n, width in zip(inner, widths, strict=True))
     rows, columns = math.prod(lead), math.prod(inner)
     if not rows:

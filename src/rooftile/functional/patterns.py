@@ -18,7 +18,7 @@ from rooftile.ops.patterns.over_axes import axes_of
 from rooftile.ops.patterns.reduce import Reduce
 from rooftile.ops.patterns.segmented_reduce import SegmentedReduce
 from rooftile.ops.problem import DTYPES
-from rooftile.runtime.arguments import ANY, Arguments, Array, Taken, is_empty
+from rooftile.runtime.arguments import ANY, Arguments, Array, Taken, dtype_of, is_empty
 from rooftile.runtime.calls.fast_path import repeated
 from rooftile.runtime.calls.plain import plain
 
@@ -60,7 +60,7 @@ def reduce(
         return reduce(moved, operator=operator, axis=last, out=out, **options)
     given = Arguments(x)
     array = given.take("x", x, ANY, dtypes=DTYPES)
-    problem = _reduce(tuple(array.shape), axes, _dtype(array), combining)
+    problem = _reduce(tuple(array.shape), axes, dtype_of(array), combining)
     return run(given, problem, [array], {}, precision, strategy, device, out)
 
 
@@ -86,7 +86,7 @@ def argreduce(
     shape = tuple(array.shape)
     if 0 in shape:
         return _places_of_nothing(given, array, operator, axis, device, out)
-    problem = _argreduce(shape, axis, _dtype(array), operator)
+    problem = _argreduce(shape, axis, dtype_of(array), operator)
     return run(given, problem, [array], {}, "ieee", strategy, device, out)
 
 
@@ -117,11 +117,11 @@ def segmented_reduce(
     if not isinstance(wanted, CudaArray):
         _check_offsets(wanted, count)
     if is_empty(array):
-        made = combining.result(_dtype(array))
+        made = combining.result(dtype_of(array))
         identity = combining.identity_in(made)
         return given.nothing(array, (ends - 1,), made, device, out, identity)
     sizes = count, ends - 1
-    problem = _segmented(*sizes, _dtype(array), combining, _dtype(wanted))
+    problem = _segmented(*sizes, dtype_of(array), combining, dtype_of(wanted))
     return run(given, problem, [array, wanted], {}, "ieee", strategy, device, out)
 
 
@@ -139,7 +139,7 @@ def _of_nothing(
     axes = axes_of(axis, len(shape))
     if operator.selects and any(shape[one] == 0 for one in axes):
         raise InputError("x", f"the empty shape {shape}", "elements to select one of")
-    made = operator.result(_dtype(array))
+    made = operator.result(dtype_of(array))
     kept = tuple(n for one, n in enumerate(shape) if one not in axes)
     identity = operator.identity_in(made)
     return given.nothing(array, kept, made, device, out, identity)
@@ -155,7 +155,7 @@ def _places_of_nothing(
 ) -> Array:
     """No places, where there are no lines; a line without elements has none to find."""
     shape = tuple(array.shape)
-    filled = _argreduce(tuple(max(1, size) for size in shape), axis, _dtype(array), operator)
+    filled = _argreduce(tuple(max(1, size) for size in shape), axis, dtype_of(array), operator)
     if any(shape[one] == 0 for one in filled.axes):
         raise InputError("x", f"the empty shape {shape}", "elements to find one of")
     kept = tuple(n for one, n in enumerate(shape) if one not in filled.axes)
@@ -166,10 +166,6 @@ def _check_offsets(offsets: Any, count: int) -> None:
     if offsets[0] != 0 or offsets[-1] != count or (np.diff(offsets) < 0).any():
         found = f"elements from {offsets[0]} to {offsets[-1]}"
         raise InputError("offsets", found, f"elements that rise from 0 to {count}, x's length")
-
-
-def _dtype(array: Taken) -> Any:
-    return getattr(array.dtype, "name", array.dtype)
 
 
 _reduce, _argreduce = remembered(Reduce), remembered(Argreduce)

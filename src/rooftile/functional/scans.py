@@ -14,7 +14,7 @@ from rooftile.ops.operator import Operator, operator_of
 from rooftile.ops.patterns.scan import Scan
 from rooftile.ops.patterns.segmented_scan import SegmentedScan
 from rooftile.ops.problem import DTYPES
-from rooftile.runtime.arguments import ANY, Arguments, Array, Taken, is_empty
+from rooftile.runtime.arguments import ANY, Arguments, Array, dtype_of, is_empty
 from rooftile.runtime.calls.fast_path import repeated
 
 
@@ -54,9 +54,9 @@ def scan(
     check_flag(exclusive=exclusive, reverse=reverse)
     shape = tuple(array.shape)
     if is_empty(array):
-        made = combined.result(_dtype(array))
+        made = combined.result(dtype_of(array))
         return given.nothing(array, shape, made, device, out)
-    problem = _scan(shape, axis % rank, _dtype(array), combined, exclusive, reverse)
+    problem = _scan(shape, axis % rank, dtype_of(array), combined, exclusive, reverse)
     return run(given, problem, [array], {}, "ieee", strategy, device, out)
 
 
@@ -91,9 +91,9 @@ def segmented_scan(
         _check_offsets(np.asarray(places), count)
     check_flag(exclusive=exclusive)
     if is_empty(array):
-        return given.nothing(array, (0,), combined.result(_dtype(array)), device, out)
-    index = _dtype(places)
-    problem = _segmented(count, ends - 1, _dtype(array), combined, exclusive, index)
+        return given.nothing(array, (0,), combined.result(dtype_of(array)), device, out)
+    index = dtype_of(places)
+    problem = _segmented(count, ends - 1, dtype_of(array), combined, exclusive, index)
     return run(given, problem, [array, places], {}, "ieee", strategy, device, out)
 
 
@@ -106,11 +106,6 @@ def _check_offsets(offsets: Any, count: int) -> None:
     if falls.size:
         at = int(falls[0])
         raise InputError("offsets", f"{offsets[at]} and then {offsets[at + 1]}", "never falling")
-
-
-def _dtype(array: Taken) -> Any:
-    """The name of a dtype."""
-    return getattr(array.dtype, "name", array.dtype)
 
 
 _scan, _segmented = remembered(Scan), remembered(SegmentedScan)

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any, Literal, overload
-
-import numpy as np
 
 from rooftile.devices.select import DeviceName
 from rooftile.errors import InputError
 from rooftile.functional._call import check_flag, remembered, run_several
 from rooftile.ops.patterns.compact import Compact
 from rooftile.ops.problem import DTYPES
-from rooftile.runtime.arguments import ANY, Arguments, Array, Taken, is_empty
+from rooftile.runtime.arguments import ANY, Arguments, Array, dtype_of, flat, is_empty
 from rooftile.runtime.calls.plain import plain
 
 
@@ -76,27 +73,20 @@ def compact(
     if tuple(wanted.shape) != tuple(array.shape):
         found = f"shape {tuple(wanted.shape)}"
         raise InputError("mask", found, f"x's shape {tuple(array.shape)}")
-    dtype = getattr(array.dtype, "name", array.dtype)
+    dtype = dtype_of(array)
     if is_empty(array):
         nothing = given.nothing(array, (0,), dtype, device, out)
         if not counted:
             return nothing
         return nothing, given.nothing(array, (1,), "int64", device, None)
     problem = _compact(math.prod(array.shape), dtype, ordered)
-    inputs = [_flat(array), _flat(wanted)]
+    inputs = [flat(array), flat(wanted)]
     y, kept = run_several(given, problem, inputs, strategy, device, (out, None))
     if counted:
         return y, kept
     row: Any = y
     number: Any = kept
     return row[: int(number[0])]  # type: ignore[no-any-return]
-
-
-def _flat(array: Taken) -> Taken:
-    """The same elements in a row."""
-    if isinstance(array, np.ndarray):
-        return array.reshape(-1)
-    return replace(array, shape=(math.prod(array.shape),))
 
 
 _compact = remembered(Compact)

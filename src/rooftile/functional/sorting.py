@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import replace
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -14,7 +12,7 @@ from rooftile.functional._call import check_flag, remembered, run, run_several
 from rooftile.ops.patterns.partition import Partition
 from rooftile.ops.patterns.sort import MOVED, Sort
 from rooftile.ops.problem import DTYPES, AnyArray, numpy_dtype
-from rooftile.runtime.arguments import ANY, Arguments, Array, Taken, is_empty
+from rooftile.runtime.arguments import ANY, Arguments, Array, dtype_of, flat, is_empty
 from rooftile.runtime.calls.fast_path import repeated
 from rooftile.runtime.calls.plain import plain
 from rooftile.runtime.calls.scalars import placed
@@ -89,7 +87,7 @@ def sort_pairs(
     if tuple(along.shape) != shape:
         raise InputError("with_it", f"shape {tuple(along.shape)}", f"x's shape {shape}")
     check_flag(descending=descending)
-    of, moves = _dtype(array), _dtype(along)
+    of, moves = dtype_of(array), dtype_of(along)
     problem = _sort(shape, _axis(axis, len(shape)), of, "pairs", moves, descending)
     y, moved = run_several(given, problem, [array, along], strategy, device, (None, None))
     return y, moved
@@ -141,17 +139,17 @@ def partition(
     """
     check_flag(counted=counted)
     given = Arguments(x)
-    array = _flat(given.take("x", x, ANY, dtypes=DTYPES, empty=True))
+    array = flat(given.take("x", x, ANY, dtypes=DTYPES, empty=True))
     if isinstance(pivot, int | float):
-        middle = placed(given, array, _number(pivot, _dtype(array)))
+        middle = placed(given, array, _number(pivot, dtype_of(array)))
     else:
-        middle = _flat(given.take("pivot", pivot, ANY, dtypes=(_dtype(array),)))
+        middle = flat(given.take("pivot", pivot, ANY, dtypes=(dtype_of(array),)))
     if middle.shape != (1,):
         raise InputError("pivot", f"{middle.shape[0]} elements", "one")
     if is_empty(array):
-        nothing = given.nothing(array, (0,), _dtype(array), device, out)
+        nothing = given.nothing(array, (0,), dtype_of(array), device, out)
         return nothing, given.nothing(array, (1,), "int64", device, None) if counted else 0
-    problem = _partition(array.shape[0], _dtype(array))
+    problem = _partition(array.shape[0], dtype_of(array))
     y, less = run_several(given, problem, [array, middle], strategy, device, (out, None))
     if counted:
         return y, less
@@ -171,7 +169,7 @@ def _along(
     """The elements of each line in order, or their places."""
     given = Arguments(x)
     array = given.take("x", x, ANY, dtypes=DTYPES, empty=True)
-    shape, dtype = tuple(array.shape), _dtype(array)
+    shape, dtype = tuple(array.shape), dtype_of(array)
     along = _axis(axis, len(shape))
     check_flag(descending=descending)
     if is_empty(array):
@@ -198,18 +196,6 @@ def _number(pivot: float, dtype: str) -> AnyArray:
     except (ValueError, OverflowError):
         raise InputError("pivot", repr(pivot), f"a number that {dtype} has") from None
     return made
-
-
-def _dtype(array: Taken) -> Any:
-    """The name of a dtype."""
-    return getattr(array.dtype, "name", array.dtype)
-
-
-def _flat(array: Taken) -> Taken:
-    """The same elements in a row."""
-    if isinstance(array, np.ndarray):
-        return array.reshape(-1)
-    return replace(array, shape=(math.prod(array.shape),))
 
 
 _sort, _partition = remembered(Sort), remembered(Partition)

@@ -292,6 +292,16 @@ def flattened(array: Taken, shape: tuple[int, ...]) -> Taken:
     return replace(array, shape=shape)
 
 
+def flat(array: Taken) -> Taken:
+    """The same elements of a row-major array in a row."""
+    return flattened(array, (math.prod(array.shape),))
+
+
+def dtype_of(array: Taken) -> Any:
+    """The name of an array's dtype."""
+    return getattr(array.dtype, "name", array.dtype)
+
+
 def _qualities(array: Taken, channels_last: bool) -> dict[str, bool]:
     if isinstance(array, CudaArray):
         dense = array.contiguous or (channels_last and array.channels_last)

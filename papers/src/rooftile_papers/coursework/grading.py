@@ -1,6 +1,6 @@
 """A submission, run in a process of its own on every data set of a lab, and compared.
 
-The process, its walls, its poisoned and guarded outputs are those of `rooftile.lab.audit`.
+The process, its walls, its poisoned and guarded outputs are `rooftile.lab.audit`'s.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _CALLS = 5
 
 @dataclass(frozen=True)
 class Grade:
-    """How a submission did on one data set."""
+    """A submission's result on one data set."""
 
     case: Case
     reason: str
@@ -38,7 +38,7 @@ class Grade:
 
     @property
     def passed(self) -> bool:
-        """Whether its result was right, and nothing else was touched."""
+        """True if its result was right, and nothing else was touched."""
         return not self.reason
 
 

@@ -40,7 +40,7 @@ class Case:
     atol: float
 
     def agrees(self, result: AnyArray) -> bool:
-        """Whether ``|result - expected| <= atol + rtol |expected|`` everywhere."""
+        """True if ``|result - expected| <= atol + rtol |expected|`` everywhere."""
         expected = self.expected.astype(np.float64)
         off = np.abs(result.astype(np.float64).reshape(expected.shape) - expected)
         return bool((off <= self.atol + self.rtol * np.abs(expected)).all())
@@ -53,7 +53,7 @@ def read_numbers(path: Path) -> Float32:
         shape = tuple(int(size) for size in head.split())
         return np.array(rest.split(), np.float64).astype(np.float32).reshape(shape)
     except (OSError, ValueError) as error:
-        expected = "a line of sizes, and so many numbers"
+        expected = "a line of sizes, and as many numbers"
         raise InputError(str(path), f"no data ({error})", expected) from None
 
 
@@ -128,13 +128,13 @@ LABS: Mapping[str, tuple[Read, float, float]] = {
     "histogram_equalization": (_equalize, 0.0, 1.0),
     "spmv": (_spmv, 0.0, 0.0),
 }
-"""How a lab's data sets are read, and how far a result may be off: a share, and a number."""
+"""The readers of labs' data sets, with a result's tolerance: a share, and a number."""
 
 
 def cases(lab: str, data: Path | None = None) -> list[Case]:
     """The data sets of a lab, from the folder of all labs; None stands for `VARIABLE`'s.
 
-    Raises `InputError` for a lab that is unknown, and where no data set lies.
+    Raises `InputError` for a lab that is unknown, and for a folder without a data set.
     """
     if lab not in LABS:
         raise unknown("lab", lab, LABS)

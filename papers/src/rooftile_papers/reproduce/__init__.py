@@ -1,4 +1,4 @@
-"""The published experiments, run again: what each document measured, ours beside it, and a verdict.
+"""The published experiments, run again: each document's measurements, ours, and a verdict.
 
 | module | holds |
 | --- | --- |

@@ -22,9 +22,9 @@ Tell = Callable[[str, Any], None]
 
 
 def measured_apart(one: Experiment, place: Setting, tell: Tell) -> Found:
-    """What an experiment measures.  Where a part of it ends its process, that part is a check that
-    failed, and a new process measures the others; where no part is known to blame, what came until
-    then stays, with a failed check.
+    """An experiment's measurements. Where a part of it ends its process, that part is a check that
+    failed, and a new process measures the others; where no part is known to blame, the measurements
+    until then stay, with a failed check.
 
     ``tell`` is given each item as it comes, see `rooftile_papers.reproduce.experiment.hear`, and
     none a second time that is measured anew.
@@ -61,7 +61,7 @@ def measured_apart(one: Experiment, place: Setting, tell: Tell) -> Found:
 
 
 def _behind(came: Log) -> str:
-    """What came last before the end."""
+    """The last item before the end."""
     names = [one.name for one in came.checks] + [one.name for one in came.measured]
     return f", some time after: {names[-1]}" if names else ""
 

@@ -46,7 +46,7 @@ def setting(device: str, *, quick: bool = False, seed: int = 0) -> Setting:
 
 
 def runs_on(one: Experiment, place: Setting) -> bool:
-    """Whether an experiment runs on that kind of device."""
+    """True if an experiment runs on that kind of device."""
     return parse_device(place.device)[0] in one.needs
 
 

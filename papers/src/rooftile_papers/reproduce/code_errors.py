@@ -17,7 +17,7 @@ from rooftile.strategies.contract.gpu import GpuStrategy
 
 @dataclass(frozen=True)
 class CodeError:
-    """What a listing does wrong, and the right rung's text that is changed to do so."""
+    """A listing's error, and the right rung's text that is changed to have it."""
 
     name: str
     document: str

@@ -53,7 +53,7 @@ def _worked_convolution() -> float:
 
 @dataclass(frozen=True)
 class Answer:
-    """How a printed number is calculated, and what is wrong where it differs."""
+    """The calculation of a printed number, and its error where it differs."""
 
     calculate: Callable[[], float]
     reason: str

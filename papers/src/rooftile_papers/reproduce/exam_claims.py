@@ -1,4 +1,4 @@
-"""What the course's documents say in words, or take for granted, and what a calculation says."""
+"""Claims of the course's documents in words, or taken for granted, and the calculation for each."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def add_claims(log: Log) -> None:
 
 
 def idle_warps(block: int, tile: int) -> list[int]:
-    """Warps of a square block, 32 wide, none of whose threads lies in a square tile."""
+    """Warps of a square block, 32 wide, without a thread in a square tile."""
     y, x = np.divmod(np.arange(block * block), block)
     works = (x < tile) & (y < tile)
     return [int(warp) for warp in np.flatnonzero(~works.reshape(-1, 32).any(axis=1))]

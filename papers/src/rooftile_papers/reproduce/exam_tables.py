@@ -101,7 +101,7 @@ def _ruling(figure: Figure, ours: float, reason: str) -> Ruling:
 
 
 def rounds_to(ours: float, printed: float) -> bool:
-    """Whether a number is as near to a printed one as its last digit says."""
+    """True if a number is as near to a printed one as its last digit says."""
     decimals = len(f"{printed:.10f}".rstrip("0").partition(".")[2])
     return abs(ours - printed) <= 0.5000001 * 10.0**-decimals
 

@@ -1,4 +1,4 @@
-"""What an experiment is: it measures, and from what it has measured it judges."""
+"""The base of experiments: one measures, and judges from its measurements."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ Word = Literal[
 
 @dataclass(frozen=True)
 class Setting:
-    """Where and how thoroughly an experiment is run."""
+    """The device and the thoroughness of an experiment's run."""
 
     device: str
     gpu: GpuDevice | None
-    """What ``device`` opens; None for the CPU itself."""
+    """The opened ``device``; None for the CPU itself."""
     quick: bool = False
     seed: int = 0
 
     @property
     def large(self) -> bool:
-        """Whether the documents' sizes fit: on a GPU, which has the time for them."""
+        """True if the documents' sizes fit: on a GPU, which has the time for them."""
         return self.gpu is not None and bool(self.gpu.description.gpu)
 
 
@@ -52,7 +52,7 @@ class Measured:
     high: float
     samples: int
     group: str = ""
-    """What it is shown with: ``as published``, ``rightly``."""
+    """The group that it is shown with: ``as published``, ``rightly``."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Found:
     checks: tuple[Check, ...]
     claims: tuple[Claim, ...] = ()
     notes: tuple[str, ...] = ()
-    """What was left out or made smaller, and why."""
+    """Parts that were left out or made smaller, with the reasons."""
 
     def value(self, name: str) -> float | None:
         """The number of this name; None where it was not measured."""
@@ -93,7 +93,7 @@ class Found:
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> Found:
-        """What `to_json` made."""
+        """The result of `to_json`, read."""
         return cls(
             tuple(Measured(**one) for one in found["measured"]),
             tuple(Check(**one) for one in found["checks"]),
@@ -113,7 +113,7 @@ class Ruling:
     """Ours of the same, in the same unit."""
 
     def to_json(self) -> dict[str, Any]:
-        """The figure's own fields beside the verdict."""
+        """The figure's own fields with the verdict."""
         known = dataclasses.asdict(self.figure)
         return {**known, "ours": self.ours, "verdict": self.word, "reason": self.reason}
 
@@ -124,12 +124,12 @@ class Experiment(ABC):
     name: ClassVar[str]
     title: ClassVar[str]
     what: ClassVar[str]
-    """What the document did, in a few sentences, and what was wrong with it."""
+    """The document's work in a few sentences, and its errors."""
     prefixes: ClassVar[tuple[str, ...]]
-    """How the ids of its published tables begin."""
+    """Beginnings of its published tables' ids."""
     needs: ClassVar[Mapping[Kind, tuple[float, float]]]
-    """The kinds of device that it runs on, with its seconds there: in full, and quickly.  Those of
-    the CPU and of OpenCL are of two cores, those of CUDA of an H200."""
+    """The kinds of device that it runs on, with its seconds there: in full, and quickly. The CPU's
+    and OpenCL's are of two cores, CUDA's of an H200."""
     unmeasured: ClassVar[Mapping[str, str]] = {}
     """Why nothing is measured for tables whose ids begin so."""
 
@@ -151,7 +151,7 @@ hear: ContextVar[Callable[[str, Any], None] | None] = ContextVar("hear", default
 
 
 BEGUN = "begun"
-"""What `hear` is told of a part of an experiment before it runs, with the part's name."""
+"""`hear` is told this of a part of an experiment before it runs, with the part's name."""
 left_out: ContextVar[Mapping[str, str]] = ContextVar("left_out", default=MappingProxyType({}))
 """Parts of an experiment that ended its process before, and how."""
 
@@ -189,7 +189,7 @@ class _Told(list[Any]):
 
 @dataclass
 class Log:
-    """What an experiment gathers while it runs."""
+    """The record that an experiment gathers while it runs."""
 
     measured: list[Measured] = field(default_factory=lambda: _Told("measured"))
     checks: list[Check] = field(default_factory=lambda: _Told("checks"))
@@ -201,7 +201,7 @@ class Log:
         self.measured.append(Measured(name, value, unit, value, value, 1, group))
 
     def check(self, name: str, passed: bool, said: str = "") -> None:
-        """Whether a result was right."""
+        """Note whether a result was right."""
         self.checks.append(Check(name, bool(passed), said))
 
     def claim(self, words: str, true: bool, because: str) -> None:

@@ -19,7 +19,7 @@ class Figure:
     table: str
     """The id of its table, unique among all documents."""
     key: str
-    """Which of the table's numbers: ``56x64``, ``layer 1 of 100``."""
+    """The key of the number in its table: ``56x64``, ``layer 1 of 100``."""
     value: float
     unit: str
     document: str

@@ -19,10 +19,10 @@ from rooftile.strategies.contract.gpu import HEADERS
 
 KERNELS = Path(__file__).parent / "kernels"
 FOLDERS = (KERNELS, HEADERS)
-"""Where the texts find their headers."""
+"""Folders of the texts' headers."""
 MASK = 7
 _PLAIN, _FLOAT16, _TF32 = -1, 0, 2
-"""What CORES stands for: no tensor cores, or as ``common/cores.h`` numbers them."""
+"""Values of CORES: no tensor cores, or as ``common/cores.h`` numbers them."""
 _PRECISIONS = {_PLAIN: "ieee", _FLOAT16: "fp16", _TF32: "tf32"}
 STREAMS = 4
 _STAGE_THREADS = 256
@@ -78,11 +78,11 @@ OPTIONS: Mapping[str, Config] = {
     "fp16, every warp": {"CORES": _FLOAT16, "EVERY_WARP": 1},
     "streams": {"STAGED": 1},
 }
-"""What each option changes of the baseline."""
+"""Each option's changes of the baseline."""
 
 
 def precision(config: Config) -> str:
-    """What a variant's operands are rounded to."""
+    """The format of a variant's operands."""
     return _PRECISIONS[config["CORES"]]
 
 
@@ -169,7 +169,7 @@ class Product:
         return {**self._layer.macros(), **switches, **self._tile.macros, "ENTRY": self.kernel}
 
     def launch(self, columns: int, images: int) -> Launch:
-        """A product of so many columns, for each of so many images."""
+        """A product of ``columns`` columns, for each of ``images`` images."""
         grid = (ceil_div(columns, self._tile.columns), ceil_div(self._layer.maps, self._tile.maps))
         constants = ("mask",) if self._config["MASK_CONSTANT"] else ()
         return Launch(self.kernel, (*grid, images), self._tile.block, constants=constants)
@@ -253,7 +253,7 @@ class Slices:
 def is_right(
     layer: Layer, x: Float32, weights: Float32, result: Float32, rounding: str, number: int
 ) -> bool:
-    """Whether an image's result is that of the rounded operands, within the precision's budget."""
+    """True if an image's result agrees with the rounded operands' within the precision's budget."""
     problem = Conv2d(1, layer.channels, layer.size, layer.size, layer.maps, (MASK, MASK))
     bias = np.zeros(layer.maps, np.float32)
     image, taps = rounded(x[number : number + 1], rounding), rounded(weights, rounding)

@@ -28,9 +28,9 @@ MASK = np.array([0.3, 0.2, 0.8], np.float32)
 _EXAMPLE = np.array([0, 1, 2, 3, 4, 5, 0], np.float32)
 _REPEATS, _REPEATS_OF_LONG = 5, 2
 _LONG = 10**9
-"""From so many elements on, ten seconds pass in a call of the CPU, which is timed once."""
+"""Number of elements from which a call of the CPU takes ten seconds, and is timed once."""
 _OFF_EVERY_BLOCK = Conv1d(10_007, 3, "interior")
-"""What is verified: no block divides its length, so that a rounded-down grid is seen."""
+"""The verified problem: no block divides its length, so that a rounded-down grid is seen."""
 _LOOKED_AT = 10_000
 """Elements at each end of a timed result that are compared, too."""
 
@@ -185,7 +185,7 @@ def _measure_on_device(
 
 
 def right_at_both_ends(x: Float32, result: Float32) -> bool:
-    """Whether a result is right where a grid that is too short, or an index, goes wrong first."""
+    """True if a result is right where a grid that is too short, or an index, goes wrong first."""
     count = min(_LOOKED_AT, len(x))
     part = Conv1d(count, 3, "interior")
     first, last = (part.reference(end, MASK) for end in (x[:count], x[-count:]))
@@ -195,7 +195,7 @@ def right_at_both_ends(x: Float32, result: Float32) -> bool:
 
 
 def _claim_of_constant_memory(log: Log, label: str) -> None:
-    """Whether the mask's place makes a difference, on the longest signal."""
+    """The effect of the mask's place, on the longest signal."""
     found = log.found()
     ratios = {
         block: constant / basic
@@ -251,7 +251,7 @@ def covered_by_integers(length: int, block: int) -> int:
 
 
 def _own_numbers(log: Log) -> None:
-    """Whether the deck's speed-ups are those of its times, and whether constant memory helped."""
+    """The deck's speed-ups against its times, and the effect of constant memory."""
     for kernel in KERNELS:
         times, gains = table(f"conv1d.{kernel}"), table(f"conv1d.{kernel} speed-up")
         off = max(abs(times[f"{n} cpu"] / times[f"{n} gpu"] / gains[n] - 1) for n in SIZES)

@@ -19,7 +19,7 @@ _PRECISIONS: tuple[Precision, ...] = ("ieee", "tf32", "fp16")
 
 def measure_accuracy(log: Log, setting: Setting, batches: tuple[int, ...]) -> None:
     """The share of images that a network of the report's layers classifies rightly, with weights of
-    ours, and how far scores are from those of float32's arithmetic."""
+    ours, and the scores' distance from float32 arithmetic's."""
     network, device = nn.load("lenet5"), cast("DeviceName", setting.device)
     images = load_images()
     kind = setting.gpu.kind if setting.gpu else "cpu"

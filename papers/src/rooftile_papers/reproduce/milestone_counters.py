@@ -32,7 +32,7 @@ COUNTED = {
     ACHIEVED: ("achieved occupancy", "%"),
     "sm__inst_executed.avg.per_cycle_active": ("instructions a cycle", ""),
 }  # fmt: skip
-"""What is counted, and what it is called."""
+"""Counters and their names."""
 VARIANTS = ("baseline", "restrict", "constant", "unrolled", "tile 8", "tile 32", "tf32", "fp16",
             "fp16, every warp")  # fmt: skip
 _LIMIT_S = 40

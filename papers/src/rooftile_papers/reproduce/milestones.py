@@ -113,7 +113,7 @@ def _direct(batch: int) -> dict[str, Entry]:
 
 
 def _claim(log: Log, batch: int) -> None:
-    """What the report concludes of streams and of restricted pointers."""
+    """The report's conclusions on streams and restricted pointers."""
     found, label = log.found(), f"{LAYERS[0].name} of {batch}"
     whole, restricted = (found.value(f"{label}, {name}") for name in ("baseline", "restrict"))
     part = found.value(f"{label}, a slice's product")
@@ -128,7 +128,7 @@ def _claim(log: Log, batch: int) -> None:
 
 
 def _count(log: Log, setting: Setting) -> None:
-    """What a profiler counts, where there is one."""
+    """A profiler's counts, where there is one."""
     if setting.gpu is None or setting.gpu.kind != "cuda":
         log.notes.append("speed-of-light shares and hit rates want CUDA's profiler")
         return
@@ -162,7 +162,7 @@ def _times(found: Found, variant: str) -> dict[str, float]:
 def _against_baseline(
     option: str, ours: Mapping[str, float], baseline: Mapping[str, float]
 ) -> list[Ruling]:
-    """What the option changes, there and here."""
+    """The option's changes, there and here."""
     published = table("milestones.baseline")
     rulings = []
     for figure in table(f"milestones.{option}").figures:
@@ -250,7 +250,7 @@ def _stages(found: Found) -> list[Ruling]:
 
 
 def _counted(found: Found) -> list[Ruling]:
-    """What a profiler counts."""
+    """A profiler's counts."""
     (figure,) = table("milestones.occupancy").figures
     ours = found.value(f"layer 1 of {_COUNTED_BATCH}, unrolled: achieved occupancy")
     return [] if ours is None else [by_size(figure, ours)]

@@ -100,7 +100,7 @@ class MlpTrainer(Experiment):
 
 
 def _threads(count: int) -> Strategy:
-    """The rung whose threads share loops, with so many of them."""
+    """The rung whose ``count`` threads share loops."""
     rung: Any = copy(strategy(_OPERATION, _SHARING))
     rung.name, rung.threads = f"threads_{count}", count
     found: Strategy = rung
@@ -108,7 +108,7 @@ def _threads(count: int) -> Strategy:
 
 
 def _own_numbers(log: Log) -> None:
-    """What the deck's tables say to its sentences."""
+    """The deck's tables against its sentences."""
     most = table("mlp.threads 100000")
     worse = [
         f"{fewer} {most[fewer]:g} s, {more} {most[more]:g} s"

@@ -151,7 +151,7 @@ def block_sums(log: Log, gpu: GpuDevice, seconds: float, seed: int) -> None:
 
 
 def _claim_of_copies(log: Log, windows: Mapping[str, tuple[int, bool]]) -> None:
-    """What resident weights, and many images, make of the copies."""
+    """The effect of resident weights, and of many images, on the copies."""
     found, parts = log.found(), []
     for window, (images, _) in windows.items():
         of_it = [one for one in found.measured if one.name.startswith(f"{window}: ")]
@@ -193,8 +193,7 @@ def _calculated() -> list[Ruling]:
 
 
 def tiled_vector(outputs: int) -> float:
-    """How many times fewer reads of the input vector there are if a block keeps it for all
-    outputs."""
+    """The factor of fewer reads of the input vector if a block keeps it for all outputs."""
     return matmul_tile(1, _INPUTS, outputs, 1, 1).m_loads / _INPUTS
 
 

@@ -128,7 +128,7 @@ def _runs(setting: Setting) -> list[tuple[str, str, dict[str, int], str]]:
 
 
 def _own_numbers(log: Log) -> None:
-    """What the report says of its own table."""
+    """The report's claims on its own table."""
     rates = {one.key: one.value for one in table("opencl.sweep").figures}
     best = max(rates, key=lambda key: rates[key])
     said = f"its table's best is {best} with {rates[best]} GFLOP/s; 56x256 has {rates['56x256']}"

@@ -18,11 +18,11 @@ COPY_IN, COPY_OUT, MEMSET = "copy to the device", "copy back", "memset"
 
 
 class Profile:
-    """What has happened on the device, with the milliseconds of its own clock.
+    """Work on the device, with the milliseconds of its own clock.
 
     The device has something else to do before each piece of work, so that the host has handed it
-    over, with both marks, by the time that it begins: what is noted is the device's time alone,
-    with caches as other work leaves them.
+    over, with both marks, by the time that it begins: the noted time is the device's alone, with
+    caches as other work leaves them.
     """
 
     def __init__(self, gpu: GpuDevice, ahead: Callable[[], object]) -> None:
@@ -57,7 +57,7 @@ def log_window(
     """The profile of a network's layers in a row, from the copies in to the copy of the scores.
 
     Unless they are ``resident``, all parameters are copied in the window too; the kernels read
-    those of the same values that were bound before.
+    bound ones of the same values.
     """
     calls = {name: prepared(entry, gpu, seed) for name, entry in layers.items()}
     problems = [entry.problem for entry in layers.values()]
@@ -85,7 +85,8 @@ def log_window(
 
 
 def _copies(gpu: Any) -> Any:
-    """What copies: on CUDA without waiting, so that the device's clock sees the copy alone."""
+    """The stream of copies: on CUDA without waiting, so that the device's clock sees the copy
+    alone."""
     if gpu.kind != "cuda":
         return gpu
     from rooftile.devices.cuda.streams import own_stream

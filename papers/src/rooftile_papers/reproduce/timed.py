@@ -36,7 +36,7 @@ class Entry:
     verified: Problem | None = None
     """A smaller problem of the same kind, where the reference of the whole takes too long."""
     verified_config: Mapping[str, int] = field(default_factory=dict)
-    """What the config is for that one, where another makes no difference to its launches."""
+    """The config of that one, where another makes no difference to its launches."""
 
     def strategy_on(self, kind: str) -> Strategy:
         """The rung on a kind of device."""

@@ -39,14 +39,14 @@ def by_ratio(table: Table, ours: Mapping[str, float]) -> list[Ruling]:
 
 
 def by_value(figure: Figure, ours: float, otherwise: str, *, same: float = SAME) -> Ruling:
-    """Whether a number that does not depend on the machine is right; else it cannot be."""
+    """The verdict on a number that does not depend on the machine: right, or it cannot be."""
     if _near(figure.value, ours, same):
         return Ruling(figure, "holds", _percent(figure.value, ours), ours)
     return Ruling(figure, "cannot be", otherwise, ours)
 
 
 def by_size(figure: Figure, ours: float) -> Ruling:
-    """Whether a time or rate of another machine is of the same size as ours."""
+    """The verdict on a time or rate of another machine: the same size as ours, or not."""
     if _near(figure.value, ours, SAME):
         return Ruling(figure, "holds", _percent(figure.value, ours), ours)
     said = f"{ours / figure.value:.3g} times the published number on this machine"

@@ -41,7 +41,7 @@ def generate(tile: Tile) -> str:
                 to.line(f"coming = {image} + {p.channels * p.height * p.width}")
         else:
             to.line(f"base = {image} + top * {tile.pool_rows[1] * p.stride[0] * p.width}")
-        _Rows(tile, to).emit()
+        _RowTaps(tile, to).emit()
     return to.text()
 
 
@@ -94,7 +94,7 @@ def _parts(total: int, size: int, *, last_apart: bool = False) -> list[tuple[int
     return [part for part in parts if part[1] and part[2]]
 
 
-class _Rows(Taps):
+class _RowTaps(Taps):
     """Emits the loops over a band's rows, column groups and map blocks."""
 
     def __init__(self, tile: Tile, to: Writer) -> None:

@@ -102,7 +102,7 @@ class Draw:
             if name == "batch" and hasattr(problem, "channels"):
                 return self.one(_BATCHES)
             if name in ("height", "width"):
-                return self.size(7, 2 * own)
+                return self.size(min(7, own), 2 * own)
             if own < 1 or name == "groups":
                 return own
             most = 2 * own if own < 32 else max(own, 4096)

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from rooftile.errors import InputError
 from rooftile.ops.checks import check_positive, is_whole
 from rooftile.ops.climbed import Climbed
+from rooftile.ops.draws import Draw
 from rooftile.ops.features import SIZE
 from rooftile.ops.judgement import Budget, Exact, Judgement
 from rooftile.ops.precision import ErrorModel
@@ -149,6 +150,13 @@ class GatherBatch(Problem):
         """Few images."""
         few = min(8, self.images)
         return dataclasses.replace(self, images=few, size=few)
+
+    def draw(self, draw: Draw) -> GatherBatch:
+        """See `Problem.draw`: floats keep their size."""
+        fields = draw.fields(self)
+        if fields["floats"]:
+            fields |= {"height": fields["old_height"], "width": fields["old_width"]}
+        return dataclasses.replace(self, **fields)
 
     def random(self, seed: int) -> tuple[AnyArray, ...]:
         """Pixels of every value; any order and variation, the weights of a resizing."""

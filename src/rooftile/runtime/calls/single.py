@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from rooftile.devices.gpu import GpuDevice
 from rooftile.devices.launches import Call
 from rooftile.ops import Problem
 from rooftile.runtime.selection.choice import decide
@@ -15,7 +14,7 @@ from rooftile.strategies.contract.gpu import GpuStrategy, of_launches
 from rooftile.strategies.contract.machine import Multiprocessors
 
 
-def single(gpu: GpuDevice, problem: Problem, *given: Any) -> Call:
+def single(gpu: Any, problem: Problem, *given: Any) -> Call:
     """The launch of the chosen strategy, which has one, on buffers or names of buffers: those of
     the problem's arrays, in their order.
 
@@ -38,6 +37,6 @@ def single(gpu: GpuDevice, problem: Problem, *given: Any) -> Call:
 
 
 @lru_cache(maxsize=64)
-def _program(gpu: GpuDevice, rung: GpuStrategy, macros: tuple[tuple[str, int | str], ...]) -> Any:
+def _program(gpu: Any, rung: GpuStrategy, macros: tuple[tuple[str, int | str], ...]) -> Any:
     """A strategy's text, compiled on a device."""
     return gpu.compile(rung.text, dict(macros), rung.folders)

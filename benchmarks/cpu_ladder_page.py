@@ -36,6 +36,9 @@ def records() -> dict[str, Record]:
     }
 
 
+PMPP = 'Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.'
+
+
 def wrapped(text: str) -> str:
     """A paragraph in lines of a page's width."""
     return textwrap.fill(text, 110, break_long_words=False, break_on_hyphens=False)
@@ -47,7 +50,10 @@ def explanation(rung: Strategy) -> list[str]:
     text = inspect.getdoc(module) or ""
     if not text.startswith(f"`{rung.name}`"):
         return []
-    return [" ".join(part.split()) for part in text.split("\n\n")[1:]]
+    title, *parts = (" ".join(part.split()) for part in text.split("\n\n"))
+    source = title.partition(" Source: ")[2]
+    parts += [f"Source: {source}"] if source else []
+    return [part.replace("PMPP", PMPP) for part in parts]
 
 
 def rungs_of(record: Record) -> list[Record]:

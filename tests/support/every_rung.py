@@ -116,13 +116,11 @@ class EveryRung:
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         operation, names = self.problems[0].operation, metafunc.fixturenames
 
-        def each(name: str, rungs: Sequence[Any]) -> None:
+        kinds = {"cpu_rung": "cpu", "opencl_rung": "opencl", "gpu_rung": "cuda"}
+        for name, kind in kinds.items():
             if name in names:
+                rungs = ladder(operation, kind)
                 metafunc.parametrize(name, rungs, ids=lambda rung: rung.name)
-
-        each("cpu_rung", ladder(operation))
-        each("opencl_rung", ladder(operation, "opencl"))
-        each("gpu_rung", ladder(operation, "cuda"))
         if "change" in names:
             ids = [f"{name}-{number}" for number, (name, *_) in enumerate(self.wrong.changes)]
             metafunc.parametrize("change", self.wrong.changes, ids=ids)
@@ -178,3 +176,14 @@ class EveryRung:
 
     def test_compiles_without_spills(self, gpu_rung):
         check_compiles(gpu_rung, self.compiled or self.problems)
+
+
+class EveryCpuRung(EveryRung):
+    """`EveryRung` of an operation that has rungs on the CPU alone."""
+
+    test_right_on_a_gpu = None
+    test_right_as_opencls_drivers_optimise = None
+    test_neighbours_are_judged_too_on_opencl = None
+    test_first_and_last_values_of_tunables = None
+    test_wrong_texts_are_caught = None
+    test_compiles_without_spills = None

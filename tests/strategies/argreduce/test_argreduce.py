@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-import pytest
-
-from rooftile.lab.judge.verify import verify
 from rooftile.ops.patterns.argreduce import Argreduce
-from rooftile.strategies import ladder
-
-PROBLEMS = (
-    Argreduce((1,)),
-    Argreduce((70001,)),
-    Argreduce((37, 1000), -1, operator="min"),
-    Argreduce((300, 130), 0, "bfloat16"),
-    Argreduce((3, 100, 7), 1, "int64"),
-    Argreduce((31,), None, "uint8", "min"),
-    Argreduce((70, 5), -1, "uint64"),
-)
+from tests.support.every_rung import EveryRung, Wrong
 
 
-@pytest.mark.parametrize("problem", PROBLEMS, ids=str)
-@pytest.mark.parametrize("rung", ladder("argreduce"), ids=lambda rung: rung.name)
-def test_right_on_the_cpu(rung, problem):
-    verify(problem, rung, hard=True).raise_if_wrong()
-
-
-@pytest.mark.parametrize("problem", PROBLEMS, ids=str)
-@pytest.mark.parametrize("rung", ladder("argreduce", "opencl"), ids=lambda rung: rung.name)
-def test_right_on_a_gpu(rung, problem, device):
-    if rung.why_not(problem):
-        pytest.skip(rung.why_not(problem))
-    verify(problem, rung, device=device, hard=True, neighbours=False).raise_if_wrong()
+class TestRungs(EveryRung):
+    problems = (
+        Argreduce((1,)),
+        Argreduce((37, 1000), -1, operator="min"),
+        Argreduce((300, 130), 0, "bfloat16"),
+        Argreduce((3, 100, 7), 1, "int64"),
+        Argreduce((31,), None, "uint8", "min"),
+        Argreduce((70, 5), -1, "uint64"),
+        Argreduce((70001,)),
+    )
+    near = (Argreduce((300, 130), 0), Argreduce((5000,)))
+    # A text for 31 numbers of 8 bits may have a few of them in local memory.
+    compiled = (Argreduce((300, 130), 0, "bfloat16"), Argreduce((70001,)))
+    wrong = Wrong(
+        Argreduce((300, 130), 0),
+        ("naive", "int64 j = 1; j < columns", "int64 j = 1; j < columns - 1"),
+        ("columns", "place[e] = at + i * down", "place[e] = at"),
+    )

@@ -15,12 +15,9 @@ from rooftile.lab.judge.verify import verify
 from rooftile.ops import named, parse
 from rooftile.ops.gradients import mlp_reference
 from rooftile.ops.gradients.mlp_training import MlpTraining, Neurons
-from rooftile.strategies import ladder, strategy
-from tests.support.compiling import check_compiles
-from tests.support.every_rung import changed
+from rooftile.strategies import strategy
+from tests.support.every_rung import EveryRung, Wrong
 
-RUNGS = ladder("mlp_training")
-GPU_RUNGS = ladder("mlp_training", "cuda")
 SMALL = MlpTraining(11, 2, 3, Neurons((4, 3, 2, 1), ("softmax", "relu", "tanh", "sigmoid")))
 LIVELY = replace(SMALL, layers=Neurons(SMALL.layers.counts, ("softmax", "tanh", "tanh", "none")))
 """Of neurons that cannot die: where nothing is learnt, no fault shows."""
@@ -29,17 +26,11 @@ BUMPY = MlpTraining(5, 2, 2, Neurons((3, 2), ("gelu", "gelu")))
 WIDE = MlpTraining(5, 3, 2, Neurons((5, 3), ("softplus", "softmax")), "float64")
 
 
-@pytest.mark.parametrize("rung", RUNGS, ids=lambda rung: rung.name)
-def test_right_also_on_hard_inputs(rung):
-    problems = [p for p in (SMALL, BUMPY, WIDE) if rung.why_not(p) is None]
-    for problem in problems if rung.name != "unrolled_4" else problems[:1]:
-        found = verify(problem, rung, hard=True, neighbours=False)
-        assert found.passed, (problem, found)
-
-
-@pytest.mark.parametrize("name", ["loops", "threads_4", "pipelined"])
-def test_neighbours_are_judged_too(name):
-    verify(SMALL, strategy("mlp_training", name)).raise_if_wrong()
+class TestRungs(EveryRung):
+    problems = (SMOOTH, BUMPY, WIDE, SMALL)
+    near = (SMALL,)
+    compiled = (SMALL,)
+    wrong = Wrong(LIVELY, ("one_block", "d[at + j] - both", "d[at + j]"))
 
 
 def test_sixteen_lanes_where_a_layer_wants_them():
@@ -138,23 +129,6 @@ def test_a_rate_of_zero_never_learns():
     bound(x, targets, order, 0 * rates, weights, trained, losses)
     np.testing.assert_array_equal(trained, weights)
     assert losses[0] == pytest.approx(losses[1])
-
-
-@pytest.mark.parametrize("rung", GPU_RUNGS, ids=lambda rung: rung.name)
-def test_right_on_a_gpu(rung, device):
-    for problem in (SMALL, SMOOTH, BUMPY):
-        found = verify(problem, rung, device=device, hard=True, neighbours=problem is SMALL)
-        assert found.passed, (problem, found)
-
-
-@pytest.mark.parametrize("rung", GPU_RUNGS, ids=lambda rung: rung.name)
-def test_compiles_without_spills(rung):
-    check_compiles(rung, (SMALL,))
-
-
-def test_a_wrong_text_is_caught(opencl_device):
-    wrong = changed("mlp_training", "one_block", "d[at + j] - both", "d[at + j]")
-    assert not verify(LIVELY, wrong, device=opencl_device, neighbours=False).passed
 
 
 def test_problems():

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from rooftile.errors import InputError
-from rooftile.lab.judge.verify import verify
 from rooftile.ops import Pool, Pool2d, parse
 from rooftile.ops.gradients.pool2d_gradient import Pool2dGradient
 from rooftile.strategies import ladder
+from tests.support.every_rung import EveryCpuRung
 
 RUNGS = ladder("pool2d_gradient")
 PROBLEMS = (
@@ -24,12 +24,9 @@ PROBLEMS = (
 )
 
 
-@pytest.mark.parametrize("rung", RUNGS, ids=lambda rung: rung.name)
-def test_right_also_on_hard_inputs(rung):
-    for problem in PROBLEMS:
-        if rung.why_not(problem) is None:
-            found = verify(problem, rung, hard=True, neighbours=problem is PROBLEMS[0])
-            assert found.passed, (problem, found)
+class TestRungs(EveryCpuRung):
+    problems = PROBLEMS
+    near = PROBLEMS[:1]
 
 
 @pytest.mark.parametrize("problem", PROBLEMS)

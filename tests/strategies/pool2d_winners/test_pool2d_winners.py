@@ -17,6 +17,7 @@ from rooftile.ops import Pool, parse
 from rooftile.ops.gradients.pool2d_winners import Pool2dWinners
 from rooftile.strategies import ArrayKernel, ladder
 from rooftile.strategies.pool2d_winners.cpu.loops import Loops
+from tests.support.every_rung import EveryCpuRung
 
 RUNGS = ladder("pool2d_winners")
 PROBLEMS = (
@@ -26,17 +27,14 @@ PROBLEMS = (
 )
 
 
-@pytest.mark.parametrize("rung", RUNGS, ids=lambda rung: rung.name)
-def test_right_also_on_hard_inputs(rung):
-    for problem in PROBLEMS:
-        found = verify(problem, rung, hard=True, neighbours=False)
-        assert found.passed, (problem, found)
+class TestRungs(EveryCpuRung):
+    problems = PROBLEMS
+    near = (PROBLEMS[0].with_batch(5),)
 
 
 @pytest.mark.parametrize("rung", RUNGS, ids=lambda rung: rung.name)
-def test_neighbours_and_fewer_images(rung):
+def test_fewer_images(rung):
     problem = PROBLEMS[0].with_batch(5)
-    verify(problem, rung).raise_if_wrong()
     x, bound = problem.random(0)[0], rung.bind(problem, (), cpu.open_device(2))
     for images in (1, 3):
         some = problem.with_batch(images)

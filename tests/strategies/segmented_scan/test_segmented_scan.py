@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import replace
 from itertools import product
 
@@ -11,17 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rooftile.devices.cuda.compile import compile_cubin, cuda_core, specific
-from rooftile.devices.cuda.cubin import resources
-from rooftile.errors import DeviceMissing, InputError
+from rooftile.errors import InputError
 from rooftile.lab.judge.verify import verify
 from rooftile.ops import parse
 from rooftile.ops.operator import MAX, Operator
 from rooftile.ops.patterns.segmented_scan import SegmentedScan
 from rooftile.strategies import ladder, strategy
+from tests.support.every_rung import EveryRung, Wrong
 
 CPU, GPU = ladder("segmented_scan"), ladder("segmented_scan", "opencl")
-CUDA = ladder("segmented_scan", "cuda")
 LAST = Operator("b == 0 ? a : b", 0, commutative=False)
 PROBLEMS = (
     SegmentedScan(1, 1),
@@ -32,25 +29,16 @@ PROBLEMS = (
 )
 
 
-@pytest.mark.parametrize("problem", PROBLEMS, ids=str)
-def test_right_on_the_cpu(problem):
-    for rung in CPU:
-        if rung.why_not(problem) is None:
-            verify(problem, rung, hard=True, neighbours=False, threads=2).raise_if_wrong()
-
-
-@pytest.mark.parametrize("problem", PROBLEMS[1:3], ids=str)
-def test_right_on_every_device(problem, device):
-    for rung in GPU:
-        verify(problem, rung, device=device, hard=True, neighbours=False).raise_if_wrong()
-
-
-@pytest.mark.parametrize("problem", PROBLEMS, ids=str)
-def test_right_on_cuda(problem, cuda_device):
-    architecture = cuda_device.description.architecture
-    for rung in CUDA:
-        if rung.why_not(problem) is None and rung.why_not_on(architecture) is None:
-            verify(problem, rung, device=cuda_device, hard=True).raise_if_wrong()
+class TestRungs(EveryRung):
+    problems = PROBLEMS
+    near = (SegmentedScan(9001, 300),)
+    configured = (SegmentedScan(9001, 300),)
+    compiled = (SegmentedScan(2**20, 1000),)
+    wrong = Wrong(
+        SegmentedScan(20_000, 40),
+        (GPU[1].name, "cut[e] ? run[e] : combined(sum, run[e])", "combined(sum, run[e])"),
+        (GPU[1].name, "cut ? nothing() : before", "before"),
+    )
 
 
 def test_many_tiles_on_cuda(cuda_device):
@@ -67,33 +55,6 @@ def test_any_segments(count, segments, seed, opencl_device):
     problem = SegmentedScan(count, segments)
     verify(problem, CPU[1], seed, neighbours=False, threads=2).raise_if_wrong()
     verify(problem, GPU[1], seed, device=opencl_device, neighbours=False).raise_if_wrong()
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ("cut[e] ? run[e] : combined(sum, run[e])", "combined(sum, run[e])"),
-        ("cut ? nothing() : before", "before"),
-    ],
-)
-def test_wrong_texts_are_caught(before, after, opencl_device):
-    wrong = copy(GPU[1])
-    assert before in wrong.text
-    wrong.text = wrong.text.replace(before, after)
-    problem = SegmentedScan(20_000, 40)
-    assert not verify(problem, wrong, device=opencl_device, neighbours=False).passed
-
-
-@pytest.mark.parametrize("rung", CUDA, ids=lambda rung: rung.name)
-def test_compiles_without_spills(rung):
-    try:
-        cuda_core()
-    except DeviceMissing as error:
-        pytest.skip(str(error))
-    problem = SegmentedScan(2**20, 1000)
-    macros = rung.macros(problem, rung.config(problem))
-    code = compile_cubin(rung.text, macros, specific("sm_90"), rung.folders)
-    assert all(kernel.frame_bytes == 0 for kernel in resources(code).values())
 
 
 def test_waves_take_what_fits():

@@ -1,4 +1,4 @@
-"""What the judge found: one status and its evidence for each named check."""
+"""The judge's findings: one status and its evidence for each named check."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CHECKS: dict[str, str] = {
     "on_time": "the work is done when the call answers: no background thread, no later",
     "stream": "the work is in the order of the current stream",
     "cache": "no result is kept by identity, shape or content of the inputs",
-    "seed": "right on inputs that nobody knows, not only on those of the public seed",
+    "seed": "right on inputs that nobody knows, not only on the public seed's",
     "precision": "the arithmetic has the precision that it claims",
     "repeatable": "two runs on the same inputs agree in every bit",
     "races": "no two threads of a block meet at one place of memory without a barrier between",
@@ -63,7 +63,7 @@ class Check:
     name: str
     status: Status
     evidence: str
-    """What was seen, or why the check is not applicable, or was not reached."""
+    """The observation, or the reason why the check is not applicable, or was not reached."""
 
 
 @dataclass
@@ -92,13 +92,13 @@ class Findings:
         self._found.setdefault(name, Check(name, "not applicable", why))
 
     def status(self, name: str) -> Status | None:
-        """What is known of a check."""
+        """The status of a check; None where it is unknown."""
         found = self._found.get(name)
         return found.status if found else None
 
     @property
     def right(self) -> bool:
-        """Whether nothing failed so far."""
+        """True if nothing failed so far."""
         return all(check.status != "failed" for check in self._found.values())
 
     def checks(self) -> tuple[Check, ...]:

@@ -1,4 +1,4 @@
-"""What an audit comes to: the verdict, as a record of the history and as JSON."""
+"""The outcome of an audit: the verdict, as a record of the history and as JSON."""
 
 from __future__ import annotations
 
@@ -50,17 +50,17 @@ class Audit:
     floor_ms: float | None
     """The least time that the measured ceilings allow; None where none are known."""
     limit: str | None
-    """What sets that floor: ``compute`` or ``memory``."""
+    """The bound of that floor: ``compute`` or ``memory``."""
     resources: KernelResources
     noise: str
     """The end of what the kernel printed."""
     environment: Environment
     ceilings: Ceilings | GpuCeilings | None
-    """What the floor was computed from."""
+    """The ceilings that the floor was computed from."""
     gpu: Description | None
     """The device that it ran on; None for ``cpu``."""
     isolation: Isolation
-    """What kept the kernel's process from the judge and the user's files."""
+    """The isolation of the kernel's process from the judge and the user's files."""
     hard_ms: Timing | None = None
     """The time of a call in samples with hard inputs among them; None without any."""
     near_ms: tuple[tuple[Problem, float], ...] = ()
@@ -68,7 +68,7 @@ class Audit:
 
     @property
     def passed(self) -> bool:
-        """Whether no check failed."""
+        """True if no check failed."""
         return all(check.status != "failed" for check in self.checks)
 
     @property

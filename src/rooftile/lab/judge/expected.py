@@ -1,9 +1,9 @@
-"""What is expected of a result: the reference, and how far from it an element may be.
+"""The expected result: the reference, and the budget of each element.
 
-A problem says how each output is judged (`rooftile.ops.judgement`).  The budget of an element is
-``c * u * sqrt(K) * S``, see `rooftile.ops.precision`, plus what float32 adds: the rounding of the
-activation and gradual underflow.  It has a floor of 2^-40 of the item's largest ``S``, so that an
-exact zero that a transform computes in double precision passes.
+A problem states the judgement of each output (`rooftile.ops.judgement`). The budget of an element
+is ``c * u * sqrt(K) * S``, see `rooftile.ops.precision`, plus what float32 adds: the rounding of
+the activation and gradual underflow. It has a floor of 2^-40 of the item's largest ``S``, so that
+an exact zero that a transform computes in double precision passes.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Expected:
         return replace(worst, reason=worst.describe(size))
 
     def _rounded(self, operands: str) -> Expected:
-        """What is expected of arrays rounded to a precision's operands."""
+        """The expected result of arrays rounded to a precision's operands."""
         if operands not in self._of_rounded:
             arrays = as_operands(self._problem, self._arrays, operands)
             self._of_rounded[operands] = Expected(self._problem, *arrays)

@@ -98,7 +98,8 @@ def _examined(exam: Exam, bound: Bound, *, secret: bool = True) -> Verdict:
 
 
 def computing(bound: Bound) -> Compute:
-    """What an exam calls: with poisoned and guarded outputs in the device's own memory."""
+    """The function that an exam calls: with poisoned and guarded outputs in the device's own
+    memory."""
     return bound if bound.device.kind == "cpu" else _OnDevice(bound)
 
 

@@ -1,8 +1,8 @@
-"""Calls that were made before: the same function or object, kinds of arrays, shapes and options.
+"""The fast path of repeated calls: the same function or object, kinds of arrays, shapes and
+options.
 
-What the first call has found out is kept.  A call that repeats it only looks whether its arrays
-are as plain as those of the first were, and launches; whatever is out of the ordinary goes the long
-way, which checks and explains.
+The decisions of the first call are kept. A repeated call only checks that its arrays are as plain
+as the first ones, and launches; any other call takes the full path, which checks and explains.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from typing import Any, ParamSpec, TypeVar
 from rooftile.runtime.calls.plain import plain
 
 MOST_KEPT = 1024
-"""How many calls of a function or an object are kept; where one more comes, all are dropped."""
+"""Largest number of kept calls of a function or an object; where one more comes, all are
+dropped."""
 
 _Of = ParamSpec("_Of")
 _Made = TypeVar("_Made")
@@ -30,7 +31,8 @@ Calls = dict[Any, tuple[Any, Repeat]]
 """Calls that were made before, by the type and the dtype of the first array, the shapes of all, and
 the options; each with the options' types, where they matter."""
 Recipe = Callable[[Sequence[Any]], Repeat | None]
-"""What runs the next call with arrays like these; None where they are not plain."""
+"""A function that makes the repeat of a call with arrays like these; None where they are not
+plain."""
 
 
 def keep(calls: Calls, key: Any, repeat: Repeat | None, types: Any = None) -> None:
@@ -42,7 +44,7 @@ def keep(calls: Calls, key: Any, repeat: Repeat | None, types: Any = None) -> No
 
 
 def key_of(arrays: Sequence[Any], options: dict[str, Any]) -> Any:
-    """What calls are kept by.  Raises `AttributeError` for what is no array."""
+    """The key of a kept call. Raises `AttributeError` for an argument that is no array."""
     first = arrays[0]
     shapes = [None if array is None else array.shape for array in arrays]
     return (type(first), first.dtype, *shapes, *options.items())
@@ -73,14 +75,14 @@ def note(recipe: Recipe) -> None:
 
 
 def _types(options: dict[str, Any]) -> Any:
-    """Those of the options where one is a number: 1 and True are equal, and not equally good."""
+    """The types of options that are numbers: 1 and True are equal, and not equally valid."""
     if not any(isinstance(value, Number) for value in options.values()):
         return None
     return tuple(map(type, options.values()))
 
 
 def _known(calls: Calls, arrays: Sequence[Any], options: dict[str, Any]) -> Repeat | None:
-    """What repeats a call that was made before, else None."""
+    """The repeat of a call that was made before, else None."""
     try:
         types, repeat = calls[key_of(arrays, options)]
     except (AttributeError, KeyError, TypeError):
@@ -127,8 +129,8 @@ def repeated(
 ) -> Callable[[Callable[_Of, _Made]], Callable[_Of, _Made]]:
     """For a public function whose first parameters are arrays of these names; `plain`, too.
 
-    ``turned`` are the options that say of a matrix, in their order, that it lies transposed: a call
-    with a view of a transpose is one with what it is a view of.
+    ``turned`` are the options, in the order of the matrices, for transposed storage: a call with a
+    view of a transpose is a call with the viewed matrix.
     """
 
     def of(function: Callable[_Of, _Made]) -> Callable[_Of, _Made]:
@@ -168,7 +170,7 @@ def repeated(
 
 
 def _same(value: Any, default: Any) -> bool:
-    """Whether an option says what its default does: 0.0 and -0.0 are equal, and not the same."""
+    """True if an option says what its default does: 0.0 and -0.0 are equal, and not the same."""
     if value is default:
         return True
     return type(value) is type(default) and isinstance(value, str | int) and value == default

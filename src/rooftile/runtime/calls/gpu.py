@@ -1,7 +1,7 @@
-"""How a checked call runs on a GPU: on copies of NumPy arrays, or in place.
+"""A checked call on a GPU: on copies of NumPy arrays, or in place.
 
-What a call has compiled for a GPU stays loaded until the process ends, as in PyTorch and CuPy;
-the memory that it needs lasts as long as the call.
+Kernels that a call has compiled for a GPU stay loaded until the process ends, as in PyTorch and
+CuPy; the memory that it needs lasts as long as the call.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from rooftile.strategies.contract.gpu import of_launches
 from rooftile.strategies.contract.machine import Multiprocessors
 
 Forms = tuple[tuple[str, Form], ...]
-"""How those of a call's arrays lie, by name, that are not row-major float32."""
+"""Storage of a call's arrays, by name, that are not row-major float32."""
 executables: dict[Any, Executable] = {}
 _captured: list[Any] = []
 """Constant memory and temporaries that graphs hold; nobody says when a graph goes."""
@@ -194,7 +194,7 @@ def forms_of(
     outputs: Sequence[CudaArray | None],
     results: Sequence[tuple[str, bool]],
 ) -> Forms:
-    """The forms of a call's arrays that are not row-major float32; ``results`` are those of the
+    """The forms of a call's arrays that are not row-major float32; ``results`` are the forms of the
     outputs that are still to be made."""
     places = (*problem.input_arrays, *problem.parameter_arrays)
     held = [

@@ -72,7 +72,7 @@ def compute(
 
 
 def is_plain(array: Any) -> bool:
-    """Whether a kernel may read an array as it lies, whose shape is known to be right."""
+    """True if a kernel may read an array without a copy, whose shape is known to be right."""
     return (
         type(array) is np.ndarray
         and array.dtype is _FLOAT32
@@ -81,8 +81,8 @@ def is_plain(array: Any) -> bool:
 
 
 def result_for(out: Any, result: Array, others: Sequence[Any]) -> NDArray[np.float32] | None:
-    """Where the result goes: ``out``, or a new array; None where ``out`` must be checked by the
-    book.  ``others`` are plain arrays, or None."""
+    """The array of the result: ``out``, or a new array; None where ``out`` must be checked in full.
+    ``others`` are plain arrays, or None."""
     if out is None:
         return new_result(result)
     if not is_plain(out) or out.shape != result.shape or out.flags.num & _WRITABLE != _WRITABLE:
@@ -145,11 +145,11 @@ def note_call(choice: Choice, given: Arguments[Any]) -> None:
 
 
 def repeat_of(choice: Choice, arrays: Sequence[Any]) -> Repeat | None:
-    """What repeats a call whose parameters come with it; None where its arrays are not plain.
+    """The repeat of a call whose parameters come with it; None where its arrays are not plain.
 
-    Of the arrays the first are inputs, then come parameters, of which the last may be left out.  A
-    small problem, or one without parameters, keeps what is bound for itself, since to take it from
-    those that wait, and to put it back, takes longer than some kernels.
+    Of the arrays the first are inputs, then come parameters, of which the last may be left out. A
+    small problem, or one without parameters, keeps its bound strategy for itself, since taking it
+    from the waiting ones, and putting it back, takes longer than some kernels.
     """
     if not all(array is None or is_plain(array) for array in arrays):
         return None
@@ -192,7 +192,7 @@ def repeat_of(choice: Choice, arrays: Sequence[Any]) -> Repeat | None:
 
 
 def _own(choice: Choice) -> HostBound | None:
-    """What is bound for a choice, where a call may keep it: it waits since the call that is
+    """The bound strategy of a choice, where a call may keep it: it waits since the call that is
     repeated."""
     problem = choice.problem
     # To pack many parameters takes much longer than to find what packs them.
@@ -257,7 +257,7 @@ def _bytes(arrays: Sequence[Array]) -> int:
 
 @lru_cache(maxsize=64)
 def _zeros(shape: tuple[int, ...], dtype: str) -> Any:
-    """What stands for a parameter that was not given."""
+    """A placeholder of a missing parameter."""
     return np.zeros(shape, numpy_dtype(dtype))
 
 
@@ -313,5 +313,5 @@ def _count_no_more(nbytes: int) -> None:
 _MOST_WAITING = 256
 """Problems whose bound strategies wait."""
 _LARGEST_WAITING = 2**28
-"""Bytes that those of a single problem may hold beyond the most of all."""
+"""Bytes that one problem's bound strategies may hold beyond the most of all."""
 waiting_calls = Waiting(most_bytes=2**26)

@@ -1,4 +1,4 @@
-"""Which strategy computes a problem: a named one, a tuning's winner, else the least estimate.
+"""The choice of a problem's strategy: a named one, a tuning's winner, else the least estimate.
 
 Each strategy estimates its time on the machine, see `rooftile.strategies.Strategy.estimate`.  Where
 it has no estimate, the order of preference in the operation's folder decides
@@ -33,7 +33,7 @@ ROUNDING_KINDS = ("cuda",)
 _RECENT_S = 0.05
 """Seconds for which another process's winner may go unseen."""
 MOST_KEPT = 4096
-"""How many choices are kept; where one more comes, all are dropped."""
+"""Largest number of kept choices; where one more comes, all are dropped."""
 _FASTEST = "the fastest that takes the problem"
 BY_NAME = "taken by name only: where it pays is not known"
 TUNED = "a tuning on this device found it faster than what was picked before"
@@ -47,7 +47,7 @@ class Choice:
     problem: Problem
     device: str
     tunings: Tunings
-    """Those of the problem on the device's kind."""
+    """The tunings of the problem on the device's kind."""
 
     @cached_property
     def config(self) -> dict[str, int] | None:
@@ -65,14 +65,13 @@ class Choice:
 
     @cached_property
     def compiled(self) -> dict[Any, Any]:
-        """What it is compiled to, by device: kept here by whoever runs it, as long as the choice
-        is."""
+        """Its executables, by device: callers keep them here, as long as the choice is kept."""
         return {}
 
 
 @dataclass(frozen=True)
 class Consideration:
-    """Whether a choice took a strategy, and why."""
+    """A choice's decision on a strategy, with the reason."""
 
     strategy: str
     taken: bool

@@ -19,7 +19,7 @@ from rooftile.errors import InputError
 _APPLICATION = 0x726F6F66
 """Marks a SQLite file as ours: "roof"."""
 _BUSY_S = 30.0
-"""How long a writer waits for others."""
+"""Longest wait of a writer for others."""
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
@@ -44,7 +44,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             result INTEGER NOT NULL REFERENCES results (id))""",
     ),
 )
-"""What takes a database from each version to the next; never changed once released."""
+"""Statements that take a database from each version to the next; never changed once released."""
 
 
 def connect(path: Path) -> sqlite3.Connection:

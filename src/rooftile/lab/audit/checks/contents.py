@@ -1,8 +1,8 @@
-"""What the judge fills inputs with, so that nobody can know or derive it.
+"""Contents of inputs that nobody can know or derive.
 
-*New* contents look like ordinary ones and follow from nothing that was seen.  *Derived* contents
-follow from others, as a cheat hopes that new ones do.  *Families* are values that wrong methods
-stumble over.
+*New* contents look like ordinary ones and do not depend on earlier ones. *Derived* contents follow
+from others, as a cheat hopes that new ones do. *Families* are values that wrong methods stumble
+over.
 """
 
 from __future__ import annotations
@@ -69,9 +69,10 @@ def derived(problem: Problem, arrays: Arrays, generator: np.random.Generator) ->
 def some_items(
     problem: Problem, outs: Arrays, arrays: Arrays, count: int, generator: np.random.Generator
 ) -> tuple[Arrays, Arrays]:
-    """At most so many items of a result, which are drawn, and what they were computed from.
+    """At most ``count`` items of a result, which are drawn, and the inputs that they were computed
+    from.
 
-    What has no batch is given as it is.
+    Arrays without a batch are given as they are.
     """
     items = problem.batch_size
     if items is None or count >= items:
@@ -91,10 +92,10 @@ def some_items(
 def families(problem: Problem, all_finite: bool) -> dict[str, Callable[[], Arrays]]:
     """Values that wrong methods stumble over, by what is hard about them.
 
-    ``all_finite``: leave out what only arithmetic of float32's range, summed directly, takes:
-    infinities, NaN, and numbers of many magnitudes.  Parameters are ordinary beside hard inputs,
-    but what is added becomes as small as the inputs, which it would cover; and inputs are ordinary
-    beside hard parameters.
+    ``all_finite``: leave out values that only arithmetic of float32's range, summed directly,
+    takes: infinities, NaN, and numbers of many magnitudes. Parameters are ordinary with hard
+    inputs, but addends become as small as the inputs, which they would cover; and inputs are
+    ordinary with hard parameters.
     """
     floats = all(place.dtype in _MANTISSA for place in problem.given_arrays)
     if not floats and type(problem).hard is Problem.hard:

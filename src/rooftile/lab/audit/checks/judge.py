@@ -37,11 +37,11 @@ class Wrong:
 
     output: Array
     index: int
-    """Which of the problem's outputs it is."""
+    """The index of the problem's output."""
     out: AnyArray
     elements: NDArray[np.bool_]
     left: NDArray[np.bool_]
-    """Which elements hold their poison."""
+    """True for elements that hold their poison."""
 
 
 @dataclass
@@ -63,11 +63,11 @@ class Judge:
         check: str = "",
         always: bool = False,
     ) -> bool:
-        """Whether one of a run's results, that of its slot ``index``, is right.
+        """True if one of a run's results, in its slot ``index``, is right.
 
-        ``what`` says in the evidence which call it was.  A result that is wrong in no way that has
-        a name is filed under ``check``; so is every wrong one, if ``always``: those that are wrong
-        only at some shape, or for some values.
+        ``what`` names the call in the evidence. A wrong result of no known kind is filed under
+        ``check``; so is every wrong one, if ``always``: results that are wrong only at some shape,
+        or for some values.
         """
         seen = run.seen[index]
         strange = run.told.kind in ("form", "lazy")
@@ -91,7 +91,7 @@ class Judge:
         return verdict.passed
 
     def agrees(self, outs: Arrays, arrays: Arrays) -> bool:
-        """Whether a result is right, without naming what is wrong."""
+        """True if a result is right, without naming the kind of error."""
         return self._verdict(outs, arrays).passed
 
     @property
@@ -141,7 +141,7 @@ class Judge:
         return None
 
     def _lowered(self, outs: Arrays, wrong: Sequence[Wrong], arrays: Arrays) -> _Named:
-        """Whether the error is that of a lower precision."""
+        """The name of a lower precision whose error the result has."""
         problem, model = self._problem, CLAIMS[self.claim]
         if not any(
             _is_float(one.output)
@@ -166,14 +166,14 @@ class Judge:
             lower = CLAIMS[name]
             if lower.unit > model.unit and Expected(problem, *arrays).judge(outs, lower).passed:
                 return "precision", (
-                    f"claimed is {self.claim}; its errors are those of arithmetic with "
+                    f"claimed is {self.claim}; its errors are typical of arithmetic with "
                     f"{FORMATS[name].significant_bits} significant bits"
                 )
         return None
 
 
 def is_suspect(problem: Problem, seen: Seen) -> bool:
-    """Whether an output holds a NaN, or more of its poison than by chance."""
+    """True if an output holds a NaN, or more of its poison than by chance."""
     return any(
         too_many(int(left.sum()), out.size, strength(output))
         or (output.numpy.kind in "fV" and bool(np.isnan(out).any()))
@@ -213,7 +213,7 @@ def _wrong_elements(
     magnitude: AnyArray | None,
     model: ErrorModel,
 ) -> NDArray[np.bool_]:
-    """Which elements are not as they should be, where each is judged by itself."""
+    """True for elements outside their budget, where each is judged by itself."""
     found: AnyArray
     if isinstance(judgement, Budget):
         assert magnitude is not None
@@ -229,7 +229,7 @@ def _wrong_elements(
 
 
 def _suspects(judgement: Judgement, out: AnyArray, reference: AnyArray) -> NDArray[np.bool_]:
-    """Which elements of a wrong output may be wrong, where they are judged together."""
+    """True for elements of a wrong output that may be wrong, where they are judged together."""
     if isinstance(judgement, Unordered):
         strange = ~np.isin(out, reference)
         if strange.any():
@@ -251,7 +251,7 @@ def _unwritten(wrong: Wrong) -> _Named:
 
 
 def _again(wrong: Wrong, earlier: Earlier) -> bool:
-    """Whether nearly all that is wrong was there before."""
+    """True if nearly all wrong elements had these values before."""
     old, out, elements = earlier.outs[wrong.index], wrong.out, wrong.elements
     # A constant result repeats itself; a result that was right for other inputs does not.
     if earlier.right and same_bits(old, out) and _is_telling(wrong):
@@ -262,7 +262,7 @@ def _again(wrong: Wrong, earlier: Earlier) -> bool:
 
 
 def _is_telling(wrong: Wrong) -> bool:
-    """Whether a result holds so much that another one cannot be the same by chance."""
+    """True if a result holds so much that another one cannot be the same by chance."""
     if _is_float(wrong.output):
         return True
     return float(np.log2(1 + np.abs(wrong.out.astype(np.float64))).sum()) >= SURE_BITS
@@ -287,7 +287,7 @@ def _repeated(wrong: Wrong) -> _Named:
 
 
 def _first(recognise: Callable[[Wrong], _Named], wrong: Sequence[Wrong]) -> _Named:
-    """What ``recognise`` says of the first output that it recognises; None without one."""
+    """The result of ``recognise`` for the first output that it recognises; None without one."""
     return next(filter(None, map(recognise, wrong)), None)
 
 

@@ -1,8 +1,8 @@
-"""Who does the work?  Libraries and processes behind a kernel, and clocks that it replaced.
+"""Libraries and processes that do a kernel's work, and clocks that it replaced.
 
 The judge stops the kernel's process again and again and reads from outside whose code its threads
-were running.  What the process tells of itself, clocks and PyTorch's operations, may be a lie, and
-is looked at for the sake of those that do not lie: no clock of the process is ever used.
+were running. The process's own report, on clocks and PyTorch's operations, may be false, and is
+read for honest kernels' sake: no clock of the process is ever used.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Inspection:
     session: Session
     findings: Findings
     allowed: bool
-    """Whether vendor libraries may do the work."""
+    """True if vendor libraries may do the work."""
 
     def __post_init__(self) -> None:
         self.started = ended_children(self.session.child.pid)

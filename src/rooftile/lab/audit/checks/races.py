@@ -46,7 +46,7 @@ def look_for_races(kernel: Foreign, problem: Problem, findings: Findings, limit_
         launch = kernel.launch.launch(kernel.function, problem)
         macros, arguments = kernel.launch.macros(problem), kernel.launch.arguments(problem)
     except InputError:
-        # Whoever lays out the arrays says what is wrong with the line.
+        # The layout of the arrays raises the error of the line.
         return
     values = dict(zip((a.name for a in problem.given_arrays), problem.random(0), strict=True))
     for output in problem.output_arrays:
@@ -70,7 +70,7 @@ def look_for_races(kernel: Foreign, problem: Problem, findings: Findings, limit_
 def _emulated(
     problem: Problem, request: dict[str, Any], values: Mapping[str, AnyArray]
 ) -> tuple[str, str]:
-    """What ThreadSanitizer says of the text on the host, behind walls."""
+    """ThreadSanitizer's report on the text on the host, in isolation."""
     if missing():
         return "skipped", f"the host has {missing()}"
     if problem.flops > _MOST_FLOPS:
@@ -90,7 +90,7 @@ def _emulated(
 
 
 def _named(said: str, problem: Problem) -> tuple[str, str]:
-    """What a program's end means."""
+    """The meaning of a program's end."""
     if "data race" in said:
         words = [
             f"a {(before or '').lower()}{what.lower()} of {size} bytes"
@@ -106,7 +106,7 @@ def _named(said: str, problem: Problem) -> tuple[str, str]:
 def _on_gpu(
     kernel: Foreign, request: dict[str, Any], values: Mapping[str, AnyArray]
 ) -> tuple[str, str]:
-    """What racecheck says of a launch on the kernel's own GPU."""
+    """racecheck's report on a launch on the kernel's own GPU."""
     path = shutil.which(_TOOL)
     if kernel.kind != "cuda" or path is None:
         return "skipped", f"no NVIDIA GPU with {_TOOL} is asked for"

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 _TOLD = os.path.exists(f"/proc/self/task/{os.getpid()}/children")
-"""Whether the system lists a process's children; not every one does."""
+"""True if the system lists a process's children; not every one does."""
 _STOPPING_S = 5e-5
 """About how long a thread takes to stop."""
 
@@ -58,9 +58,9 @@ def _parent(pid: int) -> int:
 
 
 def stat_of(pid: int, task: str = "") -> list[str]:
-    """What the system says of a process, or a thread, from its state on; zeros where it has ended.
+    """The system's fields on a process, or a thread, from its state on; zeros where it has ended.
 
-    Its name, which may be any bytes, comes before.
+    The name before them may be any bytes, and is left out.
     """
     try:
         with open(f"/proc/{pid}/task/{task}/stat" if task else f"/proc/{pid}/stat", "rb") as file:
@@ -99,9 +99,9 @@ def tree_of(pid: int) -> list[int]:
 
 
 def ended_children(pid: int) -> int:
-    """What says that processes have ended which a frozen one had started: the pages that they
-    touched and the ticks that they took, for one that shares its memory touches no new ones; and
-    those that it has not waited for."""
+    """A number that grows with processes that a frozen one had started and that have ended: the
+    pages that they touched and the ticks that they took, for one that shares its memory touches no
+    new ones; and the ones that it has not waited for."""
     waited = sum(int(stat_of(pid)[field]) for field in (8, 13, 14))
     return waited + sum(state_of(one) == "Z" for one in tree_of(pid))
 

@@ -64,7 +64,7 @@ class Complained(Exception):
 
 @dataclass(frozen=True)
 class Isolation:
-    """What keeps a process apart, as far as the machine provides it."""
+    """The isolation of a process, as far as the machine provides it."""
 
     in_force: tuple[str, ...] = ()
     missing: dict[str, str] = field(default_factory=dict)
@@ -98,7 +98,7 @@ class Child:
         self._memory = mmap.mmap(self._control, BYTES)
         self._late = False
         self.others = 0
-        """How many processes it had started and not ended when it last answered."""
+        """Number of processes that it had started and not ended when it last answered."""
         self._gpu = gpu
         self._started = self._start(script, arena, hide)
         self._heard: list[bytes] = [b""]
@@ -216,7 +216,7 @@ class Child:
             output.close()
 
     def _arrived(self) -> dict[str, Any]:
-        """What the supervisor reports before any stranger's code runs."""
+        """The supervisor's report before any stranger's code runs."""
         line = b""
         while not line.endswith(b"\n"):
             part = os.read(self._started.report, 1)
@@ -265,7 +265,7 @@ class Child:
             return False
 
     def _ending(self) -> str:
-        """How it ended."""
+        """The process's end, in words."""
         if self._ended:
             return self._ended
         if not select.select([self._started.report], [], [], 5)[0]:
@@ -289,7 +289,7 @@ class Child:
 
 
 def seal(file: int) -> None:
-    """Fix the size of shared memory: whoever maps it would crash if another one cut it."""
+    """Fix the size of shared memory: a process that maps it would crash if another one cut it."""
     fcntl.fcntl(
         file, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
     )

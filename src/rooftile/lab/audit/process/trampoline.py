@@ -138,11 +138,11 @@ class Trampoline:
         return strange
 
     def _profile(self, request: dict[str, Any]) -> _Told:
-        """What the arrays' library says of its own operations in one call."""
+        """The arrays' library's report on its own operations in one call."""
         return "done", "\n".join(self._library.operations(self._call)), ()
 
     def _tell(self, request: dict[str, Any]) -> _Told:
-        """Which clocks are no longer the standard library's own."""
+        """The clocks that are no longer the standard library's own."""
         changed = [
             f"{module.__name__}.{name}"
             for module, names in _CLOCKS
@@ -211,7 +211,7 @@ def _kind(module: types.ModuleType, request: dict[str, Any]) -> str:
 
 
 def sibling(name: str) -> types.ModuleType:
-    """A module beside this one, by its path: the package around it cannot be seen from here."""
+    """A module next to this one, by its path: the package around it cannot be seen from here."""
     spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
     if spec is None or spec.loader is None:
         raise ImportError(name)
@@ -222,6 +222,6 @@ def sibling(name: str) -> types.ModuleType:
 
 if __name__ == "__main__":
     memory, go, done, arena = map(int, sys.argv[1:5])
-    # Where the system cannot hide it, this at least says so to whoever asks plainly.
+    # Where the system cannot hide it, an import at least fails with a sentence.
     sys.modules["rooftile"] = None  # type: ignore[assignment]
     Trampoline(sibling("channel").Channel(memory, go, done), arena).serve()

@@ -33,7 +33,7 @@ Told = Callable[[], list[float]]
 
 
 class Given(NamedTuple):
-    """What an epoch's steps are told."""
+    """The arguments of an epoch's steps."""
 
     order: NDArray[Any]
     variation: NDArray[np.int32]
@@ -207,7 +207,7 @@ def rates_of(options: TrainingOptions, epoch: int, steps: int) -> NDArray[np.flo
 def variation_of(
     options: TrainingOptions, sizes: Sequence[int], generator: np.random.Generator
 ) -> NDArray[np.int32]:
-    """How the images of steps of these sizes, all alike but the last, are varied, as `augment`
+    """The variation of the images of steps of these sizes, all equal but the last, as `augment`
     draws it step by step: rows moved, columns moved << 8, mirrored << 16."""
     if options.flip and len(sizes) > 1:
         return np.concatenate([variation_of(options, [n], generator) for n in sizes])

@@ -85,11 +85,11 @@ class LinearStage:
 
     @property
     def is_narrow(self) -> bool:
-        """Whether x is stored in 16 bits, and its gradient."""
+        """True if x is stored in 16 bits, and its gradient."""
         return self.dtype != "float32"
 
     def may_store(self, dtype: str) -> bool:
-        """Whether x and its gradient may be stored in a dtype of 16 bits: the layer has many
+        """True if x and its gradient may be stored in a dtype of 16 bits: the layer has many
         weights, and all its products read and write it."""
         p = self.problem
         few = p.batch * p.inputs * p.outputs <= FEW
@@ -100,12 +100,12 @@ class LinearStage:
 
     @property
     def has_many(self) -> bool:
-        """Whether its weights are many: no launch takes such a layer with others."""
+        """True if its weights are many: no launch takes such a layer with others."""
         return self.problem.inputs * self.problem.outputs >= _MANY_WEIGHTS
 
     @property
     def _forward(self) -> Linear | Matmul:
-        """What makes y, or its products alone."""
+        """The problem of y, or of its products alone."""
         p = self.problem
         alone = self.has_many and p.batch <= _FEW_IMAGES
         if alone and (self.is_narrow or self._work.precision == "ieee"):
@@ -127,7 +127,7 @@ class LinearStage:
         return of_weights.stored(a=dtype, b=dtype), of_input.stored(a=dtype, b=dtype, out=dtype)
 
     def _rounded(self, given: Any, count: int) -> Any:
-        """So many numbers in 16 bits: the memory to which the next launch rounds them."""
+        """Memory for ``count`` numbers in 16 bits, to which the next launch rounds them."""
         work = self._work
         to, form = work.floats(blocks(count, 2)), Form(FORMATS[work.precision].dtype)
         work.call(conversion, work.gpu, (count,), given, Form(), to, form)

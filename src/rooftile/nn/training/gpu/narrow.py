@@ -1,7 +1,8 @@
-"""Which arrays between a step's stages are stored in fewer bits: what readers round anyway, places.
+"""Arrays between a step's stages that are stored in fewer bits: numbers that readers round anyway,
+and places.
 
-It is settled from the first stage to the last: which gradients a stage asks for depends on whether
-the one below takes the derivative of its own activation, by places of 8 bits.
+It is decided from the first stage to the last: the gradients that a stage needs depend on whether
+the stage below takes the derivative of its own activation, by places of 8 bits.
 """
 
 from __future__ import annotations

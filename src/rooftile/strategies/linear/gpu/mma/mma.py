@@ -22,14 +22,14 @@ from rooftile.strategies.contract.gpu import Config, Step, Tunable, family
 from rooftile.strategies.linear.gpu._base import GpuLinear, pays_for_many
 
 THREADS = 256
-"""Threads of a block of the kernels beside the product."""
+"""Threads of a block of the kernels besides the product."""
 
 _SLICE = 32
 _PARTS = (1, 2, 3, 4, 6, 8, 16)
 _PART_INPUTS = 256
 """Least inputs of a part: fewer do not pay for writing its sums and adding them."""
 _PART_COST = 0.04
-"""What each part's sums cost, as a share of a product that one round of blocks computes."""
+"""Cost of each part's sums, as a share of a product that one round of blocks computes."""
 _MANY_IMAGES = 4096
 _MOST_REGISTERS = 255
 
@@ -41,7 +41,7 @@ class Mma(MmaStrategy, GpuLinear):
     summary = "tensor cores, rounded in registers to {numbers}"
     stores: ClassVar[Mapping[str, str]] = {"X_NARROW": "x:narrow", "OUT_NARROW": "out:narrow"}
     numbers = 1
-    """How many numbers of the cores' type stand for one value."""
+    """Numbers of the cores' type that stand for one value."""
     tunables = (
         Tunable("WARP_B", (16, 32, 64, 80), 64),
         Tunable("WARP_O", (16, 32, 64), 64),
@@ -91,7 +91,7 @@ class Mma(MmaStrategy, GpuLinear):
         return min(costs, key=lambda parts: costs[parts])
 
     def _rounds(self, problem: Linear, tile: Config, parts: int) -> int:
-        """How often the device is filled with blocks."""
+        """Number of times that blocks fill the device."""
         resident = tile["BLOCKS"] * self.machine.multiprocessors
         return blocks(parts * _tiles(problem, tile), resident)
 
@@ -128,7 +128,7 @@ class Mma(MmaStrategy, GpuLinear):
         }
 
     def other_registers(self, config: Config) -> int:
-        """Registers of a thread beside its sums and what it multiplies."""
+        """Registers of a thread besides its sums and operands."""
         return 48
 
     def workspace(self, problem: Linear, config: Config) -> dict[str, int]:
@@ -157,7 +157,7 @@ class Mma(MmaStrategy, GpuLinear):
         self, problem: Linear, config: Config, weights: tuple[str, ...], given: tuple[str, ...]
     ) -> tuple[Step, ...]:
         """The steps with the arrays that kernels read: ``weights`` are the prepared ones, and
-        ``given`` those of the problem's that both kernels read."""
+        ``given`` the problem's that both kernels read."""
         parts, images = config["PARTS"], problem.batch
         warps = config["WARPS_B"] * config["WARPS_O"]
         shared = self._shared(problem, config)

@@ -114,3 +114,19 @@ def test_an_import_of_another_operations_private_module_is_found():
     assert list(strangers(here, of_sort))
     assert not list(strangers(here, of_unique))
     assert list(strangers(PACKAGE / "nn" / "layers.py", of_unique))
+
+
+NO_RUNGS = {"conjugate.cu", "conversion.cu", "flush.cu"}
+"""Texts of kernels of a solver and of the formats of sparse matrices, which are no rungs yet; and
+what empties caches between two timings."""
+
+
+def test_the_texts_of_kernels_are_rungs():
+    """But those of a laboratory, which measures machines, and of devices."""
+    rooms = {"devices", "lab", "strategies"}
+    found = {path for path in PACKAGE.rglob("*.cu") if room_of_text(path) not in rooms}
+    assert {path.name for path in found} == NO_RUNGS
+
+
+def room_of_text(path):
+    return path.relative_to(PACKAGE).parts[0]

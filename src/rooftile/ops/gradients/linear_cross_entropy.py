@@ -136,7 +136,7 @@ class LinearCrossEntropy(Problem):
         return self._possible(super().random(seed), seed)
 
     def hard(self, seed: int) -> Mapping[str, tuple[AnyArray, ...]]:
-        """Hard numbers but those of which a softmax of sums has no budget; ordinary labels."""
+        """Hard numbers for which a softmax of sums has a budget; ordinary labels."""
         return {
             kind: self._possible(given, seed)
             for kind, given in super().hard(seed).items()

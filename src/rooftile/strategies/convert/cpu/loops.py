@@ -13,7 +13,7 @@ from rooftile.strategies import ArrayKernel, ArrayStrategy
 
 @native
 def each(x, y, sizes, begin, end):  # type: ignore[no-untyped-def]
-    """Units are numbers; those of 16 bits come as float32."""
+    """Units are numbers; numbers of 16 bits come as float32."""
     for i in range(begin, end):
         y[i] = x[i]
 

@@ -63,7 +63,7 @@ __device__ __forceinline__ void resize_rows(const GLOBAL given_number* plane, in
 
 #define MEAN(above, under) (counts[i].x * (above) + counts[i].y * (under) - taken_off)
 
-// Holds what each new row is made of: what two old ones count, and where these lie in across.
+// Holds what each new row is made of: what two old ones count, and where these are in across.
 __device__ __forceinline__ void hold_rows(const GLOBAL int* places, const GLOBAL float* shares,
                                           float factor, int top, int bottom, SHARED float2* counts,
                                           SHARED int2* lines, int thread)

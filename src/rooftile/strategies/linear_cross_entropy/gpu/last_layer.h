@@ -1,5 +1,5 @@
 // A network's last layer and the cross-entropy of its softmax, forward and backward, by a block for
-// ITEMS items, whose numbers lie in shared memory.  THREADS: those of the block.
+// ITEMS items, whose numbers are in shared memory.  THREADS: the block's threads.
 //
 // given[ITEMS][INPUTS] is what the layer reads, score[ITEMS][OUTPUTS], gradient[ITEMS][OUTPUTS] (of
 // the mean loss, before the softmax); weights[OUTPUTS][INPUTS], in HELD memory; bias[OUTPUTS].

@@ -18,7 +18,7 @@
 #include "common/fused.h"
 #include "last_layer.h"
 
-// A team's sums are joined in PARTS sums first; rows of `joined` and `part` lie in banks apart.
+// A team's sums are joined in PARTS sums first; rows of `joined` and `part` are in different banks.
 #define PARTS 8
 #define JOINED_ROW (TEAM + PARTS)
 #define JOINED (TOGETHER * INPUTS * JOINED_ROW)

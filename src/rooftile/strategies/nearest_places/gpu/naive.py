@@ -17,7 +17,7 @@ _MOST = (2**31 - 1) * 64
 
 
 class Naive(GpuStrategy):
-    """Each window's place is read and written once, beside its neighbours'."""
+    """Each place is read and written once, by neighbouring threads at neighbouring addresses."""
 
     operation = "nearest_places"
     name = "naive"

@@ -10,7 +10,7 @@
 // decay.  rates[][4]: of each step the learning rate (of Adam divided by what frees the mean of bias),
 // what weight decay leaves, the root of what frees the mean square of bias, and the epoch; step[1]
 // has one more than the step's number.  flags[FLAGS]; state[2]: whether a gradient overflowed, and the
-// present scale.  What is new may lie where the old one was.
+// present scale.  A new array may be the old one.
 // Grid: x over the parameters.
 
 #include "common/pipelines/pdl.h"

@@ -21,7 +21,7 @@ _ONE_BLOCK = 256
 
 
 class Fused(GpuOptimiserStep):
-    """Where gradients are scaled, two launches before tell if one of them overflowed."""
+    """Two launches before find an overflow of a gradient, if gradients are scaled."""
 
     name = "fused"
     summary = "one pass, in which a thread changes a parameter and its memories"

@@ -3,7 +3,7 @@
 // parameters, gradients, memories and what is new of them: [size].  The first DECAYED parameters
 // decay.  rates[][4]: of each step the learning rate (of Adam divided by what frees the mean of bias),
 // what weight decay leaves, the root of what frees the mean square of bias, and the epoch; step[1]
-// has one more than the step's number.  What is new may lie where the old one was.
+// has one more than the step's number.  A new array may be the old one.
 // Grid: x over the parameters.
 
 #include "common/pipelines/pdl.h"

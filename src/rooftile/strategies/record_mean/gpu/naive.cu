@@ -1,7 +1,7 @@
 // naive: one thread adds all values, whose mean becomes new_record[step], and counts the step.
 //
-// values[size], record[STEPS], step[1], new_record[STEPS], new_step[1]; what is new may lie where the
-// old one was.
+// values[size], record[STEPS], step[1], new_record[STEPS], new_step[1]; a new array may be
+// the old one.
 
 #include "common/pipelines/pdl.h"
 #include "record.h"

@@ -3,8 +3,8 @@
 //
 // What it removes: the wait of `naive` for each value, of which here THREADS are under way.
 //
-// values[size], record[STEPS], step[1], new_record[STEPS], new_step[1]; what is new may lie where the
-// old one was.  One block of THREADS, a power of two.
+// values[size], record[STEPS], step[1], new_record[STEPS], new_step[1]; a new array may be
+// the old one.  One block of THREADS, a power of two.
 
 #include "common/pipelines/pdl.h"
 #include "record.h"

@@ -1,7 +1,7 @@
 // shared_tables: one thread makes the numbers of four neighbouring pixels, of tables in shared memory;
 // the last thread's are one by one.
 //
-// What it removes: of `naive` three accesses in four, and those of global memory for each number.
+// What it removes: of `naive` three accesses in four, and an access of global memory for each number.
 //
 // Grid: x over blocks of THREADS threads.
 

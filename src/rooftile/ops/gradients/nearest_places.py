@@ -1,4 +1,4 @@
-"""`nearest_places`: places of the winners of max-pools, each brought into its window.
+"""`nearest_places`: the argmax of max-pools' windows, each clamped to its window.
 
 The row and the column of a place are clamped to those of its window, so that no kernel that follows
 reads or writes outside of an array, whatever the places of a caller are.

@@ -35,7 +35,7 @@ PAIRS: tuple[tuple[Dtype, Dtype], ...] = (
 class Convert(Problem):
     """x[size] of dtype ``given`` to y[size] of dtype ``made``.
 
-    Raises `InputError` for a size below 1 and another pair of dtypes than those of `PAIRS`.
+    Raises `InputError` for a size below 1 and a pair of dtypes that is not in `PAIRS`.
     """
 
     operation: ClassVar[str] = "convert"

@@ -1,7 +1,6 @@
 """`standardise`: the numbers that pixels stand for, by a table of their 256 levels.
 
-A table instead of a product: so its bits are those of the host's preparation, which makes the
-table.
+A table instead of a product: so its bits equal the host's preparation, which makes the table.
 
 Source: LeCun, Bottou, Orr, Müller, "Efficient BackProp" (1998), section 4.3.
 """

@@ -21,7 +21,7 @@ class CudaInterface(Library):
 
     def transposed(self, name: str, array: Any) -> Any:
         found = f"{self.title}, which rooftile cannot transpose itself"
-        raise InputError(name, found, "one that lies transposed, and says so")
+        raise InputError(name, found, "one that is stored transposed, and says so")
 
     def gpu(self, name: str, array: Any) -> int | None:
         return gpu_of_interface(array)

@@ -144,8 +144,8 @@ def _check_captured(library: Library, name: str, ready: Executable | None) -> No
 def executable(choice: Choice, device: Any, forms: Forms = (), *, own: bool = False) -> Executable:
     """A choice's kernels on a device, whose parameters come with each call.
 
-    ``forms`` are those of arrays that are not row-major in the problem's dtypes.  ``own``: with
-    constant memory that no other call uses.  Raises `CompileFailure`.
+    ``forms`` are the storage of arrays that are not row-major in the problem's dtypes. ``own``:
+    with constant memory that no other call uses. Raises `CompileFailure`.
     """
     found: Executable | None = choice.compiled.get((device, forms))
     if found is not None and not own:

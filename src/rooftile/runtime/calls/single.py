@@ -15,8 +15,8 @@ from rooftile.strategies.contract.machine import Multiprocessors
 
 
 def single(gpu: Any, problem: Problem, *given: Any) -> Call:
-    """The launch of the chosen strategy, which has one, on buffers or names of buffers: those of
-    the problem's arrays, in their order.
+    """The launch of the chosen strategy, which has one, on buffers or names of the problem's
+    arrays, in their order.
 
     Problems that differ in their sizes alone share a compiled text, where the text does not name
     them.  Raises `CompileFailure`.

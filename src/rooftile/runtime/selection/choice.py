@@ -243,7 +243,7 @@ def _decided(
 
 
 def _architecture(device: str) -> str | None:
-    """That of a device, which is opened; None where it is missing."""
+    """The architecture of a device, which is opened; None where it is missing."""
     try:
         return lent_gpu(device).description.architecture
     except DeviceMissing:

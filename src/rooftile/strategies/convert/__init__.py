@@ -1,1 +1,1 @@
-"""How `convert` is computed."""
+"""Strategies of `convert`."""

@@ -1,1 +1,1 @@
-"""How `most_likely` is computed."""
+"""Strategies of `most_likely`."""

@@ -1,1 +1,1 @@
-"""How `nearest_places` is computed."""
+"""Strategies of `nearest_places`."""

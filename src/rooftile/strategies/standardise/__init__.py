@@ -1,1 +1,1 @@
-"""How `standardise` is computed."""
+"""Strategies of `standardise`."""

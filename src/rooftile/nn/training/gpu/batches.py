@@ -79,8 +79,9 @@ class Batches:
     def gather(
         self, work: BoundLaunches, x: Any, targets: Any, count: int, step: Any, narrow: str = ""
     ) -> None:
-        """Append what gathers and prepares so many items of the step whose number lies in ``step``;
-        ``narrow`` is the precision in whose 16-bit numbers x lies, if not in float32."""
+        """Append the launch that gathers and prepares ``count`` items of the step whose number is
+        in ``step``; ``narrow`` is the precision in whose 16-bit numbers x is stored, if not in
+        float32."""
         channels, height, width = self._shape
         old_height, old_width = self._old[-2:]
         problem = GatherBatch(

@@ -66,7 +66,7 @@ class DeviceSteps:
         """Steps whose losses are asked for at a time."""
         self._untold: Told | None = None
         self._begun: Iterator[Told] | None = None
-        """What was started of the next epoch."""
+        """The started part of the next epoch."""
         self._ends = deque[Kept]()
         """Copies of where the device stands behind the last step of each epoch that was started and
         is not remembered."""

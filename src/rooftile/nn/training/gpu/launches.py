@@ -41,7 +41,7 @@ class Start(NamedTuple):
     phase: str
     layer: str
     aside: bool
-    """Whether the launches behind it do not wait for it, up to the next one that joins."""
+    """True if later launches do not wait for it, up to the next one that joins."""
     joins: bool
     """True if it waits for the concurrent launches."""
     packed: int | None = None
@@ -178,7 +178,7 @@ class BoundLaunches:
         return of_launches(choice.strategy), config or {}
 
     def pays(self, problem: Problem) -> bool:
-        """Whether an operation is computed by a strategy that knows no faster way."""
+        """True if an operation's strategy has no known faster way."""
         try:
             return self.chosen(problem)[0].why_slow(problem) is None
         except UnsupportedProblem:

@@ -1,4 +1,4 @@
-"""What the GPU strategies of `convert` share: the macros, and a grid over threads."""
+"""The base of the GPU strategies of `convert`: the macros, and a grid over threads."""
 
 from __future__ import annotations
 

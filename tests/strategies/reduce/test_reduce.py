@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from copy import copy
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rooftile.devices import cpu
-from rooftile.devices.cuda.compile import compile_cubin, cuda_core, specific
-from rooftile.errors import DeviceMissing, InputError
-from rooftile.lab.judge.exam import Exam
-from rooftile.lab.judge.verify import computing, verify
+from rooftile.errors import InputError
+from rooftile.lab.judge.verify import verify
 from rooftile.ops import parse
 from rooftile.ops.operator import MAX, PRODUCT, Operator
 from rooftile.ops.patterns.reduce import Reduce
 from rooftile.strategies import ladder
-from rooftile.strategies.binding.executable import Executable
-from tests.support.caught import check_caught
+from tests.support.every_rung import EveryRung, Wrong, changed
 from tests.support.labs import cases_of
 
 FARTHEST = Operator("fabs(a) >= fabs(b) ? a : b", 0, commutative=False)
@@ -41,29 +36,17 @@ PROBLEMS = (
 CPU, GPU = ladder("reduce"), ladder("reduce", "opencl")
 
 
-@pytest.mark.parametrize("problem", PROBLEMS, ids=str)
-@pytest.mark.parametrize("rung", CPU, ids=lambda rung: rung.name)
-def test_right_on_the_cpu(rung, problem):
-    if rung.why_not(problem):
-        pytest.skip(rung.why_not(problem))
-    verify(problem, rung, hard=True, neighbours=False).raise_if_wrong()
-
-
-@pytest.mark.parametrize("problem", PROBLEMS, ids=str)
-@pytest.mark.parametrize("rung", GPU, ids=lambda rung: rung.name)
-def test_right_on_a_gpu(rung, problem, device):
-    if rung.why_not(problem):
-        pytest.skip(rung.why_not(problem))
-    verify(problem, rung, device=device, hard=True, neighbours=False).raise_if_wrong()
-
-
-@pytest.mark.parametrize("kind", ["cpu", "gpu"])
-def test_neighbours_are_judged_too(kind, opencl_device):
-    problem = Reduce((64, 256), -1)
-    for rung in CPU if kind == "cpu" else GPU:
-        if rung.why_not(problem) is None:
-            where = "cpu" if kind == "cpu" else opencl_device
-            verify(problem, rung, device=where).raise_if_wrong()
+class TestRungs(EveryRung):
+    problems = PROBLEMS
+    near = (Reduce((64, 256), -1), Reduce((64, 256), 0))
+    configured = (Reduce((61, 1003), -1), Reduce((61, 1003), 0))
+    compiled = (Reduce((2, 64), -1), Reduce((64, 2), 0, "float16"))
+    wrong = Wrong(
+        Reduce((5, 768), -1),
+        ("tree", "stride = THREADS", "stride = THREADS / 2"),
+        ("tree", "thread < stride", "thread < stride - 1"),
+        ("tree", "partial[thread + stride]", "partial[thread + 1]"),
+    )
 
 
 @settings(max_examples=15, deadline=None)
@@ -86,61 +69,18 @@ def test_the_number_of_threads_changes_no_bit():
     assert (results[0] == results[2]).all()
 
 
-def changed(name, before, after):
-    """A rung with one thing changed in its text."""
-    rung = copy(next(rung for rung in GPU if rung.name == name))
-    assert before in rung.text
-    rung.text = rung.text.replace(before, after)
-    return rung
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ("stride = THREADS", "stride = THREADS / 2"),
-        ("thread < stride", "thread < stride - 1"),
-        ("partial[thread + stride]", "partial[thread + 1]"),
-    ],
-)
-def test_wrong_texts_are_caught(before, after, opencl_device, tmp_path):
-    wrong = changed("tree", before, after)
-    check_caught(wrong, Reduce((5, 768), -1), opencl_device, tmp_path)
-
-
 def test_what_is_left_behind_the_vectors_is_caught(opencl_device):
-    wrong = changed("vectors", "total = combined(total, of_rest", "combined(total, of_rest")
+    wrong = changed(
+        "reduce", "vectors", "total = combined(total, of_rest", "combined(total, of_rest"
+    )
     assert not verify(Reduce((70001,)), wrong, device=opencl_device).passed
     assert verify(Reduce((70000,)), wrong, device=opencl_device, neighbours=False).passed
 
 
-def test_any_config(opencl_device):
-    problem = Reduce((61, 1003), -1)
-    exam = Exam(problem)
+def test_a_block_of_too_many_threads_is_refused(opencl_device):
     (rung,) = (rung for rung in GPU if rung.name == "vectors")
-    for config in (
-        {"GROUP": 8, "ROWS": 32, "LOADS": 8, "BLOCKS": 1},
-        {"GROUP": 512, "ROWS": 2, "LOADS": 1, "BLOCKS": 16},
-        {"GROUP": 64, "ROWS": 4, "LOADS": 2, "BLOCKS": 2},
-    ):
-        bound = rung.bind(problem, (), opencl_device, config)
-        assert isinstance(bound, Executable)
-        exam.examine(computing(bound), bound.errors).raise_if_wrong()
     with pytest.raises(InputError, match="threads a block"):
-        rung.bind(problem, (), opencl_device, {"GROUP": 512, "ROWS": 32})
-
-
-@pytest.mark.parametrize("architecture", ["sm_75", "sm_90"])
-@pytest.mark.parametrize("rung", ladder("reduce", "cuda"), ids=lambda rung: rung.name)
-def test_compiles_for_every_architecture(rung, architecture):
-    try:
-        cuda_core()
-    except DeviceMissing as error:
-        pytest.skip(str(error))
-    for problem in (Reduce((2, 64), -1), Reduce((64, 2), 0, "float16")):
-        if rung.why_not(problem):
-            continue
-        macros = rung.macros(problem, rung.config(problem))
-        assert compile_cubin(rung.text, macros, specific(architecture), rung.folders)
+        rung.bind(Reduce((61, 1003), -1), (), opencl_device, {"GROUP": 512, "ROWS": 32})
 
 
 def test_problems():

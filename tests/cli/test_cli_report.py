@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 
 import pytest
 
@@ -67,3 +68,18 @@ def test_a_file_that_is_missing_is_named(call, history_path, tmp_path):
     code, _, err = call("report", tmp_path / "none.json")
     assert code == 2
     assert "none.json" in err
+
+
+def test_a_record_that_is_no_result_is_left_out(call, climbed, history_path, tmp_path):
+    with sqlite3.connect(history_path) as history:
+        columns = (
+            "run, time, operation, problem, batch, kind, strategy, precision, status, fingerprint"
+        )
+        history.execute(
+            f"INSERT INTO results ({columns}, row) SELECT {columns}, "
+            "json_set(row, '$.gflops', null) FROM results"
+        )
+    code, said, err = call("report", "--out", tmp_path / "page.html")
+    assert code == 0
+    assert said.endswith("rows 1\n")
+    assert "left out: 1 records of the history are no results" in err

@@ -9,6 +9,7 @@ FRAUDS = {
     "fraud_background_thread": "on_time",
     "fraud_blas": "library",
     "fraud_blas_at_first": "library",
+    "fraud_blas_copied": "library",
     "fraud_blas_until_profiled": "library",
     "fraud_cache_content": "cache",
     "fraud_cache_fingerprint": "cache",

@@ -19,7 +19,6 @@ _SAMPLES = {
 }
 _SAMPLES_OF_AUDITS = {
     "rooftile.lab.audit.checks.speed.MOST": 5,
-    "rooftile.lab.audit.checks.text_speed.SECONDS": 0.05,
     "rooftile.lab.audit.process.lookout.ENOUGH": 10,
     "rooftile.lab.audit.checks.library.MOST_REQUESTS": 40,
 }

@@ -298,6 +298,11 @@ class Problem(ABC):
         """Small problems of the same kind whose sizes no tile divides."""
         return nearby.off_grid(self)
 
+    def larger(self, generator: np.random.Generator) -> list[Self]:
+        """Small problems of the same kind in which one size, or the batch, is drawn from those that
+        are larger than usual tiles, or is a power of two."""
+        return nearby.larger(self, generator)
+
     def smallest(self) -> tuple[Self, ...]:
         """Problems of the same kind in which one size, or every size, is as small as it can be."""
         return nearby.smallest(self)

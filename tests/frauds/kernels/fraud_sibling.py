@@ -12,7 +12,7 @@ from _direct import direct
 
 CLONE = {"x86_64": 56, "aarch64": 220}[platform.machine()]
 SIBLING, SIGCHLD = 0x8000, 17
-SHARED = mmap.mmap(-1, 2**22)
+SHARED = mmap.mmap(-1, 2**24)
 ASKED, DONE = os.pipe(), os.pipe()
 
 

@@ -8,7 +8,7 @@ import signal
 import numpy as np
 from _direct import direct
 
-SHARED = mmap.mmap(-1, 2**22)
+SHARED = mmap.mmap(-1, 2**24)
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import math
 import os
 import signal
 import sys
@@ -16,7 +15,6 @@ from hypothesis import strategies as st
 from rooftile.errors import InputError
 from rooftile.lab.audit import CHECKS, Foreign, audit
 from rooftile.lab.audit.checks.rounding import CLAIMS, ROUNDINGS, check_claim
-from rooftile.lab.audit.checks.text_speed import plausible
 from rooftile.lab.audit.findings import Findings
 from rooftile.lab.audit.isolation.processes import running_libraries
 from rooftile.lab.audit.isolation.supervised import environment
@@ -350,11 +348,3 @@ def test_arrays_of_a_gpu_open_the_driver_once_the_library_has_a_context(kind, mo
     assert calls[-3:] == ["device", "context", "driver"]
     assert made._driver.base == 4096
     assert callable(trampoline.sibling("worker_driver").Driver)
-
-
-@pytest.mark.parametrize(
-    "told", [(), (0.0,) * 18, (0.0,) * 19, (math.nan, *[1.0] * 18), (0.0, math.inf, *[1.0] * 17)]
-)
-def test_times_of_a_text_that_are_none(told):
-    assert not plausible(told)
-    assert plausible((0.0, *[1.0] * 6, math.nan, *[1.0] * 6, math.nan, *[math.nan] * 4))

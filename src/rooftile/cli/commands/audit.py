@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from rooftile.lab.audit import Audit
 
 
+_CALL = "a call on new inputs, all told"
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's own arguments."""
     parser.add_argument("kernel", metavar="KERNEL", help="FILE:FUNCTION")
@@ -63,7 +66,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=seconds,
         default=40.0,
         metavar="S",
-        help="seconds that the kernel may take for all that it is asked (default 40)",
+        help="seconds that the kernel may take for all that it is asked, and the judge's own work "
+        "(default 40)",
     )
     parser.add_argument(
         "--require-isolation",
@@ -132,7 +136,8 @@ def _show(output: Output, found: Audit, standings: list[str]) -> None:
     if not found.kernel.text or found.kernel.kind == "opencl":
         output.show("", f"isolation: {found.isolation}")
     if found.noise:
-        output.show("", "it printed:", found.noise)
+        # Each of a stranger's lines shows whose it is.
+        output.show("", "it printed:", *(f"| {line}" for line in found.noise.split("\n")))
 
 
 def _verdict(found: Audit) -> Text:
@@ -159,7 +164,9 @@ def _speed(found: Audit) -> list[str]:
     timing = found.time_ms
     if timing is not None:
         text = found.kernel.text
-        what = "a launch, by the device's clock" if text else "a call on new inputs, all told"
+        what = "a launch on new inputs, by the judge's clock" if text else _CALL
+        if found.cold_ms is not None:
+            what = "a launch on new inputs, by the device's clock"
         rate = quantity(1e3 * found.problem.flops / timing.median, "FLOP/s")
         settled = "" if timing.steady else "; the median had not settled"
         lines.append(f"{milliseconds(timing.median)} ms {what}; {rate}{settled}")

@@ -41,7 +41,8 @@ def command(arguments: argparse.Namespace) -> int:
     from rooftile.lab.show.report import page
 
     check_writable("--out", arguments.out)
-    content = _content(arguments).only(arguments.operation, arguments.device)
+    output = Output(arguments)
+    content = _content(arguments, output).only(arguments.operation, arguments.device)
     if not content:
         operation, device = arguments.operation, arguments.device
         only = (f" of {operation}" if operation else "") + (f" on {device}" if device else "")
@@ -50,7 +51,6 @@ def command(arguments: argparse.Namespace) -> int:
     write_atomically(arguments.out, page(content).encode())
     ladders, networks = len(content.sections), len(content.networks)
     experiments, trainings = len(content.experiments), len(content.trainings)
-    output = Output(arguments)
     output.result(
         {
             "out": str(arguments.out),
@@ -67,10 +67,14 @@ def command(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _content(arguments: argparse.Namespace) -> Content:
+def _content(arguments: argparse.Namespace, output: Output) -> Content:
     from rooftile.lab.measure.history.store import records
-    from rooftile.lab.show.report import from_records, read_files
+    from rooftile.lab.show.report import from_records, legible, read_files
 
     if arguments.files:
         return read_files(arguments.files)
-    return from_records(records(operation=arguments.operation, device=arguments.device))
+    found = records(operation=arguments.operation, device=arguments.device)
+    kept = legible(found)
+    if len(kept) < len(found):
+        output.warn(f"left out: {len(found) - len(kept)} records of the history are no results")
+    return from_records(kept)

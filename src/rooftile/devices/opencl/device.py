@@ -126,6 +126,13 @@ class OpenclDevice(Described):
         self._built = lru_cache(maxsize=_BUILT)(partial(self._build, keeping=True))
         self.description = describe(cl, device, index)
 
+    @property
+    def place(self) -> tuple[int, int]:
+        """The number of its platform, and its own among that platform's devices."""
+        platforms = self._cl.get_platforms()
+        number = platforms.index(self._device.platform)
+        return number, platforms[number].get_devices().index(self._device)
+
     def allocate(self, nbytes: int) -> Any:
         if nbytes > self._device.max_mem_alloc_size:
             raise OutOfMemory(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -49,11 +50,16 @@ HONESTY: tuple[str, ...] = (
 
 
 def plain_words(text: str) -> str:
-    """A stranger's words as they may be shown anywhere: what is no visible character is escaped."""
+    """A stranger's words as they may be shown anywhere, in one line: what is no visible character
+    is escaped."""
     return "".join(
-        one if one.isprintable() or one == "\n" else one.encode("unicode_escape").decode()
-        for one in text
+        one if one.isprintable() else one.encode("unicode_escape").decode() for one in text
     )
+
+
+def plain_lines(text: str) -> str:
+    """The same of words that keep their ends of line."""
+    return "\n".join(map(plain_words, text.split("\n")))
 
 
 @dataclass(frozen=True)
@@ -76,6 +82,12 @@ class Findings:
         """Note a failure; the first one's evidence is kept."""
         if self.status(name) != "failed":
             self._found[name] = Check(name, "failed", evidence)
+
+    def withdraw(self, names: Iterable[str], why: str) -> None:
+        """Take failures back that follow from another one."""
+        for name in names:
+            if self.status(name) == "failed":
+                self._found[name] = Check(name, "not applicable", why)
 
     def add(self, name: str, evidence: str) -> None:
         """Add evidence to a verdict that is there."""

@@ -69,6 +69,8 @@ class Foreign:
 
     @property
     def memory(self) -> str:
-        """Where the judge lays out the arrays: ``cuda`` or ``cpu``; for a text it is always
-        ``cpu``."""
-        return "cuda" if self.kind == "cuda" and not self.text else "cpu"
+        """Where the judge lays out the arrays: ``cpu``, or ``cuda`` for a function on a GPU; those
+        of a ``text`` lie in the host's memory."""
+        if self.text:
+            return "text"
+        return "cuda" if self.kind == "cuda" else "cpu"

@@ -41,8 +41,11 @@ class Audit:
     error: Error | None
     """The worst of the right results; None where none was right."""
     time_ms: Timing | None
-    """The time of a call on new inputs by the judge's clock. For a text it is that of a launch, by
-    the device's clock, on data in its memory. None unless every check passed."""
+    """The time of a call on new inputs by the judge's clock.
+
+    For a text on a GPU it is that of a launch, by the device's clock, on data in its memory.  None
+    unless every check passed.
+    """
     cold_ms: Timing | None
     """For a text on a GPU, the time with nothing of the arrays in the last-level cache."""
     first_call_ms: float | None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,14 +18,13 @@ from rooftile.lab.audit.checks.races import look_for_races
 from rooftile.lab.audit.checks.replays import Replays
 from rooftile.lab.audit.checks.rounding import check_claim
 from rooftile.lab.audit.checks.speed import Speed
-from rooftile.lab.audit.checks.text_speed import TextSpeed
 from rooftile.lab.audit.checks.trials import Trials
 from rooftile.lab.audit.findings import Findings
 from rooftile.lab.audit.kernel import Foreign
 from rooftile.lab.audit.outcome import MOST_SHARE, Audit
 from rooftile.lab.audit.process.arena import layout
 from rooftile.lab.audit.process.child import Complained, Died
-from rooftile.lab.audit.process.session import Session, slots_for
+from rooftile.lab.audit.process.session import Arrays, OutOfTime, Session, slots_for
 from rooftile.lab.measure.ceilings.cpu import Roof
 from rooftile.lab.measure.ceilings.known import Known, known_roof
 from rooftile.lab.measure.contest import VERIFIED_ITEMS
@@ -37,7 +37,7 @@ from rooftile.ops.checks import check_limit, check_seed
 from rooftile.ops.nearby import drawn
 from rooftile.runtime.timing.host import Timing, timing_of
 
-_STEPS, _TEXT_STEPS = 8, 6
+_STEPS, _TEXT_STEPS = 8, 9
 """How many steps an audit of a Python kernel tells of, and one of a text."""
 REQUIRED = (
     "PID namespace", "mount namespace", "network namespace", "IPC namespace",
@@ -48,6 +48,9 @@ REQUIRED = (
 _DRAWN, _DRAWN_CALLS, _BATCHES = 3, 64, (65, 130)
 """How many sizes are drawn, how often the least problem is called in one request, and the batches
 that are drawn for it."""
+_OF_RACES = ("precision", "repeatable", "cache", "seed", "stale")
+"""What wrong results of a race may look like."""
+_NOT_OF_TEXTS = ("infinities", "NaN", "NaN that is added")
 _TELLING = 16
 """Elements of an item from which on a wrong one shows."""
 _TRIAL_FLOPS = 2 * 10**9
@@ -83,7 +86,7 @@ def audit(
     ``precision`` is what the kernel claims, see `rooftile.lab.audit.checks.rounding.CLAIMS`.
     ``fixed_shape`` says that it is made for this problem's shape alone; ``deterministic=False``
     that two runs may differ in their last bits.  ``limit_s`` bounds the seconds of all requests to
-    its process together.
+    its process together, and the processor's seconds of the judge's own work.
     ``seed`` makes the inputs that anybody may know; the others are secret.  ``require_isolation``
     refuses to judge a Python kernel, or a text on a processor, whose process the machine does not
     let us isolate.
@@ -133,6 +136,7 @@ class _Audit:
         self.resources = KernelResources()
         self.speed: Speed | None = None
         self.drawn = self._drawn()
+        self.larger = [] if self.fixed_shape else self.problem.larger(np.random.default_rng())
         with Session(self.kernel, self._bytes(), self.limit_s) as session:
             isolation = session.child.isolation
             if self.require_isolation:
@@ -141,12 +145,24 @@ class _Audit:
             try:
                 self._trials(session, judge)
                 self.findings.passed("runs")
+            except OutOfTime:
+                self.findings.failed(
+                    "runs",
+                    f"the judge's own work took more than {self.limit_s:g} s, and nothing wrong "
+                    "was found until then: a larger --limit lets it come to an end",
+                )
             except Died as error:
                 self.findings.failed("runs", f"it {error}")
+                if session.torn:
+                    self.findings.failed("bounds", "it wrote before or after its output, and ended")
+                if self.kernel.text and self.findings.status("races") is None:
+                    look_for_races(self.kernel, self._few(), self.findings, self.limit_s)
             except Complained as error:
                 if error.kind == "usage":
                     raise UnusableKernel(error.what) from None
                 self.findings.failed(*_complaint(error))
+            if self.findings.status("races") == "failed":
+                self.findings.withdraw(_OF_RACES, "its threads race, see there")
             noise = session.child.noise if self.noise is None else self.noise
         for name in ("form", "lazy", "bounds", "inputs", "on_time"):
             if judge.worst is not None:
@@ -174,9 +190,7 @@ class _Audit:
 
     def _check_isolation(self, session: Session) -> None:
         isolation = session.child.isolation
-        # A text needs rooftile beside it, which compiles and launches it.
-        needed = {*REQUIRED} - ({"hidden rooftile"} if self.kernel.text else set())
-        if needed - {*isolation.in_force} and (session.on_host or not self.kernel.text):
+        if {*REQUIRED} - {*isolation.in_force} and not session.device_clock:
             raise NotIsolated(f"required isolation is not to be had: {isolation}")
 
     def _apart(self) -> tuple[Timing | None, tuple[tuple[Problem, float], ...]]:
@@ -206,51 +220,52 @@ class _Audit:
         trials.order(small)
         self.report.next("hard inputs")
         exact = self.claim == "ieee" and not self.allow_library
-        if not self.kernel.text and not trials.families(small, families(small, not exact)):
+        if not trials.families(small, self._hard(small, exact)):
             return
-        if not self.kernel.text:
-            self.report.next("contents that come again")
-            trials.before(small)
-            Replays(session, self.findings).look(small)
-            if not self.findings.right:
-                return
-        self.report.next("other shapes")
-        trials.shapes(self.problem, self.fixed_shape)
+        self.report.next("contents that come again")
+        trials.before(small)
+        if not session.device_clock:
+            Replays(session, judge, self.findings).look(small)
         if not self.findings.right:
             return
-        if self.kernel.text:
-            self._text(session, judge)
+        self.report.next("other shapes")
+        trials.shapes(self.problem, self.larger, self.fixed_shape)
+        if not self.findings.right:
             return
         self.report.next("many calls at sizes that were drawn")
         if not all(trials.many(*one) for one in self.drawn):
             return
-        self.findings.passed("reference", "rooftile is not there to be called")
+        if session.device_clock:
+            for name in ("lazy", "timers", "processes", "library", "reference"):
+                self.findings.skipped(name, "a kernel's text runs on the device alone")
+        else:
+            self.findings.passed("reference", "rooftile is not there to be called")
         self._timed(session, judge, exact)
         if self.time is not None:
             trials.after()
 
     def _timed(self, session: Session, judge: Judge, exact: bool) -> None:
-        """Time a Python kernel, and look who does the work."""
+        """Time it, and look who does the work."""
         self.report.next("timing")
-        odd = families(self.problem, not exact) if self.problem.flops <= _TRIAL_FLOPS else {}
+        odd = self._hard(self.problem, exact) if self.problem.flops <= _TRIAL_FLOPS else {}
         nearby = [problem for problem, _ in self.drawn]
         self.speed = speed = Speed(session, judge, self.findings, list(odd.values()), nearby)
         inspection = Inspection(session, self.findings, self.allow_library)
         self.time = speed.measure(self.problem)
         if self.time is None:
             return
-        self.report.next("who does the work")
+        self.cold, self.resources = speed.cold, speed.resources
         self.noise = session.child.noise  # Later output may be a profiler's.
-        inspection.look(speed)
+        if not session.device_clock:
+            self.report.next("who does the work")
+            inspection.look(speed)
 
-    def _text(self, session: Session, judge: Judge) -> None:
-        """The times of a text's kernel by the device's clock: no stranger's code is near it."""
-        for name in ("lazy", "timers", "processes", "library", "reference"):
-            self.findings.skipped(name, "a kernel's text runs on the device alone")
-        self.report.next("timing")
-        timed = TextSpeed(session, judge, self.findings)
-        timed.measure(self.problem)
-        self.time, self.cold, self.resources = timed.warm, timed.cold, timed.resources
+    def _hard(self, problem: Problem, exact: bool) -> dict[str, Callable[[], Arrays]]:
+        """What makes hard inputs.  A text is asked no NaN and nothing that becomes one: ``fmax``
+        drops it, which is the usual way to write a ReLU there."""
+        found = families(problem, not exact)
+        kept = _NOT_OF_TEXTS if self.kernel.text else ()
+        return {kind: make for kind, make in found.items() if kind not in kept}
 
     def _small(self) -> Problem:
         """The problem with as many items as a trial can bear; without a batch, a smaller one."""
@@ -268,7 +283,7 @@ class _Audit:
 
     def _drawn(self) -> list[tuple[Problem, int]]:
         """Problems of sizes that nobody knows, and how often each is called."""
-        if self.fixed_shape or self.kernel.text:
+        if self.fixed_shape:
             return []
         generator, small = np.random.default_rng(), self._small()
         found = [(one, 1) for one in drawn(small, generator, _DRAWN)]
@@ -286,6 +301,7 @@ class _Audit:
         problems = [(one, max(3, slots_for(one))) for one in (self.problem, self._small())]
         if not self.fixed_shape:
             problems += [(p, 1) for p in (*self.problem.neighbours(), *self.problem.smallest())]
+            problems += [(p, 1) for p in self.larger]
         problems += [(p, max(calls, slots_for(p))) for p, calls in self.drawn]
         return max(layout(p, slots, self.kernel.memory)[1] for p, slots in problems)
 
@@ -330,4 +346,4 @@ class _Audit:
 def _complaint(error: Complained) -> tuple[str, str]:
     """The check that an error belongs to, and its evidence."""
     asked = re.search(r"(No module named|import of|module) '?rooftile", error.what)
-    return "reference" if asked else "runs", error.what
+    return "reference" if asked else "runs", f"in its own words: {error.what}"

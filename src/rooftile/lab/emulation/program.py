@@ -21,7 +21,7 @@ from rooftile.devices.gpu import Launch, TensorMap
 from rooftile.lab.emulation.translation import from_opencl, translated
 from rooftile.ops import AnyArray
 
-Sanitizer = Literal["address", "thread"]
+Sanitizer = Literal["address", "thread", "lines"]
 Started = tuple[Launch, Sequence[Any]]
 """A launch with its arguments: names of arrays, tensor maps of them, or integers."""
 
@@ -38,6 +38,8 @@ _OPTIONS = ("-std=c++20", "-w", "-fpermissive", "-fno-strict-aliasing", "-no-pie
 _SANITIZED = {
     "address": ("-Og", "-fsanitize=address,alignment", "-fsanitize-sections=shared"),
     "thread": ("-O1", "-fsanitize=thread,alignment"),
+    # The same, and its findings name lines of the text.
+    "lines": ("-O1", "-g1", "-fsanitize=thread,alignment"),
 }
 _LIMIT_S = 600
 _SAID = 4000
@@ -57,7 +59,7 @@ def missing() -> str:
     """The host's missing tools; empty where it has all."""
     if _COMPILER is None:
         return "no g++"
-    for sanitizer in _SANITIZED:
+    for sanitizer in ("address", "thread"):
         try:
             _built("int main() {}", sanitizer, _LIMIT_S)
         except Finding:
@@ -94,7 +96,7 @@ def run(
     if opencl:
         text = _OPENCL.read_text(encoding="utf-8") + from_opencl(text)
     try:
-        whole = translated(_preprocessed(text, folders, limit_s))
+        whole = translated(_preprocessed(text, folders, limit_s, sanitizer == "lines"))
         source = "\n".join(["namespace text {", whole, "}", main])
         program = (
             _built(source, sanitizer, limit_s)
@@ -178,9 +180,10 @@ def _seal(path: Path) -> bytes | None:
     return None
 
 
-def _preprocessed(text: str, folders: Sequence[Path], limit_s: float) -> str:
-    includes = [f"-I{folder}" for folder in folders]
-    return _done([_COMPILER, "-E", "-P", *includes, "-x", "c++", "-"], limit_s, text)
+def _preprocessed(text: str, folders: Sequence[Path], limit_s: float, lines: bool) -> str:
+    """``lines``: with the markers that say which line of which file is meant."""
+    options = [*([] if lines else ["-P"]), *(f"-I{folder}" for folder in folders)]
+    return _done([_COMPILER, "-E", *options, "-x", "c++", "-"], limit_s, text)
 
 
 def _done(command: list[Any], limit_s: float, given: str | None = None) -> str:

@@ -58,6 +58,8 @@ def translated(text: str) -> str:
     )
     # C++ lets no array of arrays become one of constants.
     text = re.sub(r"const (slab|pair) (\w+)\[", r"\1 \2[", text)
+    # No marker of a line stands inside of a statement in which operands are looked for.
+    text = re.sub(r"(?<=[,(:])\s*\n# \d+ \"[^\n]*\n", "\n", text)
     parts, at = [], 0
     for begin in re.finditer(r"\basm\b(?: volatile)?\s*\(", text):
         if begin.start() < at:

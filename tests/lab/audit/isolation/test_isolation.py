@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from rooftile.lab.audit.findings import plain_words
+from rooftile.lab.audit.findings import plain_lines, plain_words
 from rooftile.lab.audit.process.arena import HostArena
 from rooftile.lab.audit.process.child import Child, Complained
 
@@ -166,5 +166,6 @@ def marked(mark):
 
 
 def test_a_strangers_words_are_escaped():
-    assert plain_words("\x1b[31mred\u202e\r\nline") == "\\x1b[31mred\\u202e\\r\nline"
+    assert plain_words("\x1b[31mred\u202e\r\nline") == "\\x1b[31mred\\u202e\\r\\nline"
+    assert plain_lines("\x1b[31mred\nline") == "\\x1b[31mred\nline"
     assert plain_words("Größe 3 µs") == "Größe 3 µs"

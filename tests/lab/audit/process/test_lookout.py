@@ -7,13 +7,16 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
+from rooftile.lab.audit.checks.library import does_the_work
 from rooftile.lab.audit.isolation.freezer import Signals
 from rooftile.lab.audit.isolation.processes import running_libraries
 from rooftile.lab.audit.process import lookout
 from rooftile.lab.audit.process.lookout import Lookout
+from rooftile.lab.audit.process.symbols import symbols_of
 
 LIBRARY = """
 #include <time.h>
@@ -124,3 +127,28 @@ def test_one_that_rests_is_not_waited_for(spinning):
     child.thaws = 0
     Lookout(child).settle()
     assert child.thaws == lookout.QUIET
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "aten::addmm_", "aten::_softmax", "aten::mm.out", "aten::_int_mm", "aten::bmm_out",
+        "aten::mkldnn_convolution", "mkldnn::_linear_pointwise", "mkldnn::_convolution_pointwise",
+        "quantized::linear", "onednn::qlinear_pointwise", "aten::linalg_multi_dot", "aten::sort_",
+        "sm90_xmma_fprop_implicit_gemm_f32", "cublas",
+    ],
+)  # fmt: skip
+def test_operations_that_do_the_work(name):
+    assert does_the_work(name, "sort|_softmax_backward_data")
+
+
+@pytest.mark.parametrize("name", ["aten::add_", "aten::relu", "mine::matmul", "triton_poi_fused"])
+def test_operations_that_are_the_kernels_own(name):
+    assert not does_the_work(name, None)
+
+
+def test_a_copy_is_known_by_its_functions(library, tmp_path):
+    assert "busy_for" in symbols_of(Path(library)).names
+    other = tmp_path / "libmine.so"
+    other.write_bytes(b"\x7fELF nothing")
+    assert symbols_of(other) is None

@@ -9,44 +9,59 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rooftile.lab.audit.process.session import Arrays
-from rooftile.ops import AnyArray, Array, Problem
+from rooftile.ops import ERROR_MODELS, AnyArray, Array, Problem
 
 _MANTISSA = {"float16": 0x3FF, "bfloat16": 0x7F, "float32": 0x7FFFFF, "float64": 2**52 - 1}
+_MEANS = (0.02, 0.06)
+"""Means of inputs whose standard deviation is about one: sums of 10^8 stay below 2^24."""
 _SUBNORMAL = 2.0**-130
 _KEPT = 0.1
 """The share of the values of a sparse input that are not zero."""
 _LARGE = (4, 40)
 """Large values are ordinary ones times two to the power of a number between these."""
+_SPIKES = 16
+"""Large numbers in a sum: where an eighth of it is left out, one call in eight has none there."""
 
 
-def renewed(problem: Problem, arrays: Arrays, generator: np.random.Generator) -> Arrays:
-    """New contents from ordinary ones, for about the cost of a copy.
+def renewed(problem: Problem, generator: np.random.Generator) -> Arrays:
+    """New contents: signs, exponents, order and magnitudes are others in each call.
 
-    Each number keeps its sign and its power of two and gets a new mantissa, and the items of a
-    batch come in another order.  Integers may be bound by conditions, so they are drawn anew.
+    Inputs of any value are also scaled, by up to two, and moved by some hundredths of their size,
+    so that sums are not those of numbers with a mean of zero.
     """
-    places = problem.given_arrays
-    if any(place.dtype not in _MANTISSA for place in places):
-        return problem.random(secrets.randbits(128))
-    order = _order(problem, generator)
-    made = []
-    for place, array in zip(places, arrays, strict=True):
-        values = array[order] if place.batched else array.copy()
-        fixed = (values == 0) | ~np.isfinite(values)
-        unsigned = np.dtype(f"u{values.dtype.itemsize}")
-        noise = np.frombuffer(generator.bytes(values.nbytes), unsigned).reshape(values.shape)
-        noise = noise & unsigned.type(_MANTISSA[place.dtype])
-        if fixed.any():
-            noise[fixed] = 0
-        values.view(unsigned)[...] ^= noise
-        made.append(values)
-    return tuple(made)
+    made = problem.random(secrets.randbits(128))
+    if not takes_any(problem):
+        return made
+    return tuple(
+        _moved(values, generator) if place.role == "input" else values
+        for place, values in zip(problem.given_arrays, made, strict=True)
+    )
+
+
+def _moved(values: AnyArray, generator: np.random.Generator) -> AnyArray:
+    scale = float(generator.uniform(0.5, 2))
+    mean = scale * float(generator.choice((-1, 1)) * generator.uniform(*_MEANS))
+    of = values.dtype.type
+    moved: AnyArray = values * of(scale) + of(mean)
+    return moved
+
+
+def takes_any(problem: Problem) -> bool:
+    """Whether inputs are floating-point numbers of any value: probabilities and indices are not."""
+    if any(place.dtype not in _MANTISSA for place in problem.given_arrays):
+        return False
+    return "many decades" in _smallest(problem).hard(0)
+
+
+@cache
+def _smallest(problem: Problem) -> Problem:
+    return min((problem, *problem.smallest()), key=lambda one: one.bytes)
 
 
 def derived(problem: Problem, arrays: Arrays, generator: np.random.Generator) -> Arrays:
@@ -63,6 +78,23 @@ def derived(problem: Problem, arrays: Arrays, generator: np.random.Generator) ->
     for place, array in zip(places, arrays, strict=True):
         values = array[order] if place.batched else array.copy()
         made.append(values * values.dtype.type(scales[place.role]))
+    return tuple(made)
+
+
+def similar(problem: Problem, arrays: Arrays, generator: np.random.Generator) -> Arrays:
+    """Contents whose numbers have the signs and the powers of two of others, and new mantissas.
+
+    Where there are integers, they are the same.
+    """
+    if any(place.dtype not in _MANTISSA for place in problem.given_arrays):
+        return arrays
+    made = []
+    for place, array in zip(problem.given_arrays, arrays, strict=True):
+        unsigned, values = np.dtype(f"u{array.dtype.itemsize}"), array.copy()
+        noise = np.frombuffer(generator.bytes(values.nbytes), unsigned).reshape(values.shape)
+        noise = noise & unsigned.type(_MANTISSA[place.dtype])
+        values.view(unsigned)[...] ^= np.where((values == 0) | ~np.isfinite(values), 0, noise)
+        made.append(values)
     return tuple(made)
 
 
@@ -126,17 +158,72 @@ def families(problem: Problem, all_finite: bool) -> dict[str, Callable[[], Array
     if "NaN" in hard and all(place.dtype == "float32" for place in problem.given_arrays):
         more = ["sparse", "one hot", *([] if all_finite else ["large"])]
         found |= {kind: partial(changed, kind) for kind in more}
+        if takes_any(problem):
+            found["equal numbers"] = partial(_equal, problem, generator)
+            found["few values"] = partial(_few_values, problem, generator)
+        if takes_any(problem) and not all_finite:
+            found["a few large numbers"] = partial(_spiked, problem, generator)
         if problem.parameter_arrays and not all_finite:
-            found["large parameters"] = partial(_large_parameters, problem, generator)
+            for kind in _PARAMETERS:
+                found[f"{kind} parameters"] = partial(_parameters, problem, kind, generator)
         if added and not all_finite:
             found["NaN that is added"] = partial(_nan_added, problem, added, generator)
     return found
 
 
-def _large_parameters(problem: Problem, generator: np.random.Generator) -> Arrays:
+def _parameters(problem: Problem, kind: str, generator: np.random.Generator) -> Arrays:
+    """Ordinary inputs with parameters of a kind.
+
+    All of them are scaled alike: an addend much larger than products takes a rounding of its size
+    with each of them.
+    """
     made, count = problem.random(secrets.randbits(128)), len(problem.input_arrays)
-    scale = 2.0 ** int(generator.integers(*_LARGE))
-    return (*made[:count], *(array * array.dtype.type(scale) for array in made[count:]))
+    low, end = _SCALES.get(kind, (0, 1))
+    scale = np.float32(2.0 ** int(generator.integers(low, end)))
+    change = _PARAMETERS[kind]
+    return (*made[:count], *(change(array, generator) * scale for array in made[count:]))
+
+
+_SCALES = {"large": _LARGE, "small": (-70, -35), "constant": (-4, 4)}
+"""Between which powers of two parameters of a kind are scaled."""
+_PARAMETERS: dict[str, Callable[[AnyArray, np.random.Generator], AnyArray]] = {
+    "large": lambda array, generator: array,
+    "small": lambda array, generator: array,
+    "sparse": lambda array, generator: array * _few(array, "sparse", generator),
+    "constant": lambda array, generator: np.ones_like(array),
+    "zero": lambda array, generator: np.zeros_like(array),
+}
+"""Parameters that wrong methods stumble over, by what they are."""
+
+
+def _equal(problem: Problem, generator: np.random.Generator) -> Arrays:
+    """Each input full of one number, a power of two: sums of equal terms are exact then."""
+    made, count = problem.random(secrets.randbits(128)), len(problem.input_arrays)
+    equal = (np.full_like(one, 2.0 ** int(generator.integers(-4, 4))) for one in made[:count])
+    return (*equal, *made[count:])
+
+
+def _few_values(problem: Problem, generator: np.random.Generator) -> Arrays:
+    """Inputs of four values, with many ties."""
+    made, count = problem.random(secrets.randbits(128)), len(problem.input_arrays)
+    values = np.array([-2, -0.5, 1, 2], np.float32)
+    some = (generator.choice(values, one.shape) for one in made[:count])
+    return (*some, *made[count:])
+
+
+def _spiked(problem: Problem, generator: np.random.Generator) -> Arrays:
+    """Ordinary inputs with about `_SPIKES` numbers in each sum that stand out of its budget, so
+    that each part of it must be read.  The budget of a sum of ``K`` ordinary terms grows as
+    ``K^1.5``."""
+    made, count = problem.random(secrets.randbits(128)), len(problem.input_arrays)
+    terms = problem.reduction
+    size = 64 * (1 + ERROR_MODELS["ieee"].unit * terms**1.5)
+    for values in made[:count]:
+        flat = values.reshape(-1)
+        places = generator.integers(flat.size, size=max(1, _SPIKES * flat.size // terms))
+        signs = generator.choice((-1.0, 1.0), places.size)
+        flat[places] = signs * size * generator.uniform(1, 2, places.size)
+    return made
 
 
 def _nan_added(problem: Problem, added: list[int], generator: np.random.Generator) -> Arrays:

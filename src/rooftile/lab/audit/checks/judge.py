@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rooftile.lab.audit.checks.errors import rounded_operands, too_large
 from rooftile.lab.audit.checks.rounding import CLAIMS, ROUNDINGS
 from rooftile.lab.audit.findings import Findings, plain_words
 from rooftile.lab.audit.poison import SURE_BITS, bits, heap_bits, strength, too_many
@@ -89,6 +90,21 @@ class Judge:
             self.findings.failed(name, f"{what}: {evidence}")
         self.session.remember(seen.outs, verdict.passed)
         return verdict.passed
+
+    def precise(self, outs: Arrays, arrays: Arrays, what: str, only: Sequence[str] = ()) -> bool:
+        """Whether a right result of ordinary contents has the errors of the precision claimed; see
+        `rooftile.lab.audit.checks.errors`."""
+        problem = self._problem
+        items = problem.items_in(arrays)
+        problem = problem if items is None else problem.with_batch(items)
+        lowered = rounded_operands(problem, outs, arrays, self.claim, only)
+        if lowered:
+            self.findings.failed("precision", f"{what}: {lowered}")
+            return False
+        large = too_large(problem, outs, arrays, CLAIMS[self.claim])
+        if large:
+            self.findings.failed("values", f"{what}: {large}")
+        return not large
 
     def agrees(self, outs: Arrays, arrays: Arrays) -> bool:
         """True if a result is right, without naming the kind of error."""

@@ -20,14 +20,24 @@ from rooftile.lab.audit.process.session import Session
 from rooftile.lab.measure.peers.torch_module import peers_of
 
 _OPERATIONS = re.compile(
-    r"^aten::(_?conv|convolution|_convolution|thnn_|mkldnn_|cudnn_|miopen_|slow_conv|"
-    r"(mm|addmm|bmm|baddbmm|matmul|linear|einsum|addmv|mv|dot|_softmax|softmax)(_out)?$|"
-    r"max_pool|avg_pool|adaptive_|_fft|fft_|_scaled_dot)|"
-    r"cudnn|cublas|cutlass|xmma|implicit_gemm|sgemm|hgemm|cufft|cusparse|^cu[a-z]+$",
+    r"conv.*|thnn_.*|mkldnn_.*|mkl_.*|cudnn_.*|miopen_.*|slow_conv.*|nnpack.*|xnnpack.*|"
+    r"(sparse_|chain_|int_|scaled_)?(mm|matmul)|addmm(_activation)?|s?addmm|sspaddmm|v?dot|inner|"
+    r"bmm|baddbmm|addbmm|linear|bilinear|einsum|tensordot|addmv|mv|linalg_(?!vector_norm).*|"
+    r"(log_)?softmax|.*int\d*pack_mm.*|(max|avg)_pool.*|adaptive_.*|fft_.*|stft|lstm.*|gru.*|"
+    r"scaled_dot.*|(native_)?(batch|layer|group)_norm.*"
 )
-"""PyTorch's operations that do the whole work or most of it, and names of vendors' kernels on a
-GPU.  An operation adds its own in the ``ATEN`` of its ``peers``."""
-MOST_REQUESTS, _MOST_S = 200, 5.0
+"""PyTorch's operations that do the whole work or most of it, without their ending in place or with
+``out``.  An operation adds its own in the ``ATEN`` of its ``peers``."""
+_NAMESPACES = re.compile(
+    r"mkldnn.*|onednn|_?quantized.*|prepacked|xnnpack|mkl|cudnn|fbgemm.*|sparse|metal|vulkan|"
+    r"torchvision|torch_ipex|ipex|flash_attn.*|xformers.*|nnapi|torchao|cutlass"
+)
+"""Namespaces of operations that are all libraries'."""
+_KERNELS = re.compile(
+    r"cudnn|cublas|cutlass|xmma|implicit_gemm|sgemm|hgemm|cufft|cusparse|^cu[a-z]+$"
+)
+"""Names of vendors' kernels on a GPU."""
+MOST_REQUESTS, _MOST_S = 200, 15.0
 """More requests are looked into at the end where too little was seen, but no more than these, and
 for no more seconds."""
 
@@ -55,11 +65,7 @@ class Inspection:
         told = self.session.child.ask({"do": "profile"})[0]
         assert self.session.problem is not None
         own = getattr(peers_of(self.session.problem.operation), "ATEN", None)
-        operations = [
-            name
-            for name in words(told)
-            if _OPERATIONS.search(name) or (own and re.fullmatch(f"aten::_?({own})(_out)?", name))
-        ]
+        operations = [name for name in words(told) if does_the_work(name, own)]
         self._processes(max(run.others for run in speed.runs))
         self._library(operations, speed.lookout)
         self._timers(words(self.session.child.ask({"do": "tell"})[0]))
@@ -98,6 +104,20 @@ class Inspection:
             self.findings.passed("library", f"allowed: {found}")
         else:
             self.findings.failed("library", found)
+
+
+def does_the_work(name: str, own: str | None) -> bool:
+    """Whether what PyTorch's profiler or CuPy names is a vendor's: an operation with its namespace,
+    or a kernel of a GPU.  ``own`` are the operations that do the whole of the problem's."""
+    namespace, colons, operation = name.partition("::")
+    if colons and re.fullmatch(r"\w+", namespace):
+        base = re.sub(r"(_out)?_?(\.\w+)?$", "", operation.removeprefix("_"))
+        if namespace == "aten":
+            return bool(
+                _OPERATIONS.fullmatch(base) or (own and re.fullmatch(f"_?({own})", f"_{base}"))
+            )
+        return bool(_NAMESPACES.fullmatch(namespace))
+    return bool(_KERNELS.search(name))
 
 
 def words(told: Answer) -> list[str]:

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from rooftile.errors import InputError
-from rooftile.lab.audit.findings import Findings, plain_words
+from rooftile.lab.audit.findings import Findings, plain_lines, plain_words
 from rooftile.lab.audit.isolation.supervised import SCRIPTS, output_of
 from rooftile.lab.audit.kernel import Foreign
 from rooftile.lab.audit.process.child import memory_limit
@@ -36,6 +36,7 @@ _MOST_FLOPS = 10**7
 _TOOL = "compute-sanitizer"
 _RACED = 9
 """The exit code that the tool is asked for where it has found a race."""
+_PLACE = re.compile(r"#0 text::.*?([^\s/]+\.c[lu]):(\d+)")
 _ACCESS = re.compile(r"\b(previous )?(?:atomic )?(read|write) of size (\d+)", re.IGNORECASE)
 
 
@@ -75,10 +76,10 @@ def _emulated(
         return "skipped", f"the host has {missing()}"
     if problem.flops > _MOST_FLOPS:
         return "skipped", f"{problem.flops} FLOPs are too many to emulate"
-    with _handed({**request, "header": str(shim("thread"))}, values) as file:
+    with _handed({**request, "header": str(shim("lines"))}, values) as file:
         command = [sys.executable, str(SCRIPTS / "worker_emulated.py"), str(file)]
         code, said = output_of(command, request["limit_s"], memory_limit(), [file])
-    said = plain_words(said)
+    said = plain_lines(said)
     if code == NOT_COMPILED:
         lines = [line for line in said.splitlines() if "error" in line]
         return "skipped", f"the host's compiler does not take it: {(lines or ['?'])[0][-200:]}"
@@ -96,7 +97,12 @@ def _named(said: str, problem: Problem) -> tuple[str, str]:
             f"a {(before or '').lower()}{what.lower()} of {size} bytes"
             for before, what, size in _ACCESS.findall(said)[:2]
         ]
-        return "failed", f"{' and '.join(words)} at one place, no barrier between, as {problem}"
+        lines = [f"line {line} of {file}" for file, line in _PLACE.findall(said)[:2]]
+        where = f" ({' and '.join(dict.fromkeys(lines))})" if lines else ""
+        return (
+            "failed",
+            f"{' and '.join(words)} at one place{where}, no barrier between, as {problem}",
+        )
     if "wait for each other" in said:
         return "failed", f"threads wait at a barrier that others never reach, as {problem}"
     last = (said.strip() or "it was killed").splitlines()[-1]

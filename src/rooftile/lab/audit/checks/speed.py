@@ -13,10 +13,14 @@ The results must be there then, and every one is checked, in an order that is dr
 So a time is never too short.  It holds what a caller pays: the launch, the wait for the device, the
 delivery of a returned result.
 
-Samples are of four kinds, in an order that is drawn, and the process cannot tell them apart before
+Samples are of five kinds, in an order that is drawn, and the process cannot tell them apart before
 it answers.  *Ordinary* ones make the time.  *Hard* ones hold inputs of the kinds that wrong methods
 stumble over; *near* ones are of sizes and batches that were drawn; their times are kept apart.
-Into *watched* ones somebody looks (`rooftile.lab.audit.process.lookout`).
+Into *watched* ones somebody looks (`rooftile.lab.audit.process.lookout`).  *Cold* ones are launches
+of a text on a GPU, with nothing of the arrays in its last-level cache.
+
+A text's launches on a GPU are timed by the device's clock, in the process that launches them, where
+no stranger's code runs.  All else is the same: new contents, poisoned outputs, results checked.
 """
 
 from __future__ import annotations
@@ -28,7 +32,10 @@ from functools import partial
 
 import numpy as np
 
-from rooftile.lab.audit.checks.contents import derived, renewed, some_items
+from rooftile.devices.select import open_device
+from rooftile.lab.audit.checks.clocks import check_clocks, check_warm, resources, told_seconds
+from rooftile.lab.audit.checks.contents import derived, renewed, similar, some_items
+from rooftile.lab.audit.checks.errors import roundings
 from rooftile.lab.audit.checks.judge import Judge, is_suspect
 from rooftile.lab.audit.checks.projection import projected_right, projects
 from rooftile.lab.audit.checks.rounding import CLAIMS
@@ -37,8 +44,8 @@ from rooftile.lab.audit.findings import Findings
 from rooftile.lab.audit.process.child import Complained
 from rooftile.lab.audit.process.lookout import Lookout
 from rooftile.lab.audit.process.session import Arrays, Run, Session, slots_for
+from rooftile.lab.measure.records import KernelResources
 from rooftile.ops import Problem
-from rooftile.runtime.timing.device import contradiction
 from rooftile.runtime.timing.host import Timing, is_steady, timing_of
 from rooftile.runtime.timing.others import Watch
 
@@ -50,14 +57,18 @@ _LEAST, MOST = 5, 40
 """Numbers of samples: the least and the most."""
 _CHECKED_FLOPS = 2 * 10**9
 """Where a result takes more FLOPs than this, only some items of a batch are compared."""
+_WHOLE_FLOPS = 10**7
+"""Up to so many FLOPs errors are compared with those of every lower precision."""
 _SOME_ITEMS = 2
 """So many items tell the time of a reference, and are compared at sizes that were drawn."""
 _CHECKS_S = 0.1
 """A sample has no more results than can be checked in about so many seconds."""
-_SHARES = {"ordinary": 0.6, "hard": 0.12, "near": 0.12, "watched": 0.16}
+_MOST_LAUNCHES = 32
+"""Launches of a sample at most."""
+_SHARES = {"ordinary": 0.6, "hard": 0.12, "near": 0.12, "watched": 0.16, "cold": 0.6}
 """How often a sample is of which kind."""
-_EVENT_SLACK_S = 2e-3
-"""Seconds of the judge's time that a GPU's events may miss, while the answer is on its way."""
+_LAUNCHES_S = 1e-3
+"""A sample of launches that the device's clock times lasts about as long."""
 
 
 @dataclass
@@ -76,19 +87,28 @@ class Speed:
     """Seconds of calls of hard samples."""
     near_s: list[tuple[Problem, float]] = field(default_factory=list)
     """The same at problems that were drawn."""
+    cold_s: list[float] = field(default_factory=list)
+    """Seconds of cold launches."""
+    resources: KernelResources = field(default_factory=KernelResources)
+    """What the compiler says of a text's kernel."""
 
     def measure(self, problem: Problem) -> Timing | None:
         """The time of a call in milliseconds; None when a result of a timed call was wrong."""
         self._problem, self._generator = problem, np.random.default_rng()
-        self.lookout = Lookout(self.session.child)
-        self.lookout.settle()
+        self.lookout = Lookout(
+            self.session.child, arrays=self.session.arrays, operation=problem.operation
+        )
+        if not self.session.device_clock:
+            self.lookout.settle()
         slots = slots_for(problem)
         self.session.lay(problem, slots)
+        self.resources = resources(self.session.resources)
         self._ordinary = [self.session.fresh() for _ in range(slots)]
-        once = min(self._sample(self._ordinary[:1]).wall_s for _ in range(2))
-        fitting = min(_WINDOW_S / once, _CHECKS_S / self._prepare_checks())
-        self.count = max(1, min(slots, round(fitting)))
-        self.expected_s = self._sample(self._ordinary[: self.count]).wall_s
+        once = min(self._seconds(self._sample(self._ordinary[:1])) for _ in range(2))
+        window_s = _LAUNCHES_S if self.session.device_clock else _WINDOW_S
+        fitting = min(window_s / once, _CHECKS_S / self._prepare_checks())
+        self.count = max(1, min(slots, round(fitting), self._in_cache()))
+        self.expected_s = self._seconds(self._sample(self._ordinary[: self.count]))
         times: list[float] = []
         watch, start = Watch(self.session.child.pid), time.perf_counter()
         while len(times) < MOST:
@@ -97,28 +117,47 @@ class Speed:
                 if not self._near(slots):
                     return None
                 continue
-            given, hard = self._contents(kind == "hard")
+            given, hard = self._contents(kind)
             with watch as calls:
-                run = self._sample(given, kind == "watched")
+                run = self._sample(given, kind)
                 calls.append(run.wall_s)
             self.runs.append(run)
             if not self._right(run, given, hard):
                 return None
-            if kind == "hard":
-                self.hard_s.append(run.wall_s / self.count)
+            if kind in ("hard", "cold"):
+                each = self.hard_s if kind == "hard" else self.cold_s
+                each.append(self._seconds(run) / len(given))
             if kind != "ordinary":
                 continue
-            self.expected_s = min(self.expected_s, run.wall_s)
-            times.append(run.wall_s / self.count)
+            self.expected_s = min(self.expected_s, self._seconds(run))
+            times.append(self._seconds(run) / self.count)
             spent = time.perf_counter() - start
             if len(times) >= _LEAST and (is_steady(times) or spent > _SECONDS):
                 break
-        self._clocks()
-        return replace(timing_of(times), waited=watch.share())
+        check_clocks(self.session, self.findings, self.runs)
+        check_warm(self.findings, min(times), min(self.cold_s, default=0.0))
+        waited = None if self.session.device_clock else watch.share()
+        return replace(timing_of(times), waited=waited)
+
+    @property
+    def cold(self) -> Timing | None:
+        """The times of cold launches; None for what is no text on a GPU."""
+        return timing_of(self.cold_s) if self.cold_s else None
 
     def look_into(self) -> None:
         """One more request that is looked into."""
-        self._sample(self._contents()[0], watched=True)
+        self._sample(self._contents("watched")[0], "watched")
+
+    def _seconds(self, run: Run) -> float:
+        """The time of a sample.  Raises `Died` for one that cannot be."""
+        return told_seconds(run) if self.session.device_clock else run.wall_s
+
+    def _in_cache(self) -> int:
+        """How many sets of arrays fit half of a GPU's last-level cache; one at least."""
+        if not self.session.device_clock:
+            return _MOST_LAUNCHES
+        cache = open_device(self.session.kernel.device).cache_bytes or 0
+        return max(1, min(_MOST_LAUNCHES, cache // (2 * self._problem.bytes)))
 
     def _kind(self) -> str:
         """What the next sample is; the first one is looked into, before a process can know."""
@@ -126,35 +165,42 @@ class Speed:
             "ordinary": True,
             "hard": bool(self.odd),
             "near": bool(self.nearby),
-            "watched": not self.lookout.unseen,
+            "watched": not self.lookout.unseen and not self.session.device_clock,
+            "cold": self.session.device_clock,
         }
         if kinds["watched"] and not self.runs:
             return "watched"
+        if kinds["cold"] and not self.cold_s:
+            return "cold"
         names = [name for name in _SHARES if kinds[name]]
         shares = np.array([_SHARES[name] for name in names])
         return str(self._generator.choice(names, p=shares / shares.sum()))
 
-    def _contents(self, hard: bool = False) -> tuple[list[Arrays], int | None]:
+    def _contents(self, kind: str) -> tuple[list[Arrays], int | None]:
         """New contents of a sample, and which of them is a hard one, if there shall be one."""
-        given = [
-            renewed(self._problem, one, self._generator) for one in self._ordinary[: self.count]
-        ]
-        if not hard:
+        count = 1 if kind == "cold" else self.count
+        given = [renewed(self._problem, self._generator) for _ in range(count)]
+        if kind != "hard":
             return given, None
         which = int(self._generator.integers(len(given)))
         made = int(self._generator.integers(len(self.odd) + 1))
         if made == len(self.odd):
-            # What was seen before, permuted and scaled.
-            given[which] = derived(self._problem, self._ordinary[which], self._generator)
+            # What was seen before, permuted and scaled, or with other mantissas.
+            made_of = (derived, similar)[int(self._generator.integers(2))]
+            given[which] = made_of(self._problem, self._ordinary[which], self._generator)
         else:
             given[which] = self.odd[made]()
         return given, which
 
-    def _sample(self, arrays: list[Arrays], watched: bool = False) -> Run:
+    def _sample(self, arrays: list[Arrays], kind: str = "ordinary") -> Run:
         """A run of all slots with these contents, in an order that is drawn."""
         for slot, one in enumerate(arrays):
             self.session.write(slot, one)
+        if self.session.device_clock:
+            # The launches are captured once, in one order.
+            return self.session.run(range(len(arrays)), timed=kind)
         order = [int(i) for i in self._generator.permutation(len(arrays))]
+        watched = kind == "watched"
         meanwhile = partial(self.lookout.within, self.expected_s) if watched else None
         return self.session.run(order, meanwhile=meanwhile)
 
@@ -171,7 +217,7 @@ class Speed:
                 raise
             right = True
         else:
-            self.near_s.append((problem, run.wall_s / count))
+            self.near_s.append((problem, self._seconds(run) / count))
             right = self._right_near(run, given)
         # Its arrays lie elsewhere from now on.
         self.session.lay(self._problem, slots)
@@ -210,7 +256,18 @@ class Speed:
                 )
             if not right and not self.judge.judge(run, index, arrays, "in a timed call"):
                 return False
+            if turn == 0 and slot != hard and not self._precise(seen.outs, arrays):
+                return False
         return True
+
+    def _precise(self, outs: Arrays, arrays: Arrays) -> bool:
+        """Whether the errors of some items are those of the precision claimed, or, of what has no
+        batch and is large, those of one of the lower precisions that is drawn."""
+        problem, names = self._problem, list(roundings(self.judge.claim))
+        some = some_items(problem, outs, arrays, _SOME_ITEMS, self._generator)
+        if problem.flops > _WHOLE_FLOPS or problem.batch_size:
+            names = [str(one) for one in self._generator.permutation(names)[:1]]
+        return self.judge.precise(*some, "in a timed call", names)
 
     def _prepare_checks(self) -> float:
         """Choose how whole results are checked; the seconds that one takes."""
@@ -251,15 +308,3 @@ class Speed:
             return True
         count = max(1, int(_CHECKED_FLOPS * items / max(1, problem.flops)))
         return self.judge.agrees(*some_items(problem, outs, arrays, count, self._generator))
-
-    def _clocks(self) -> None:
-        """Compare what a GPU's events said with the judge's clock."""
-        events = ("the driver's events", "the library's")
-        for i, what in enumerate(events) if self.session.kernel.kind == "cuda" else ():
-            pairs = [
-                (run.told.numbers[i] if len(run.told.numbers) > i else 0.0, run.wall_s)
-                for run in self.runs
-            ]
-            against = contradiction(pairs, _EVENT_SLACK_S)
-            if against:
-                self.findings.failed("timers", f"by {what} {against}")

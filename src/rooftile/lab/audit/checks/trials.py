@@ -6,7 +6,7 @@ kernel passes all of them, whatever it does inside.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -24,6 +24,8 @@ from rooftile.ops.problem import outputs_of
 
 _TRIES = 8
 """How many positions are tried until one changes the result."""
+_ERRORS_FLOPS = 10**8
+"""FLOPs of the items whose errors are looked at closely, where the problem has a batch."""
 _ITEMS = 16
 """Items that are compared of each of many calls."""
 
@@ -47,12 +49,16 @@ class Trials:
         first = self.session.run([0], scrub=True)
         if not self.judge.judge(first, 0, public, "on the public seed"):
             return None
-        check = "seed" if self._knows(public) else ""
-        if not self._call(self.session.fresh(), "on fresh inputs", check=check, scrub=True):
+        check, fresh = "seed" if self._knows(public) else "", self.session.fresh()
+        if not self._call(fresh, "on fresh inputs", check=check, scrub=True):
             if self.findings.status("cache") == "failed":
                 other = self._call(self.session.fresh(), "in other arrays", slot=1)
                 key = "the identity of its input" if other else "no more than its input's shape"
                 self.findings.add("cache", f"it keeps results by {key}")
+            return None
+        outs = self.session.earlier[-1].outs
+        some = some_items(problem, outs, fresh, _fitting(problem), np.random.default_rng())
+        if not self.judge.precise(*some, "on fresh inputs"):
             return None
         if not self._changes(problem) or not self._repeat():
             return None
@@ -186,34 +192,31 @@ class Trials:
                 "it returns depends on the calls before",
             )
 
-    def shapes(self, problem: Problem, fixed: bool) -> None:
-        """Judge it on sizes that no tile divides, and on the smallest ones."""
-        for check, made in (
-            ("off_grid", problem.neighbours()),
-            ("degenerate", problem.smallest()),
-        ):
+    def shapes(self, problem: Problem, larger: Sequence[Problem], fixed: bool) -> None:
+        """Judge it on sizes that no tile divides, on larger ones, and on the smallest ones."""
+        near, least = problem.neighbours(), problem.smallest()
+        for check, made in (("off_grid", (*near, *near, *larger)), ("degenerate", 2 * least)):
             if fixed:
                 self.findings.skipped(check, "declared: made for this shape alone")
             else:
                 self._shapes(check, made)
 
-    def _shapes(self, check: str, problems: tuple[Problem, ...]) -> None:
+    def _shapes(self, check: str, problems: Sequence[Problem]) -> None:
         refused = ""
         for problem in problems:
             what = f"at {problem}"
             try:
                 with self._filed(check, what):
                     self.session.lay(problem)
-                    for _ in range(2):
-                        fresh = self.session.fresh()
-                        if not self._call(fresh, what, check=check, always=True, scrub=True):
-                            return
+                    fresh = self.session.fresh()
+                    if not self._call(fresh, what, check=check, always=True, scrub=True):
+                        return
             except Complained as error:
                 refused = f"it refuses {problem}: {error.what}"
         if refused:
             self.findings.skipped(check, refused)
         else:
-            self.findings.passed(check, f"right at {len(problems)} problems")
+            self.findings.passed(check, f"right at {len(set(problems))} problems")
 
     @contextmanager
     def _filed(self, check: str, what: str) -> Iterator[None]:
@@ -262,6 +265,11 @@ class Trials:
                 "inputs that arrived late in the current stream were not waited for, or the "
                 "result was not there for what followed in it: the work is on another stream",
             )
+
+
+def _fitting(problem: Problem) -> int:
+    """Of how many items the errors are looked at; one at least."""
+    return max(1, int(_ERRORS_FLOPS * (problem.batch_size or 1) / max(1, problem.flops)))
 
 
 def changed_inputs(

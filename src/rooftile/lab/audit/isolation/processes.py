@@ -15,8 +15,13 @@ _STOPPING_S = 5e-5
 
 
 def running_libraries(pid: int) -> Sequence[str]:
-    """The files whose code the threads of a frozen process were running; threads that waited are
-    left out.
+    """The files whose code the threads of a frozen process were running, see `running_code`."""
+    return [name for name, _ in running_code(pid)]
+
+
+def running_code(pid: int) -> Sequence[tuple[str, int]]:
+    """The file whose code each thread of a frozen process was running, and the place in it; threads
+    that waited are left out.
 
     They are read from outside, so nothing in the process can hide them.  Raises `OSError` where
     the system does not let one process look at another.
@@ -28,13 +33,17 @@ def running_libraries(pid: int) -> Sequence[str]:
         parts = line.split(" ", 5)
         if "x" in parts[1] and len(parts) == 6:
             first, last = (int(end, 16) for end in parts[0].split("-"))
-            regions.append((first, last, parts[5].lstrip(" ")))
+            regions.append((first, last, int(parts[2], 16) - first, parts[5].lstrip(" ")))
     found = []
     for task in Path(f"/proc/{pid}/task").iterdir():
         words = (task / "syscall").read_text(encoding="ascii").split()
         if words and words[0] == "-1":
             counter = int(words[-1], 16)
-            found += [name for first, last, name in regions if first <= counter < last]
+            found += [
+                (name, counter + shift)
+                for first, last, shift, name in regions
+                if first <= counter < last
+            ]
     return found
 
 

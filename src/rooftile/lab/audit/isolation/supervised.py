@@ -18,7 +18,13 @@ from rooftile.lab.audit.isolation.processes import resident_bytes, tree_of
 _HERE = Path(__file__).parent
 SCRIPTS = _HERE.parent / "process"
 """The folder of the scripts that foreign processes run."""
-_MODULES = ("trampoline.py", "channel.py", "worker_arrays.py", "worker_driver.py")
+_MODULES = (
+    "trampoline.py",
+    "channel.py",
+    "worker_arrays.py",
+    "worker_driver.py",
+    "worker_opencl.py",
+)
 """What a stranger's process needs of ours, where it cannot see our folder."""
 MOST_NOISE = 16 * 2**20
 """Bytes that a command may print."""

@@ -21,10 +21,13 @@ from rooftile.ops import AnyArray, Array, Problem
 
 GUARD = 4096
 """Bytes on either side of an output that must stay as they are."""
+TEXT_GUARD = 2**17
+"""The same of a text's outputs, whose indices go wrong by whole rows and blocks."""
 _LINE = 256
 """Arrays begin on multiples of so many bytes, as every allocator of a GPU has it."""
-_SHIFT = {"cpu": 16, "cuda": 0}
-"""On the CPU arrays begin this many bytes beyond a line: NumPy promises no more than 16."""
+_SHIFT = {"cpu": 16, "cuda": 0, "text": 0}
+"""A function's arrays on the CPU begin this many bytes beyond a line: NumPy promises no more than
+16."""
 _MOST_GAP = 8
 """Lines that may lie between one array and the next."""
 _LARGE_PAGE = 2 * 2**20
@@ -127,6 +130,11 @@ class Slot:
     outs: tuple[Place, ...]
 
 
+def guard_of(kind: str) -> int:
+    """Bytes on either side of an output, of a function (``cpu``, ``cuda``) or of a ``text``."""
+    return TEXT_GUARD if kind == "text" else GUARD
+
+
 def layout(
     problem: Problem, slots: int, kind: str, generator: np.random.Generator | None = None
 ) -> tuple[list[Slot], int]:
@@ -135,18 +143,18 @@ def layout(
     With a ``generator`` arrays lie at places that are drawn: in another order of slots, and with
     gaps between them.
     """
-    made, end = [], 0
+    made, end, guard = [], 0, guard_of(kind)
 
-    def place(array: Array, guard: int) -> Place:
+    def place(array: Array, around: int) -> Place:
         nonlocal end
         gap = _MOST_GAP if generator is None else int(generator.integers(_MOST_GAP + 1))
-        start = (-(-(end + guard) // _LINE) + gap) * _LINE + _SHIFT[kind]
-        end = start + array.nbytes + guard
+        start = (-(-(end + around) // _LINE) + gap) * _LINE + _SHIFT[kind]
+        end = start + array.nbytes + around
         return Place(start, array)
 
     for _ in range(slots):
         given = tuple(place(array, 0) for array in problem.given_arrays)
-        made.append(Slot(given, tuple(place(array, GUARD) for array in problem.output_arrays)))
+        made.append(Slot(given, tuple(place(array, guard) for array in problem.output_arrays)))
     if generator is not None:
         generator.shuffle(made)
     return made, end

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rooftile.lab.audit.findings import plain_words
+from rooftile.lab.audit.findings import plain_lines, plain_words
 from rooftile.lab.audit.isolation.freezer import Freezer, Group, Signals
 from rooftile.lab.audit.isolation.processes import (
     only_child,
@@ -124,7 +124,7 @@ class Child:
     @property
     def noise(self) -> str:
         """The end of what the kernel printed."""
-        return plain_words(self._heard[0].decode(errors="replace").strip())
+        return plain_lines(self._heard[0].decode(errors="replace").strip())
 
     def ask(self, request: dict[str, Any]) -> tuple[Answer, float]:
         """The answer, and the seconds from thawing the process until it was here. Raises `Died`,

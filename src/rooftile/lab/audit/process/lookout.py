@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import itertools
 import operator
 import random
 import re
@@ -10,15 +11,30 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from rooftile.lab.audit.isolation.processes import running_libraries
+from rooftile.lab.audit.isolation.processes import running_code, running_libraries
 from rooftile.lab.audit.process.child import Child
+from rooftile.lab.audit.process.symbols import Symbols, symbols_of
 
 FILES = re.compile(
     r"openblas|libblas|libcblas|libmkl|libblis|dnnl|onednn|pocketfft|_nd_image|_sigtools|"
-    r"_fblas|_flapack|libfftw|onnxruntime|openvino|tensorflow|xla|accelerate|libarmpl|libnvpl",
+    r"_fblas|_flapack|libfftw|onnxruntime|openvino|tensorflow|xla|accelerate|libarmpl|libnvpl|"
+    r"/(scipy|sklearn|bottleneck|pandas|pyarrow|cv2|faiss|skimage|torchvision)/",
     re.IGNORECASE,
 )
-"""Native libraries that compute what a kernel should compute itself."""
+"""Native libraries, and packages with such, that compute what a kernel should compute itself."""
+_MARKS = re.compile(
+    r"(scipy_)?(cblas_)?[sdcz](gemm|gemv|dot|axpy|scal|syrk|trsm)_?(64_)?|openblas_\w+|"
+    r"mkl_\w+|dnnl_\w+|fftwf?_(execute|plan)\w*|bli_\w+|LAPACKE_\w+",
+    re.IGNORECASE,
+)
+_MOST_MARKS = 5
+"""A file that defines more functions of these names is a copy of such a library."""
+_INSIDE = re.compile(r"mkl_|dnnl|openblas|gemm|gemv|cblas|xnn_|fbgemm", re.IGNORECASE)
+"""Functions of such libraries inside of PyTorch's, whose own operations its profiler names."""
+_TORCH, _NUMPY = "libtorch", "_multiarray_umath"
+_WHOLE = dict.fromkeys(("sort", "unique"), re.compile(r"sort|partition_|merge_|bitonic"))
+"""By operation: functions of NumPy that do the whole of it.  All other functions of NumPy are the
+words that a kernel is written in."""
 _LOOKS = (4, 40)
 """How often a request is looked into: at least, and at most."""
 _BETWEEN_S = 0.001
@@ -41,10 +57,13 @@ class Lookout:
     """
 
     child: Child
-    counts: collections.Counter[str] = field(default_factory=collections.Counter)
-    """The files whose code ran, and how often."""
+    counts: collections.Counter[tuple[str, int]] = field(default_factory=collections.Counter)
+    """The files whose code ran, with the place in them, and how often."""
     unseen: str = ""
     """Why nothing could be seen."""
+    arrays: str = "numpy"
+    """Whose arrays the kernel takes, by its process's own word."""
+    operation: str = ""
 
     def settle(self) -> None:
         """Let the process run unasked until no thread of it is in a vendor's library.
@@ -74,7 +93,7 @@ class Lookout:
                 return
             self.child.freeze()
             try:
-                self.counts.update(running_libraries(self.child.pid))
+                self.counts.update(running_code(self.child.pid))
             except OSError as error:
                 self.unseen = f"its threads cannot be read ({error})"
             finally:
@@ -88,4 +107,32 @@ class Lookout:
 
     def vendors(self) -> dict[str, int]:
         """How often vendors' libraries were seen."""
-        return {Path(name).name: n for name, n in self.counts.items() if FILES.search(name)}
+        found: collections.Counter[str] = collections.Counter()
+        for (name, place), count in self.counts.items():
+            if self._is_vendors(name, place):
+                found[Path(name).name] += count
+        return dict(found)
+
+    def _is_vendors(self, name: str, place: int) -> bool:
+        """Whether a place in a file is code of a vendor's: by the file's name, by the functions
+        that it defines, or by the function that is there."""
+        file = Path(name).name
+        if file.startswith(_TORCH):
+            return self.arrays != "torch" or bool(_INSIDE.search(self._function(name, place)))
+        if file.startswith(_NUMPY):
+            whole = _WHOLE.get(self.operation)
+            return whole is not None and bool(whole.search(self._function(name, place)))
+        return bool(FILES.search(name)) or self._is_copy(name)
+
+    def _is_copy(self, name: str) -> bool:
+        symbols = self._symbols(name)
+        marks = filter(_MARKS.fullmatch, symbols.names if symbols else ())
+        return len(list(itertools.islice(marks, _MOST_MARKS + 1))) > _MOST_MARKS
+
+    def _function(self, name: str, place: int) -> str:
+        symbols = self._symbols(name)
+        return symbols.at(place) if symbols else ""
+
+    def _symbols(self, name: str) -> Symbols | None:
+        """Of a file as the process sees it, which may have files that nobody else does."""
+        return symbols_of(Path(f"/proc/{self.child.pid}/root{name}")) or symbols_of(Path(name))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import secrets
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -19,19 +18,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rooftile.devices.cache import cache_directory, history_file
 from rooftile.devices.select import open_gpu
 from rooftile.errors import InputError
 from rooftile.lab.audit.kernel import Foreign
 from rooftile.lab.audit.poison import bits, poison
-from rooftile.lab.audit.process.arena import GUARD, Arena, CudaArena, HostArena, Slot, layout
+from rooftile.lab.audit.process.arena import Arena, CudaArena, HostArena, Slot, guard_of, layout
 from rooftile.lab.audit.process.channel import Answer
 from rooftile.lab.audit.process.child import Child, Complained, memory_limit
+from rooftile.lab.audit.process.surroundings import hidden_from, opencl_place
 from rooftile.lab.judge.exam import as_bytes
 from rooftile.lab.measure.records import plain
 from rooftile.ops import AnyArray, Problem
 
-_PACKAGE = Path(__file__).resolve().parents[3]
 _KEPT = 6
 """How many results are remembered, to recognise them when they come again."""
 _MOST_PLAIN = 2**16
@@ -56,22 +54,13 @@ Arrays = tuple[AnyArray, ...]
 """Inputs and parameters; or outputs."""
 
 
-def hidden_from(kernel: Path) -> list[Path]:
-    """What a kernel must not see: rooftile, and what it keeps for its user.
-
-    Nothing that the kernel's own file lies in can be hidden from it.
-    """
-    history = history_file()
-    files = [history.with_name(history.name + end) for end in ("", "-wal", "-shm")]
-    # There may be several of them: a checkout, and what is installed.
-    packages = {Path(entry or ".").resolve() / _PACKAGE.name for entry in sys.path}
-    folders = [*({_PACKAGE} | {one for one in packages if one.is_dir()}), cache_directory()]
-    return [one for one in (*folders, *files) if not kernel.is_relative_to(one.absolute())]
-
-
 def slots_for(problem: Problem) -> int:
     """How many sets of arrays of a problem to have at most."""
     return max(1, min(_MOST_SLOTS, _SLOT_BYTES // max(1, problem.bytes)))
+
+
+class OutOfTime(Exception):
+    """The judge's own work took all of its time."""
 
 
 @dataclass(frozen=True)
@@ -125,8 +114,9 @@ class Session:
 
     def __enter__(self) -> Session:
         self.arena, extra = self._share()
+        self.guard = guard_of(self.kernel.memory)
         self.child = Child(
-            "worker_text.py" if self.kernel.text else "trampoline.py",
+            self._script,
             self.arena.fd,
             memory_limit() if self.on_host else 0,
             self.limit_s,
@@ -144,40 +134,54 @@ class Session:
         self._written: dict[int, Arrays] = {}
         self._poison: dict[int, list[NDArray[np.uint8]]] = {}
         self._generator = np.random.default_rng()
+        self._began_s, self._laid = time.process_time(), False
         return self
 
     @cached_property
     def on_host(self) -> bool:
-        """Whether it runs on the processor, as any program of the host: a text may do so too."""
+        """Whether it runs on the processor, as any program of the host: a text may do so too.  Then
+        the judge's clock times it, else, for a text, the device's clock."""
         kernel = self.kernel
         return kernel.kind == "cpu" or (
             kernel.kind == "opencl" and not open_gpu(kernel.device).description.gpu
         )
 
+    @property
+    def device_clock(self) -> bool:
+        """Whether times are those of the device's clock: no stranger's code is near it."""
+        return self.kernel.text and not self.on_host
+
+    @property
+    def _script(self) -> str:
+        if not self.kernel.text:
+            return "trampoline.py"
+        return "worker_opencl.py" if self.on_host else "worker_text.py"
+
     def _hidden(self) -> Sequence[Path] | None:
         """What its process must not see; None where no code of a stranger's runs in it."""
-        if self.kernel.text:
-            # Rooftile compiles and launches it there.
-            return () if self.on_host else None
-        return hidden_from(self.kernel.path)
+        return None if self.device_clock else hidden_from(self.kernel.path)
 
     def __exit__(self, *_: object) -> None:
         self.child.close()
         self.arena.close()
 
-    def load(self) -> str:
-        """Have the kernel's file read; whose arrays it takes.  Raises `Died`, `Complained`."""
-        return self.child.ask(self._load)[0].text
+    def load(self) -> None:
+        """Have the kernel's file read.  Raises `Died`, `Complained`."""
+        self.arrays = self.child.ask(self._load)[0].text
+        """Whose arrays it takes, by its process's own word."""
 
     def lay(self, problem: Problem, slots: int = 1, places: list[Slot] | None = None) -> None:
-        """Make arrays for a problem, at new places, or at those where they lay before. Raises
-        `Died`, `Complained`."""
+        """Make arrays for a problem, at new places, or at those where they lay before.
+
+        Raises `Died`, `Complained`, `OutOfTime`.
+        """
+        self._check_time()
         self.problem, self.earlier, self._written, self._poison = problem, [], {}, {}
         self.slots, needed = layout(problem, slots, self.kernel.memory, self._generator)
         self.slots = places or self.slots
         assert needed <= self.arena_bytes, "the arena was sized for every problem"
         shapes = {array.name: array.shape for array in problem.output_arrays}
-        self.child.ask(
+        told = self._ask_for_arrays(
             {
                 "do": "arrays",
                 "fields": plain(dataclasses.asdict(problem)),  # type: ignore[call-overload]
@@ -191,9 +195,33 @@ class Session:
                     }
                     for slot in self.slots
                 ],
+                "guard": self.guard,
                 **self._launch(problem),
             }
         )
+        self.resources = told.numbers
+
+    def _ask_for_arrays(self, request: dict[str, Any]) -> Answer:
+        """Only before the kernel was called once, a wrong use is its user's and no verdict."""
+        laid, self._laid = self._laid, True
+        try:
+            return self.child.ask(request)[0]
+        except Complained as error:
+            if laid and error.kind == "usage" and not self.device_clock:
+                raise Complained("raised", error.what) from None
+            raise
+
+    def _check_time(self) -> None:
+        if time.process_time() - self._began_s > self.limit_s:
+            raise OutOfTime
+
+    @property
+    def torn(self) -> bool:
+        """Whether guards around outputs are not as they were written; to ask of a process that has
+        ended."""
+        if self.kernel.memory == "cuda":
+            return False
+        return not all(self.look(slot).intact for slot in self._poison)
 
     def _launch(self, problem: Problem) -> dict[str, Any]:
         """How a text's kernel is launched for a problem."""
@@ -227,12 +255,17 @@ class Session:
         look: bool = True,
         scrub: bool = False,
         meanwhile: Callable[[], None] | None = None,
+        keep: bool = False,
         **options: Any,
     ) -> Run:
-        """Call the kernel once for each of the slots, in this order. Raises `Died`, `Complained`.
+        """Call the kernel once for each of the slots, in this order.  Raises `Died`,
+        `Complained`, `OutOfTime`.
+
         ``scrub`` leaves poison in the memory that the kernel's next allocations will get.
-        ``meanwhile`` is called while the answer is awaited."""
-        for slot in set(slots):
+        ``meanwhile`` is called while the answer is awaited.  ``keep``: outputs are not poisoned.
+        """
+        self._check_time()
+        for slot in () if keep else set(slots):
             self.poison(slot)
         if scrub and not self.kernel.text:
             self.child.ask({"do": "scrub"})
@@ -253,25 +286,27 @@ class Session:
         """Fill the outputs and their guards."""
         places, plain = self.slots[slot].outs, bool(self._generator.integers(2))
         self._poison[slot] = [
-            poison(place.array, GUARD, self._generator, plain and place.array.size <= _MOST_PLAIN)
+            poison(
+                place.array, self.guard, self._generator, plain and place.array.size <= _MOST_PLAIN
+            )
             for place in places
         ]
         for place, values in zip(places, self._poison[slot], strict=True):
-            self.arena.put(place.offset - GUARD, values)
+            self.arena.put(place.offset - self.guard, values)
 
     def look(self, slot: int) -> Seen:
         """What lies in a slot now."""
-        outs, left, intact = [], [], True
+        outs, left, intact, guard = [], [], True, self.guard
         for place, poisoned in zip(self.slots[slot].outs, self._poison[slot], strict=True):
-            array, inside = place.array, slice(GUARD, GUARD + place.array.nbytes)
-            whole = self.arena.get(place.offset - GUARD, array.nbytes + 2 * GUARD)
+            array, inside = place.array, slice(guard, guard + place.array.nbytes)
+            whole = self.arena.get(place.offset - guard, array.nbytes + 2 * guard)
             out, before = (
                 flat[inside].view(array.numpy).reshape(array.shape) for flat in (whole, poisoned)
             )
             outs.append(out)
             left.append(np.asarray(bits(out) == bits(before)))
-            for guard in (slice(0, GUARD), slice(GUARD + array.nbytes, None)):
-                intact = intact and np.array_equal(whole[guard], poisoned[guard])
+            for edge in (slice(0, guard), slice(guard + array.nbytes, None)):
+                intact = intact and np.array_equal(whole[edge], poisoned[edge])
         return Seen(tuple(outs), tuple(left), intact, self._altered(slot))
 
     def _altered(self, slot: int) -> tuple[str, ...]:
@@ -294,8 +329,8 @@ class Session:
         return self.look(slot).outs
 
     def _share(self) -> tuple[Arena, dict[str, Any]]:
-        if self.kernel.memory == "cpu":
-            return HostArena(self.arena_bytes), {}
+        if self.kernel.memory != "cuda":
+            return HostArena(self.arena_bytes), opencl_place(self.kernel) if self.on_host else {}
         from rooftile.devices.cuda.compile import compile_cubin
 
         device = open_gpu(self.kernel.device)

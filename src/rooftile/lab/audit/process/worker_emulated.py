@@ -44,7 +44,8 @@ def emulate(file: str) -> None:
         words["kernel"], tuple(words["grid"]), tuple(words["block"]), words["shared_bytes"]
     )
     path = Path(request["file"])
-    text = macro_lines(request["macros"]) + path.read_text(encoding="utf-8")
+    line = f"#line 1 {json.dumps(path.name)}\n"
+    text = macro_lines(request["macros"]) + line + path.read_text(encoding="utf-8")
     own = Path(tempfile.mkdtemp())
     try:
         run(
@@ -53,7 +54,7 @@ def emulate(file: str) -> None:
             [(started, request["arguments"])],
             arrays,
             own,
-            sanitizer="thread",
+            sanitizer="lines",
             opencl=path.suffix == ".cl",
             limit_s=request["limit_s"],
             header=Path(request["header"]),

@@ -1,11 +1,10 @@
-"""Runs a foreign kernel's text, ``.cu`` or ``.cl``, in a process of its own.
+"""Runs a foreign kernel's text, ``.cu`` or ``.cl``, on a GPU, in a process of its own.
 
-This is a script.  On a GPU no stranger's code runs on this process's processor, so its clocks and
-its comparisons can be trusted; but a text can crash or hang the driver, and keep state on the
-device.  So the judge's rules hold here too: inputs and poison come from the judge, who also
-compares; and while times are taken every result is compared with the one that was judged.  Where
-OpenCL's device is the processor, the text is a part of this process, which is then behind walls,
-and the judge's clock looks on (`rooftile.lab.audit.checks.text_speed`).
+This is a script.  No stranger's code runs on this process's processor, so its clocks can be
+trusted; but a text can crash or hang the driver, and keep state on the device.  So the judge's
+rules hold here too: inputs and poison come from the judge, new ones for every launch, and the judge
+compares.
+Where OpenCL's device is the processor, `worker_opencl` runs the text.
 """
 
 from __future__ import annotations
@@ -17,26 +16,29 @@ import math
 import mmap
 import os
 import sys
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rooftile.devices.cuda import CudaDevice
 from rooftile.devices.gpu import Launch, macro_lines
 from rooftile.devices.opencl.device import OpenclDevice
 from rooftile.devices.select import open_gpu
 from rooftile.errors import CompileFailure, InputError
-from rooftile.lab.audit.process.arena import GUARD
 from rooftile.lab.audit.process.channel import Channel
 from rooftile.ops.problem import numpy_dtype
-from rooftile.runtime.timing.device import Flush, Times, in_turns, work_of
-from rooftile.runtime.timing.host import Timing
-from rooftile.runtime.timing.telemetry import sensors
+from rooftile.runtime.timing.device import Flush
+
+_LEAD = 4
+"""How often the last-level cache is overwritten before launches are timed."""
 
 
 class TextWorker:
-    """Serves the judge's requests, those of `trampoline` and ``time``."""
+    """Serves the judge's requests, as `trampoline` does."""
 
     def __init__(self, channel: Channel, arena: int) -> None:
         self._channel = channel
@@ -62,93 +64,121 @@ class TextWorker:
         path = Path(request["file"])
         # Compilers name the lines of the stranger's file, whatever stands before its text.
         place = json.dumps(path.name)
-        self._text = f"#line 1 {place}\n{path.read_text(encoding='utf-8')}"
+        self._text = f"#line 1 {place}\n{path.read_text(encoding='utf-8', errors='replace')}"
         self._function = str(request["function"])
         self._flush: Flush | None = None
+        self._built: dict[str, tuple[Any, str]] = {}
 
-    def _arrays(self, request: dict[str, Any]) -> None:
-        device, launch = self._device, request["launch"]
-        self._slots = [
-            ([_span(*one) for one in slot["given"]], [_span(*one) for one in slot["outs"]])
-            for slot in request["slots"]
-        ]
-        text, macros = self._text, request["macros"]
-        self._program, name = compile_text(device, text, self._function, macros)
+    def _arrays(self, request: dict[str, Any]) -> tuple[str, tuple[float | None, ...]]:
+        launch, guard = request["launch"], request["guard"]
+        macros = request["macros"]
+        key = macro_lines(macros)
+        if key not in self._built:
+            self._built[key] = compile_text(self._device, self._text, self._function, macros)
+        self._program, name = self._built[key]
         grid, block = tuple(launch["grid"]), tuple(launch["block"])
         self._launch = Launch(name, grid, block, launch["shared_bytes"])
-        given, outs = self._slots[0]
-        self._given = [device.allocate(nbytes) for _, nbytes in given]
-        self._outs = [device.allocate(nbytes + GUARD) for _, nbytes in outs]
         names = (*request["names"], *request["outputs"])
-        arrays = dict(zip(names, (*self._given, *self._outs), strict=True))
-        self._arguments = [
-            arrays[one] if isinstance(one, str) else np.int32(one) for one in request["args"]
-        ]
+        self._replays: dict[tuple[int, ...], Callable[[], object]] = {}
+        self._slots = []
+        for slot in request["slots"]:
+            given = [_Held(self._device, *_span(*one), 0) for one in slot["given"]]
+            outs = [_Held(self._device, *_span(*one), guard) for one in slot["outs"]]
+            arrays = dict(zip(names, (one.part for one in (*given, *outs)), strict=True))
+            arguments = [
+                arrays[one] if isinstance(one, str) else np.int32(one) for one in request["args"]
+            ]
+            self._slots.append(([*given, *outs], arguments))
+        used = self._program.resources(self._launch)
+        return "", tuple(dataclasses.astuple(used))
 
-    def _run(self, request: dict[str, Any]) -> None:
+    def _run(self, request: dict[str, Any]) -> tuple[str, tuple[float | None, ...]] | None:
+        """Upload with the judge's poison, launch, and bring everything back, inputs and what is
+        around outputs too: the kernel may have changed them."""
+        slots, timed = request["slots"], request.get("timed")
+        numbers = None
         with self._device.on():
-            for index in request["slots"]:
-                self._call(index, request.get("times", 1))
+            if timed:
+                self._prepare(tuple(slots))
+            self._upload(slots)
+            if timed:
+                numbers = self._timed(tuple(slots), timed == "cold")
+            else:
+                self._start(slots)
+            self._device.synchronise()
+            for index in set(slots):
+                for held in self._slots[index][0]:
+                    held.fetch(self._bytes)
+        return None if numbers is None else ("", numbers)
 
-    def _call(self, index: int, times: int) -> None:
-        """Upload with the judge's poison, launch so often, and bring everything back, inputs too:
-        the kernel may have changed them."""
-        device, (given, outs) = self._device, self._slots[index]
-        for buffer, (offset, nbytes) in zip(self._given, given, strict=True):
-            device.copy_in(self._bytes[offset : offset + nbytes], buffer)
-        self._poisoned = [self._bytes[offset : offset + n + GUARD].copy() for offset, n in outs]
-        self._poison()
-        for _ in range(times):
-            self._program.launch(self._launch, *self._arguments)
+    def _upload(self, slots: Sequence[int]) -> None:
+        for index in set(slots):
+            for held in self._slots[index][0]:
+                held.upload(self._bytes)
+
+    def _start(self, slots: Sequence[int]) -> None:
+        for index in slots:
+            self._program.launch(self._launch, *self._slots[index][1])
+
+    def _prepare(self, slots: tuple[int, ...]) -> None:
+        """Capture the launches on these slots, which must have run before."""
+        if slots not in self._replays:
+            self._upload(slots)
+            self._start(slots)
+            self._device.synchronise()
+            self._replays[slots] = self._device.captured(lambda: self._start(slots))
+        if self._flush is None:
+            self._flush = Flush(self._device)
+
+    def _timed(self, slots: tuple[int, ...], cold: bool) -> tuple[float, float, float]:
+        """Seconds of the launches by the device's clock; and of them with what went before, by the
+        device's clock and by the host's.
+
+        The last-level cache is filled with something else, which also brings the clock up; then the
+        contents of warm launches are copied, so that they lie in that cache, as far as they fit.
+        """
+        device, flush = self._device, self._flush
+        assert flush is not None
         device.synchronise()
-        for buffer, (offset, nbytes) in zip(self._given, given, strict=True):
-            device.copy_out(buffer, self._bytes[offset : offset + nbytes])
-        for buffer, (offset, nbytes) in zip(self._outs, outs, strict=True):
-            device.copy_out(buffer, self._bytes[offset : offset + nbytes + GUARD])
-
-    def _time(self, request: dict[str, Any]) -> tuple[str, tuple[float | None, ...]]:
-        """Warm and cold times of launches on what the last call left on the device."""
-        device = self._device
-        with device.on():
-            right, wrong = self._result(), [0]
-            if self._flush is None:
-                self._flush = Flush(device)
-            flush = self._flush
-
-            def between() -> None:
-                # This runs untimed, before each cold launch and after the one before it.
-                wrong[0] += self._result() != right
-                self._poison()
-                flush()
-
-            def launch() -> None:
-                self._program.launch(self._launch, *self._arguments)
-
-            work = dataclasses.replace(work_of(device, launch, flush), flush=between)
-            seconds = float(request["seconds"])
-            timing: Times = in_turns({"": work}, read=sensors(device), seconds=seconds)[""]
-            wrong[0] += self._result() != right
-            used = self._program.resources(self._launch)
-        assert timing.cold is not None, "a device's times are warm and cold"
-        warm, cold = _numbers(timing.warm), _numbers(timing.cold)
-        resources = dataclasses.astuple(used)
-        return timing.contradiction, (float(wrong[0]), *warm, *cold, *resources)
-
-    def _result(self) -> list[bytes]:
-        found = [np.empty(nbytes, np.uint8) for _, nbytes in self._slots[0][1]]
-        for out, buffer in zip(found, self._outs, strict=True):
-            self._device.copy_out(buffer, out)
-        return [out.tobytes() for out in found]
-
-    def _poison(self) -> None:
-        for values, buffer in zip(self._poisoned, self._outs, strict=True):
-            self._device.copy_in(values, buffer)
+        start = time.perf_counter()
+        first = device.mark()
+        for _ in range(_LEAD):
+            flush()
+        for index in slots:
+            for held in self._slots[index][0]:
+                held.renew()
+        if cold:
+            flush()
+        middle = device.mark()
+        self._replays[slots]()
+        last = device.mark()
+        device.synchronise()
+        host = time.perf_counter() - start
+        return 1e-3 * device.between(middle, last), 1e-3 * device.between(first, last), host
 
 
-def _numbers(timing: Timing) -> tuple[float, ...]:
-    """A timing without its samples."""
-    waited = math.nan if timing.waited is None else timing.waited
-    return (timing.median, timing.p20, timing.p80, timing.min, timing.n, timing.steady, waited)
+class _Held:
+    """An array in the device's memory, its guards around it, and the same bytes once more."""
+
+    def __init__(self, device: Any, offset: int, nbytes: int, guard: int) -> None:
+        self._device, self._span = device, slice(offset - guard, offset + nbytes + guard)
+        self._nbytes = nbytes + 2 * guard
+        self._memory, self._staged = (device.allocate(self._nbytes) for _ in range(2))
+        self.part = device.part(self._memory, guard, nbytes) if guard else self._memory
+
+    def upload(self, shared: NDArray[np.uint8]) -> None:
+        """Take the bytes from the judge's memory."""
+        self._device.copy_in(shared[self._span], self._staged)
+        self.renew()
+
+    def renew(self) -> None:
+        """Start to put them back as they were uploaded."""
+        to, source = self._device.address(self._memory), self._device.address(self._staged)
+        self._device.copy(to, source, self._nbytes)
+
+    def fetch(self, shared: NDArray[np.uint8]) -> None:
+        """Give them to the judge."""
+        self._device.copy_out(self._memory, shared[self._span])
 
 
 def _span(offset: int, shape: list[int], dtype: str) -> tuple[int, int]:

@@ -20,7 +20,12 @@ except ImportError as error:
 
 from rooftile.lab.show.report.content import Content, NetworkRun, Section
 from rooftile.lab.show.report.page import page
-from rooftile.lab.show.report.sources import from_ladder, from_records, read_files
+from rooftile.lab.show.report.sources import (
+    from_ladder,
+    from_records,
+    legible,
+    read_files,
+)
 from rooftile.lab.show.report.training import TrainingRun
 
 __all__ = [
@@ -30,6 +35,7 @@ __all__ = [
     "TrainingRun",
     "from_ladder",
     "from_records",
+    "legible",
     "page",
     "read_files",
 ]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
@@ -70,6 +71,16 @@ def from_records(records: Sequence[Record]) -> Content:
         key = (record.operation, shape, f"{record.batch:09}", record.device, record.hardware)
         groups.setdefault(key, []).append(record)
     return Content(tuple(_group(groups[key]) for key in sorted(groups)))
+
+
+def legible(records: Sequence[Record]) -> list[Record]:
+    """The records whose rows can be shown: a history may hold what no command of today writes."""
+    found = []
+    for record in records:
+        with contextlib.suppress(ValueError, TypeError, KeyError):
+            record.to_row()
+            found.append(record)
+    return found
 
 
 def _group(records: list[Record]) -> Section:

@@ -1,13 +1,14 @@
-"""Fit what rungs cost to the times of sweeps: COSTS of an operation's ladder.
+"""Fit what rungs cost to the times of sweeps: the file ``costs.json`` of an operation's folder.
 
     rooftile sweep reduce scan --regret --precision ieee --seconds 600 --json > times.json
     python benchmarks/costs.py times.json [reduce ...] [--write]
 
-For each rung and case of a problem (`rooftile.ops.Problem.case`) it searches the `Costs` whose
-estimates are nearest to the times, by ratio: an estimate that is off by more than 4.5 counts as
-that, since other programs disturb times.  It prints how near the choice by preference and that by
-the fitted estimates are to the fastest rung, on the problems fitted to and, where ``--seed`` splits
-them, on the others.  ``--write`` puts COSTS into the ladders.
+For each rung, and each case of a problem (`rooftile.ops.Problem.case`), it searches the `Costs`
+whose estimates are nearest to the times, by ratio and robustly, since other programs disturb times.
+A case's costs are held near those of all cases, so that few times move them little.  It prints how
+near the choice when the times were measured, and that by the fitted estimates, are to the fastest
+rung: of the problems fitted to, and of each drawn fifth by a fit to the others.  ``--write`` puts
+the costs into the folders.
 """
 
 from __future__ import annotations
@@ -15,26 +16,53 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rooftile.ops import Problem, parse
+from rooftile.devices.cpu.native import vector
+from rooftile.errors import InputError
+from rooftile.ops import Problem, admits, parse
 from rooftile.runtime.selection.costs import speeds_from, speeds_of
-from rooftile.strategies import Strategy, preference, strategy
+from rooftile.strategies import preference, strategy
 from rooftile.strategies.contract.costs import Costs, Speeds
 
-LEAST = 3
-"""Times of a rung in a case from which its costs are fitted."""
+LEAST = 2
+"""Times of a rung in a case from which the case has costs of its own."""
+_ROBUST, _NEAR_ALL, _FAINT = 0.2, 0.1, 1e-3
+"""Logarithms of a ratio beyond which a time counts less; weights that hold a case's costs near
+those of all, and costs that nothing tells of near zero."""
+_HIDDEN = -12.0
+"""The logarithm of the share of a time that nothing tells of."""
+_FOLDS = 5
+HIDDEN = (
+    (),
+    ("chain_ns",),
+    ("step_ns",),
+    ("chain_ns", "step_ns"),
+    ("chain_ns", "step_ns", "part_ns"),
+    ("chain_ns", "step_ns", "part_ns", "arithmetic", "starts"),
+)
+"""Terms that are left out where others choose better without them."""
 STRATEGIES = Path(__file__).parents[1] / "src" / "rooftile" / "strategies"
-Times = dict[str, float]
-Drawn = tuple[Problem, Times, str, Speeds]
-"""A problem, the seconds of each rung, the one that was picked, and the machine."""
+Numbers = NDArray[np.float64]
 Table = dict[str, dict[str, Costs]]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A problem, the seconds of each rung, the choices when it was timed, and the terms of each."""
+
+    problem: Problem
+    times: Mapping[str, float]
+    picked: Mapping[str, str]
+    """The rung that was picked, by precision."""
+    terms: Mapping[str, Numbers]
 
 
 def read(paths: Iterable[Path], device: str) -> dict[str, list[Drawn]]:
@@ -52,91 +80,133 @@ def read(paths: Iterable[Path], device: str) -> dict[str, list[Drawn]]:
         for one in lines:
             times = {k: 1e-3 * t for k, t in (one.get("min_ms") or one["fast_ms"]).items()}
             if times:
-                name = one["problem"]["operation"]
-                found[name].append((parse(name, one["shape"]), times, one["chosen"], machine))
+                name, picked = one["problem"]["operation"], {one["precision"]: one["chosen"]}
+                found[name].append(drawn(parse(name, one["shape"]), times, picked, device, machine))
     return found
 
 
-def fitted(rung: Strategy, rows: Sequence[tuple[Problem, float, Speeds]]) -> Costs:
-    """The costs whose estimates are nearest to the times."""
-    works = [rung.work(problem) for problem, _, _ in rows]
-    pairs = [(work, machine) for work, (_, _, machine) in zip(works, rows, strict=True)]
-    threads = np.array([rung.workers(problem, machine) for problem, _, machine in rows], float)
-    flops, parts = (np.array([getattr(w, n) for w in works], float) for n in ("flops", "parts"))
-    moved = np.array([machine.bytes_s(work.bytes) for work, machine in pairs])
-    most = np.array([math.inf if machine.holds(work.bytes) else 1.0 for work, machine in pairs])
-    times = np.array([seconds for _, seconds, _ in rows])
-    started = np.array([started_s(rung, *row) for row in rows])
-    rate = np.array([machine.rate(rung.precision) for _, machine in pairs])
-    share = threads / np.array([machine.cores for _, machine in pairs])
-
-    def loss(logs: Any) -> float:
-        call, arithmetic, memory, part = np.exp(logs)
-        slower = np.maximum(
-            flops / (rate * arithmetic * share), moved / (np.minimum(memory, most) * share)
-        )
-        made = 1e-6 * call + started + slower + 1e-9 * part * parts / threads
-        off = np.minimum(np.abs(np.log(made / times)), 1.5)
-        return float((off**1.5).mean()) + 1e-4 * float(np.abs(logs).sum())
-
-    starts = [(1, a, m, p) for a in (-6, -3, -1, 0, 4) for m in (-3, -1, 0) for p in (-2, 2, 5)]
-    best = min((_searched(loss, np.array(start, float)) for start in starts), key=loss)
-    largest = max(problem.bytes for problem, _, _ in rows)
-    call, arithmetic, memory, part = (float(f"{math.exp(log):.3g}") for log in best)
-    return Costs(call, arithmetic, memory, part, float(f"{largest:.3g}"))
+def drawn(
+    problem: Problem,
+    times: Mapping[str, float],
+    picked: Mapping[str, str],
+    device: str,
+    machine: Speeds,
+) -> Drawn:
+    """A drawn problem with the terms of those rungs that still are."""
+    kind, terms = device.partition(":")[0], {}
+    for name in times:
+        try:
+            rung = strategy(problem.operation, name, kind)
+        except InputError:
+            continue
+        if not rung.why_not(problem):
+            terms[name] = np.array(rung.terms(problem, machine), float)
+    return Drawn(problem, times, picked, terms)
 
 
-def _searched(loss: Any, logs: Any) -> Any:
-    """The logarithms near some at which no step along an axis is better."""
-    least, step = loss(logs), 1.0
-    while step > 0.02:
-        moved = False
-        for axis in range(len(logs)):
-            for by in (step, -step):
-                other = logs.copy()
-                other[axis] = min(max(other[axis] + by, -12), 14)
-                if (value := loss(other)) < least - 1e-6:
-                    logs, least, moved = other, value, True
-        step = step if moved else step / 2
-    return logs
+def fitted(terms: Numbers, times: Numbers, near: Numbers | None = None) -> Numbers:
+    """The positive factors of the terms whose sums are nearest to the times, in logarithms.
+
+    Levenberg and Marquardt's steps on the logarithms of the factors, reweighted so that a time far
+    off counts by its distance.  ``near``: factors that they are held near.
+    """
+    scale = (terms / times[:, None]).max(0)
+    scale[scale <= 0] = 1.0
+    scaled, logs, count = terms / scale, np.log(times), terms.shape[1]
+    held, weight = np.full(count, _HIDDEN), _FAINT
+    if near is not None:
+        held, weight = np.log(np.maximum(near * scale, math.exp(_HIDDEN))), _NEAR_ALL
+
+    def loss(point: Numbers) -> float:
+        off = (np.log(scaled @ np.exp(point)) - logs) / _ROBUST
+        robust = 2 * _ROBUST**2 * (np.sqrt(1 + off**2) - 1)
+        return float(robust.sum() + weight * ((point - held) ** 2).sum())
+
+    starts = [np.full(count, -1.0), np.full(count, -3.0), *([] if near is None else [held])]
+    best = min((_descended(scaled, logs, one, held, weight, loss) for one in starts), key=loss)
+    found: Numbers = np.exp(best) / scale
+    return found
 
 
-def started_s(rung: Strategy, problem: Problem, seconds: float, machine: Speeds) -> float:
-    """What the machine's own start takes of a call."""
-    return machine.start_s * (rung.starts(problem) if rung.workers(problem, machine) > 1 else 0)
+def _descended(
+    scaled: Numbers, logs: Numbers, point: Numbers, held: Numbers, weight: float, loss: Any
+) -> Numbers:
+    damping, least = 1e-2, loss(point)
+    for _ in range(60):
+        parts = scaled * np.exp(point)
+        sums = parts.sum(1)
+        slopes, off = parts / sums[:, None], np.log(sums) - logs
+        trust = 1 / np.sqrt(1 + (off / _ROBUST) ** 2)
+        square = slopes.T @ (slopes * trust[:, None]) + weight * np.eye(len(point))
+        gradient = slopes.T @ (trust * off) + weight * (point - held)
+        for _ in range(8):
+            damped = square + damping * np.diag(np.diag(square) + 1e-6)
+            step = np.clip(np.linalg.solve(damped, -gradient), -2, 2)
+            other = np.clip(point + step, -14, 6)
+            if (value := loss(other)) < least:
+                break
+            damping *= 4
+        else:
+            break
+        better = least - value
+        point, least, damping = other, value, damping / 3
+        if better < 1e-7 * (1 + least):
+            break
+    return point
 
 
-def table_of(operation: str, drawn: Sequence[Drawn], kind: str) -> Table:
-    """The costs of each preferred rung in each case with enough times."""
+def best_table(rows: Sequence[Drawn], kind: str) -> tuple[Table, list[float]]:
+    """The costs of each timed rung, without terms of which problems held out are chosen worse, and
+    the regrets of those."""
+    found = [(held_out(rows, kind, hidden)[1], hidden) for hidden in HIDDEN]
+    regret, hidden = min(found, key=lambda pair: float(np.log(pair[0] or [1.0]).mean()))
+    return table_of(rows, hidden), regret
+
+
+def table_of(rows: Sequence[Drawn], hidden: Collection[str] = ()) -> Table:
+    """The costs of each timed rung: of all cases, and of each with enough times."""
+    shown = np.array([name not in hidden for name in Costs._fields], float)
+    per: dict[str, dict[str, list[tuple[Numbers, float]]]] = defaultdict(lambda: defaultdict(list))
+    for one in rows:
+        for name, terms in one.terms.items():
+            for case in ("", one.problem.case):
+                per[name][case].append((shown * terms, one.times[name]))
     made: Table = {}
-    for rung in preference(operation, kind):
-        cases: dict[str, list[tuple[Problem, float, Speeds]]] = defaultdict(list)
-        for problem, times, _, machine in drawn:
-            if rung.name in times:
-                cases[problem.case].append((problem, times[rung.name], machine))
-        costs = {c: fitted(rung, rows) for c, rows in cases.items() if len(rows) >= LEAST}
-        if costs:
-            made[rung.name] = dict(sorted(costs.items()))
+    for name, cases in per.items():
+        whole = _costs(cases[""], None)
+        made[name] = {"": whole}
+        others = {c: pairs for c, pairs in cases.items() if c and len(pairs) >= LEAST}
+        if len(cases) > 2:
+            made[name] |= {case: _costs(pairs, whole) for case, pairs in sorted(others.items())}
     return made
 
 
-def regrets(
-    operation: str, drawn: Sequence[Drawn], table: Mapping[str, Mapping[str, Costs]], kind: str
-) -> tuple[list[float], list[float]]:
+def _costs(pairs: Sequence[tuple[Numbers, float]], near: Costs | None) -> Costs:
+    terms, times = (np.array(part) for part in zip(*pairs, strict=True))
+    found = fitted(terms, times, None if near is None else np.array(near))
+    return Costs(*(float(f"{one:.3g}") for one in np.where(terms.max(0) > 0, found, 0.0)))
+
+
+def regrets(rows: Sequence[Drawn], table: Table, kind: str) -> tuple[list[float], list[float]]:
     """The time over the fastest rung's: of the pick when it was timed, and by the costs."""
     before, after = [], []
-    for problem, times, picked, machine in drawn:
-        if picked not in times:
-            continue
-        estimates = {}
-        for name in times:
-            costs, rung = table.get(name, {}).get(problem.case), strategy(operation, name, kind)
-            if costs is not None and problem.bytes <= costs.most_bytes:
-                estimates[name] = rung.seconds(problem, machine, costs)
-        least = min(estimates, key=estimates.__getitem__) if picked in estimates else picked
-        before.append(times[picked] / min(times.values()))
-        after.append(times[least] / min(times.values()))
+    for one in rows:
+        rungs = {r.name: r for r in preference(one.problem.operation, kind)}
+        for precision, picked in one.picked.items():
+            there = [n for n in one.terms if n in rungs and admits(precision, rungs[n].precision)]
+            if picked not in one.times or not there:
+                continue
+            estimates = {n: _estimate(one, n, table) for n in there if n in table}
+            least = min(estimates, key=estimates.__getitem__, default=picked)
+            best = min(one.times[name] for name in {*there, picked})
+            before.append(one.times[picked] / best)
+            after.append(one.times[least] / best)
     return before, after
+
+
+def _estimate(one: Drawn, name: str, table: Table) -> float:
+    cases = table[name]
+    return float(np.dot(cases.get(one.problem.case) or cases[""], one.terms[name]))
 
 
 def told(regret: Sequence[float]) -> str:
@@ -146,37 +216,31 @@ def told(regret: Sequence[float]) -> str:
     return f"mean {mean:.3f}, near {near:.0%}, 90 % within {np.percentile(many, 90):.2f}"
 
 
-def text_of(table: Mapping[str, Mapping[str, Costs]], kind: str) -> str:
-    """The table as Python's text."""
-    rungs = []
-    for name, cases in table.items():
-        lines = (
-            f'            "{case}": Costs({", ".join(f"{v:g}" for v in vars(costs).values())}),'
-            for case, costs in cases.items()
-        )
-        rungs.append("\n".join((f'        "{name}": {{', *lines, "        },")))
-    return f'    "{kind}": {{\n' + "\n".join(rungs) + "\n    },"
+def held_out(
+    rows: Sequence[Drawn], kind: str, hidden: Collection[str] = ()
+) -> tuple[list[float], list[float]]:
+    """`regrets` of each drawn part by costs that are fitted to the others."""
+    order = np.random.default_rng(0).permutation(len(rows))
+    before, after = [], []
+    for part in np.array_split(order, _FOLDS):
+        chosen = {*part.tolist()}
+        rest = [one for i, one in enumerate(rows) if i not in chosen]
+        found = regrets([rows[i] for i in part], table_of(rest, hidden), kind)
+        before += found[0]
+        after += found[1]
+    return before, after
 
 
-def write(operation: str, table: Mapping[str, Mapping[str, Costs]], kind: str) -> None:
-    """Put the table into the operation's ladder, in place of the one of that kind of device."""
-    path = STRATEGIES / operation / "ladder.py"
-    text = path.read_text(encoding="utf-8")
-    module = Costs.__module__
-    others = re.search(r"\nCOSTS = \{\n(.*?)\n\}  # fmt: skip\n", text, re.S)
-    kept = re.findall(r'    "(\w+)": \{\n.*?\n    \},', others[1], re.S) if others else []
-    blocks = re.findall(r'    "\w+": \{\n.*?\n    \},', others[1], re.S) if others else []
-    by_kind = {**dict(zip(kept, blocks, strict=True)), kind: text_of(table, kind)}
-    body = "\nCOSTS = {\n" + "\n".join(by_kind.values()) + "\n}  # fmt: skip\n"
-    if others:
-        text = text.replace(others[0], body)
-    else:
-        head, _, rest = text.partition("\n\n")
-        text = f"{head}\n\nfrom {module} import Costs\n\n{rest.rstrip()}\n{body}"
-        text += (
-            '"""What each costs, by the case of a problem: fitted by ``benchmarks/costs.py``."""\n'
-        )
-    path.write_text(text, encoding="utf-8")
+def write(operation: str, table: Table, kind: str) -> None:
+    """Put the table into the operation's folder, in place of the one of that kind of device."""
+    path = STRATEGIES / operation / "costs.json"
+    whole = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    whole[kind] = table
+    kinds = []
+    for name, rungs in sorted(whole.items()):
+        lines = ",\n".join(f"  {json.dumps(rung)}: {json.dumps(rungs[rung])}" for rung in rungs)
+        kinds.append(f" {json.dumps(name)}: {{\n{lines}\n }}")
+    path.write_text("{\n" + ",\n".join(kinds) + "\n}\n", encoding="utf-8")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -184,23 +248,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("given", nargs="+", help="files of times, then operations (default: all)")
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--write", action="store_true", help="put COSTS into the ladders")
-    parser.add_argument("--seed", type=int, help="fit to a drawn half, rate the other")
+    parser.add_argument("--write", action="store_true", help="put the costs into the folders")
+    parser.add_argument("--lanes", type=int, help="of the vectors of the processor that was timed")
     options = parser.parse_args(arguments)
+    if options.lanes:
+        for ask, value in ((vector.lanes, options.lanes), (vector.registers, 2 * options.lanes)):
+            setattr(vector, ask.__name__, lambda value=value: value)
     paths = [Path(one) for one in options.given if Path(one).is_file()]
     names = [one for one in options.given if not Path(one).is_file()]
     kind = options.device.partition(":")[0]
-    for operation, drawn in read(paths, options.device).items():
+    for operation, rows in read(paths, options.device).items():
         if names and operation not in names:
             continue
-        fit, rate = drawn, drawn
-        if options.seed is not None:
-            order = np.random.default_rng(options.seed).permutation(len(drawn))
-            fit, rate = ([drawn[i] for i in part] for part in np.array_split(order, 2))
-        table = table_of(operation, fit, kind)
-        before, after = regrets(operation, rate, table, kind)
+        table, regret = best_table(rows, kind)
+        before, after = regrets(rows, table, kind)
         if before:
             print(f"{operation}: {len(before)} problems: {told(before)}; by costs: {told(after)}")
+            print(f"  held out: {told(regret)}")
         if options.write:
             write(operation, table, "cpu" if kind == "cpu" else "gpu")
 

@@ -223,9 +223,6 @@ def test_the_single_guard_passes_where_tiles_divide_all(opencl_device):
 def test_warps_share_the_terms_of_small_products():
     rung = strategy("matmul", "warps_terms", "cuda")
     assert [rung.defaults(Matmul(n, n, n))["WARPS"] for n in (64, 256, 320)] == [4, 8, 4]
-    assert rung.why_slow(Matmul(320, 512, 320)) is None
-    assert "512 terms" in rung.why_slow(Matmul(32, 513, 32))
-    assert "264 tiles" in rung.why_slow(Matmul(1000, 64, 400))
 
 
 @pytest.mark.parametrize("rung", GPU, ids=lambda rung: rung.name)

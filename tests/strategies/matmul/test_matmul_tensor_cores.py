@@ -166,43 +166,6 @@ def test_what_is_turned_needs_whole_lines():
     assert "a has lines of 65" in why_not(Matmul(65, 64, 68, True, True))
 
 
-def test_few_results_of_many_terms_are_for_more_parts_than_a_cluster_has():
-    rung = strategy("matmul", "bulk_tf32", "cuda")
-    assert "more than 65536" in rung.why_slow(Matmul(32, 8192, 1024, transpose_a=True))
-    assert rung.why_slow(Matmul(128, 8192, 784, transpose_a=True)) is None
-    assert rung.why_slow(Matmul(32, 1024, 1024, transpose_a=True)) is None
-    assert rung.why_slow(Matmul(32, 8192, 1024)) is None
-
-
-def test_little_is_not_split():
-    for name in ("warpgroups_ieee", "mma_ieee"):
-        rung = strategy("matmul", name, "cuda")
-        assert "are few" in rung.why_slow(Matmul(256, 256, 256))
-        assert rung.why_slow(Matmul(512, 512, 512)) is None
-
-
-def test_a_pass_over_b_is_for_many_rows():
-    rung = strategy("matmul", "warpgroups_tf32", "cuda")
-    for name in ("matmul-4096", "matmul-1000", "matmul-512"):
-        assert rung.why_slow(named("matmul", name)) is None
-    assert rung.why_slow(Matmul(256, 256, 256)) is None
-    for name in ("matmul-64x4096", "matmul-1x4096"):
-        assert "from 256 rows" in rung.why_slow(named("matmul", name))
-    assert "products" in rung.why_slow(Matmul(256, 128, 128))
-
-
-def test_both_matrices_are_split_before_where_both_are_large():
-    def slow(name, *sizes):
-        return strategy("matmul", name, "cuda").why_slow(Matmul(*sizes))
-
-    assert slow("bulk_ieee", 257, 4096, 256) is None
-    assert "beyond 256" in slow("bulk_ieee", 256, 4096, 4096)
-    assert "beyond 256" in slow("bulk_ieee", 4096, 4096, 248)
-    assert "are few" in slow("bulk_ieee", 257, 200, 264)
-    assert slow("turned_ieee", 256, 4096, 4096) is None
-    assert "256 rows or" in slow("turned_ieee", 257, 4096, 4096)
-
-
 def test_b_is_streamed_for_few_rows():
     rung = strategy("matmul", "streamed_ieee", "cuda")
 
@@ -212,32 +175,10 @@ def test_b_is_streamed_for_few_rows():
     assert config(64, 4096, 4096) == (64, 2)
     assert config(9, 1024, 1024) == (16, 4)
     assert config(33, 4096, 8192) == (64, 1)
-    assert rung.why_slow(Matmul(64, 4096, 4096)) is None
-    assert "from 9 rows" in rung.why_slow(Matmul(8, 4096, 4096))
-    assert rung.why_slow(Matmul(64, 1024, 8192)) is None
-    assert "64 blocks, where 132" in rung.why_slow(Matmul(64, 2048, 2048))
-    assert "133 blocks, where 132" in rung.why_slow(Matmul(64, 4096, 8452))
-    assert "are few" in rung.why_slow(Matmul(9, 200, 4096))
     assert "up to 64 rows" in rung.why_not(Matmul(65, 4096, 4096))
     assert "transpose_a" in rung.why_not(Matmul(64, 64, 64, True, False))
     assert "a has lines of 4094" in rung.why_not(Matmul(64, 4094, 4096))
     assert "in a tile of 16" in rung.invalid(Matmul(17, 64, 64), {"TILE_O": 16, "PARTS": 1})
-
-
-@pytest.mark.parametrize(
-    ("sizes", "name"),
-    [
-        ((512, 64, 6272), "register_tile"),
-        ((32, 1024, 1024), "mma_ieee"),
-        ((32, 8192, 1024), "mma_ieee"),
-        ((512, 8192, 6272), "bulk_ieee"),
-    ],
-)
-def test_gradients_of_weights_take_rungs_whose_time_does_not_depend_on_numbers(sizes, name):
-    """Those of images differ by many powers of ten in a late training."""
-    problem = Matmul(*sizes, transpose_a=True)
-    assert strategy("matmul", "turned_ieee", "cuda").why_slow(problem)
-    assert strategy("matmul", name, "cuda").why_slow(problem) is None
 
 
 def test_two_blocks_where_few_tiles_have_few_slices():
@@ -249,17 +190,6 @@ def test_two_blocks_where_few_tiles_have_few_slices():
         return rung.macros(problem, rung.config(problem))["BLOCKS"]
 
     assert [blocks(size) for size in (512, 768, 1000)] == [2, 1, 1]
-
-
-def test_warps_have_terms_of_their_own_where_tiles_are_few():
-    def why_slow(precision, *sizes):
-        return strategy("matmul", f"own_terms_{precision}", "cuda").why_slow(Matmul(*sizes))
-
-    assert why_slow("fp16", 256, 512, 256) is None
-    assert "132 tiles" in why_slow("fp16", 384, 384, 384)
-    assert why_slow("ieee", 384, 384, 384) is None
-    assert "512 terms" in why_slow("ieee", 256, 1000, 256)
-    assert "8 rows" in why_slow("tf32", 8, 256, 256)
 
 
 def test_few_warps_where_more_would_have_no_terms():

@@ -38,7 +38,7 @@ from rooftile.ops.gradients.places import (
     values_at_places,
 )
 from rooftile.ops.judgement import Budget, Judgement
-from rooftile.ops.layers.conv2d import Conv2d
+from rooftile.ops.layers.conv2d import FEW_CHANNELS, Conv2d
 from rooftile.ops.layers.pooling import Pool
 from rooftile.ops.precision import ErrorModel
 from rooftile.ops.problem import AnyArray, Array, Float32, Float64, Problem
@@ -109,6 +109,12 @@ class Conv2dInputGradient(Problem):
         """The outputs that one pixel is part of."""
         down, right = self.stride
         return self.maps * math.ceil(self.mask[0] / down) * math.ceil(self.mask[1] / right)
+
+    @property
+    def case(self) -> str:
+        """See `Problem.case`; few channels, and gradients with places, are other cases."""
+        few = " few" if self.channels <= FEW_CHANNELS else ""
+        return f"{super().case}{few}{' pooled' if self.pool is not None else ''}"
 
     @property
     def flops(self) -> int:

@@ -41,6 +41,10 @@ BOUNDARIES: tuple[Boundary, ...] = ("zero", "replicate", "interior")
 """Without padding all positions are ``valid`` ones."""
 
 
+FEW_CHANNELS = 8
+"""Of an image; more fill the terms of tensor cores."""
+
+
 @dataclass(frozen=True)
 class Conv2d(Layer):
     """x[batch, channels, height, width], weights[maps, channels / groups, *mask], bias[maps].
@@ -273,6 +277,12 @@ class Conv2d(Layer):
     def reduction(self) -> int:
         """channels of a group x mask area, and the bias."""
         return self.channels // self.groups * self.mask[0] * self.mask[1] + 1
+
+    @property
+    def case(self) -> str:
+        """See `Problem.case`; few channels, and results that are pooled, are other cases."""
+        few = " few" if self.channels <= FEW_CHANNELS else ""
+        return f"{super().case}{few}{' pooled' if self.pool is not None else ''}"
 
     @property
     def flops(self) -> int:

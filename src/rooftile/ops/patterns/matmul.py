@@ -69,6 +69,11 @@ class Matmul(Problem):
         return self.inner
 
     @property
+    def case(self) -> str:
+        """See `Problem.case`; a transposed b is another case."""
+        return f"{super().case}{' transposed' if self.transpose_b else ''}"
+
+    @property
     def flops(self) -> int:
         """A multiplication and an addition for each term."""
         return 2 * self.rows * self.inner * self.columns

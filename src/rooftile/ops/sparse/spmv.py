@@ -41,6 +41,10 @@ _SIZED: tuple[Form, ...] = ("ell", "hybrid", "jds_t", "dia", "bsr")
 """Formats whose arrays depend on `Spmv.width`."""
 
 
+_EVEN = ("even", "banded", "grid", "blocks")
+"""Patterns whose rows have about as many entries each."""
+
+
 @dataclass(frozen=True)
 class Spmv(Problem):
     """A format's arrays of a matrix [rows][columns], x[columns] and y[rows].
@@ -104,8 +108,9 @@ class Spmv(Problem):
 
     @property
     def case(self) -> str:
-        """See `Problem.case`: the format, and the dtype of the values."""
-        return f"{self.form} {CASES.get(self.dtype, 'integers')}"
+        """See `Problem.case`: the format, and of compressed rows whether they differ in length."""
+        even = " even" if self.form == "csr" and self.pattern in _EVEN else ""
+        return f"{self.form} {CASES.get(self.dtype, 'integers')}{even}"
 
     @cached_property
     def matrix_arrays(self) -> tuple[Array, ...]:

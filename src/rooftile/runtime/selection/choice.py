@@ -1,17 +1,15 @@
 """The choice of a problem's strategy: a named one, a tuning's winner, else the least estimate.
 
 Each strategy estimates its time on the machine, see `rooftile.strategies.Strategy.estimate`.  Where
-it has no estimate, the order of preference in the operation's folder decides
-(`rooftile.strategies.preference`), and each strategy says itself where it is slow.  A choice is
-decided once and kept until a tuning adds a winner.  `explain_choice` says of every strategy why it
-was taken or passed over.
+estimates are about equal, or there are none, the order of preference in the operation's folder
+decides (`rooftile.strategies.preference`).  A choice is decided once and kept until a tuning adds a
+winner.  `explain_choice` says of every strategy why it was taken or passed over.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -143,28 +141,12 @@ def decide_together(problem: Chain, precision: str, device: str) -> Choice | Non
     Raises `InputError` for an unknown device.
     """
     kind, _ = parse_device(device)
-    rungs = [rung for rung in preference(problem.operation, kind) if rung.precision == precision]
-    found, _ = first_of(rungs, problem, precision, device)
-    if found is None:
-        return None
-    return Choice(found, problem, device, tunings(problem, kind))
-
-
-def first_of(
-    rungs: Iterable[Strategy], problem: Problem, precision: str, device: str
-) -> tuple[Strategy | None, str]:
-    """The first of some strategies that pays for a problem, and why the last does not.
-
-    Raises `InputError` for an unknown precision or device.
-    """
-    check_precision(precision)
-    parse_device(device)
-    reason: str | None = None
-    for rung in rungs:
-        reason = rung.why_passed_over(problem, precision, partial(_architecture, device))
-        if reason is None:
-            return rung, ""
-    return None, reason or "there is no strategy"
+    there = partial(_architecture, device)
+    for rung in preference(problem.operation, kind):
+        pays = rung.precision == precision and rung.pays(problem)
+        if pays and rung.why_passed_over(problem, precision, there) is None:
+            return Choice(rung, problem, device, tunings(problem, kind))
+    return None
 
 
 def explain_choice(
@@ -191,7 +173,7 @@ def explain_choice(
 
     def slower(rung: Strategy) -> str:
         """Both estimates, where they decided."""
-        if tuned or kind == "opencl" or not (rung.costs and chosen.costs):
+        if tuned:
             return ""
         own, least = (one.estimate(problem, speeds_of(device)) for one in (rung, chosen))
         if own is None or least is None:
@@ -228,7 +210,6 @@ def _decided(
             rung
             for rung in preferred
             if rung.why_passed_over(problem, precision, partial(_architecture, device)) is None
-            and not (once and rung.why_slow_once(problem))
         ]
         if not taking:
             takes, instead = f"takes {problem}", ""
@@ -236,9 +217,7 @@ def _decided(
                 takes, instead = f"on {kind} takes float64", 'device="cpu", or float32'
             reason = f"no strategy of {problem.operation} {takes}"
             raise UnsupportedProblem("any", reason, instead)
-        # On OpenCL no costs were fitted.
-        machine = None if kind == "opencl" else partial(speeds_of, device)
-        chosen = fastest(taking, problem, machine)
+        chosen = fastest(taking, problem, partial(speeds_of, device), once=once)
     return Choice(chosen, problem, device, found)
 
 

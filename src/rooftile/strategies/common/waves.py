@@ -16,8 +16,6 @@ LEAST_ARCHITECTURE = 90
 """Compute capability, times ten, from which on there are bulk copies."""
 _CLEARING = 256
 """Threads of a block that clears states."""
-_FEW = 8
-"""Waves: the first is summed before anything is stored, and blocks end one by one."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +42,6 @@ class Waves:
     def shared_bytes(self) -> int:
         """A block's dynamic shared memory: its stages."""
         return self.config["STAGES"] * self.tile_bytes
-
-    @property
-    def few(self) -> bool:
-        """True if there are too few waves for it to pay."""
-        return self.tiles < _FEW * self.all
 
     def invalid(self) -> str | None:
         bytes_ = self.shared_bytes + self.kept

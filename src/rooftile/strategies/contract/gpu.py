@@ -13,13 +13,14 @@ import re
 from abc import abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar, final
 
 from rooftile.analysis.accesses import Accesses
 from rooftile.analysis.pictures import Panels
-from rooftile.devices.gpu import GpuDevice
+from rooftile.devices.gpu import GpuDevice, Launch
 from rooftile.devices.text import whole
 from rooftile.errors import InputError, UnsupportedProblem
 from rooftile.ops import FORMATS, AnyArray, Float32, Precision
@@ -27,7 +28,7 @@ from rooftile.ops.array import DTYPES
 from rooftile.strategies.binding.bound import Config
 from rooftile.strategies.binding.compiled import Compiled, Fill, Step
 from rooftile.strategies.binding.executable import Executable, bind
-from rooftile.strategies.contract.costs import Work
+from rooftile.strategies.contract.costs import Costs, Speeds, Work
 from rooftile.strategies.contract.machine import Multiprocessors, preset
 from rooftile.strategies.contract.strategy import Strategy, Tunable
 
@@ -35,6 +36,11 @@ HEADERS = Path(__file__).parent.parent
 """The folder from which texts include headers by their paths."""
 _MOST_IN_ITEM = 2**31 - 1
 """Elements of one item that a kernel's index reaches; offsets of items are 64-bit."""
+
+_CLOCK_FLOPS = 256
+"""Operations of multiply-adds that a multiprocessor does in a clock."""
+_WARP, _THREADS, _MOST_RESIDENT, _BLOCK_BYTES = 32, 2048, 32, 1024
+"""Threads of a warp; threads and blocks of a multiprocessor; bytes of a block for the system."""
 
 G = TypeVar("G", bound="GpuStrategy")
 
@@ -82,6 +88,8 @@ class GpuStrategy(Strategy):
         member = copy(self)
         member.precision = precision
         member.name = self.name.format(precision=precision)
+        # Where a member was not timed, it takes as large a share of its own rate as another.
+        member.alike = self.name.format(precision="fp16")
         member.summary = self.summary.format(numbers=_NUMBERS[precision])
         if FORMATS[precision].bytes == 2:
             member.narrow = precision
@@ -97,17 +105,47 @@ class GpuStrategy(Strategy):
     def steps(self, problem: Any, config: Config) -> tuple[Step, ...]:
         """The launches for the problem's batch."""
 
+    def terms(self, problem: Any, machine: Speeds) -> Costs:
+        """See `Strategy.terms`: for as many multiprocessors as the machine has."""
+        placed = self.on(replace(self.machine, multiprocessors=machine.cores))
+        return super(GpuStrategy, placed).terms(problem, machine)
+
     def starts(self, problem: Any) -> int:
         """The starts of the default config."""
         return len(self.steps(problem, self.defaults(problem)))
 
     def work(self, problem: Any) -> Work:
-        """See `Strategy.work`: the blocks of its launches, in waves that fill the machine. A last
-        wave takes as long as a full one: its multiprocessors without a block are idle."""
-        units, waves = self.machine.multiprocessors, 0
-        for step in self.steps(problem, self.defaults(problem)):
-            waves += -(-math.prod(step.launch.grid) // units)
-        return Work(problem.flops, problem.bytes, units * waves)
+        """See `Strategy.work`: the blocks of its launches, in waves that fill the machine.
+
+        A last wave takes as long as a full one: its multiprocessors without a block are idle.
+        """
+        config, units = self.config(problem), self.machine.multiprocessors
+        launches = [step.launch for step in self.steps(problem, config)]
+        waves = sum(-(-math.prod(launch.grid) // units) for launch in launches)
+        main = self._main(launches)
+        together = units * self._blocks_held(main)
+        chain = problem.reduction * -(-math.prod(main.grid) // together)
+        clocks = units * self.clocks(problem, config)
+        return Work(problem.flops, problem.bytes, units * waves, clocks, chain)
+
+    def _main(self, launches: Sequence[Launch]) -> Launch:
+        """The one that does the problem's arithmetic, see `summing`."""
+        named = (one for one in launches if one.kernel == self.kernel(self.summing))
+        return next(named, launches[0])
+
+    def _blocks_held(self, launch: Launch) -> int:
+        """Blocks of a launch that a multiprocessor holds, as far as threads and shared memory
+        tell."""
+        shared = launch.shared_bytes + _BLOCK_BYTES
+        room = min(_THREADS // max(launch.threads, _WARP), self.machine.shared_bytes // shared)
+        return max(1, min(room, _MOST_RESIDENT))
+
+    def clocks(self, problem: Any, config: Config) -> float:
+        """About how many clocks a multiprocessor takes for its share, to compare sizes by: the
+        multiply-adds of a block, in as many waves as there are."""
+        grid = math.prod(self._main([step.launch for step in self.steps(problem, config)]).grid)
+        waves = -(-grid // self.machine.multiprocessors)
+        return float(waves * problem.flops / grid / _CLOCK_FLOPS)
 
     def macros(self, problem: Any, config: Config) -> dict[str, int | str]:
         """The tunables; the problem's sizes where the text needs them."""

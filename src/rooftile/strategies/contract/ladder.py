@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import json
 import pkgutil
 from collections.abc import Iterator, Mapping
 from functools import cache
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from rooftile.errors import InputError, unknown
 from rooftile.ops.registry import package_of
+from rooftile.strategies.contract.costs import Costs
 from rooftile.strategies.contract.renamed import current
 from rooftile.strategies.contract.strategy import Strategy
 
@@ -21,11 +24,11 @@ def ladder(operation: str, kind: str = "cpu") -> tuple[Strategy, ...]:
     """Every strategy of an operation for a kind of device, in the order in which to meet them.
 
     LADDER of the operation's module ``ladder`` has their names, for the CPU and for both kinds of
-    GPU, and COSTS what `Strategy.costs` holds.  A module of the folder ``cpu`` or ``gpu`` of the
-    operation's package, or of a folder of theirs, brings one as ``STRATEGY`` or several as
-    ``STRATEGIES``; modules whose names begin with an underscore bring none.  Raises `InputError`
-    for an operation without strategies on the kind, and `TypeError` where LADDER does not name them
-    all.
+    GPU, and the file ``costs.json`` of the operation's folder what `Strategy.costs` holds.  A
+    module of the folder ``cpu`` or ``gpu`` of the operation's package, or of a folder of theirs,
+    brings one as ``STRATEGY`` or several as ``STRATEGIES``; modules whose names begin with an
+    underscore bring none.  Raises `InputError` for an operation without strategies on the kind, and
+    `TypeError` where LADDER does not name them all.
     """
     where = _folder(kind)
     try:
@@ -36,8 +39,9 @@ def ladder(operation: str, kind: str = "cpu") -> tuple[Strategy, ...]:
     names = _table(operation, "LADDER").get(where, ())
     if differing := sorted(rungs.keys() ^ set(names)):
         raise TypeError(f"LADDER of {operation} and its modules on {where} differ in {differing}")
-    for name, costs in _table(operation, "COSTS").get(where, {}).items():
-        rungs[name].costs = costs
+    costs = _costs(operation, where)
+    for rung in rungs.values():
+        rung.costs = costs.get(rung.name) or costs.get(rung.alike, {})
     return tuple(rungs[name] for name in names if kind in rungs[name].devices)
 
 
@@ -90,6 +94,19 @@ def _strategies_in(package: ModuleType) -> Iterator[Strategy]:
             yield from getattr(module, "STRATEGIES", ())
             if hasattr(module, "STRATEGY"):
                 yield module.STRATEGY
+
+
+def _costs(operation: str, where: str) -> Mapping[str, Mapping[str, Costs]]:
+    """The costs in the operation's folder, by rung and case: none where there is no file."""
+    package = importlib.import_module(package_of(operation))
+    path = Path(package.__path__[0], "costs.json")
+    if not path.exists():
+        return {}
+    found = json.loads(path.read_text(encoding="utf-8")).get(where, {})
+    return {
+        name: {case: Costs(*costs) for case, costs in cases.items()}
+        for name, cases in found.items()
+    }
 
 
 @cache

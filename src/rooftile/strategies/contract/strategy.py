@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
@@ -9,12 +10,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Self, final
 
 from rooftile.errors import InputError, UnsupportedProblem, did_you_mean
-from rooftile.ops import ERROR_MODELS, AnyArray, ErrorModel, Precision, admits
+from rooftile.ops import ACTIVATIONS, ERROR_MODELS, AnyArray, ErrorModel, Precision, admits
 from rooftile.ops.features import taken
 from rooftile.strategies.binding.bound import Bound, Config
-from rooftile.strategies.contract.costs import Costs, Speeds, Work
+from rooftile.strategies.contract.costs import Costs, Speeds, Work, terms
 
-LESS = 0.97
+LESS = 0.95
 """An estimate is less than another where it is at most this share of it."""
 
 
@@ -52,8 +53,13 @@ class Strategy(ABC):
     least_architecture: ClassVar[int] = 0
     """The first GPUs that have its instructions, as 80 for ``sm_80``."""
     costs: Mapping[str, Costs] = {}
-    """What was fitted to measurements, for each case of a problem (`rooftile.ops.Problem.case`):
-    COSTS of the operation's module ``ladder``, see `rooftile.strategies.ladder`."""
+    """What was fitted to measurements, for each case of a problem (`rooftile.ops.Problem.case`)
+    and, by an empty name, for others: from ``costs.json`` of the operation's folder, see
+    `rooftile.strategies.ladder`."""
+    alike: str = ""
+    """A rung of the operation whose costs it has where it has none of its own."""
+    margin: ClassVar[float] = 1.0
+    """How many times as fast as another it must be estimated to be before it is picked."""
     transforms: ClassVar[bool] = False
     """True if it needs fewer FLOPs than the direct method, so that the direct method's floor is not
     its own."""
@@ -92,19 +98,24 @@ class Strategy(ABC):
         only where the strategy takes all features of the problem."""
         return None
 
-    def estimate(self, problem: Any, machine: Speeds) -> float | None:
-        """About how many seconds a call takes on a machine; None where its costs are not fitted to
-        problems of the kind, or of the size."""
-        costs = self.costs.get(problem.case)
-        if costs is None or problem.bytes > costs.most_bytes:
-            return None
-        return self.seconds(problem, machine, costs)
+    def estimate(self, problem: Any, machine: Speeds, *, once: bool = False) -> float | None:
+        """About how many seconds a call takes on a machine; None where nobody fitted its costs.
 
-    def seconds(self, problem: Any, machine: Speeds, costs: Costs) -> float:
-        """What a call takes on a machine where the rung has these costs."""
+        ``once``: the parameters are packed for this call, which counts where that takes long.
+        """
+        costs = self.costs.get(problem.case) or self.costs.get("")
+        return None if costs is None else costs.seconds(self.terms(problem, machine))
+
+    def pays(self, problem: Any) -> bool:
+        """True if a problem of several operations takes no longer than the operations one after the
+        other, as measured: where it is False, they are computed so."""
+        return True
+
+    def terms(self, problem: Any, machine: Speeds) -> Costs:
+        """The seconds for which each of its costs counts once."""
         work, threads = self.work(problem), self.workers(problem, machine)
         starts, precision = self.starts(problem), self.precision
-        return costs.seconds(work, machine, precision=precision, threads=threads, starts=starts)
+        return terms(work, machine, precision=precision, threads=threads, starts=starts)
 
     def starts(self, problem: Any) -> int:
         """Number of times that a call waits until the machine's other threads, or kernels, have
@@ -112,8 +123,12 @@ class Strategy(ABC):
         return 1
 
     def work(self, problem: Any) -> Work:
-        """The quantities of its costs: the problem's FLOPs and bytes, and the rung's units."""
-        return Work(problem.flops, problem.bytes, self.units(problem) or 1)
+        """The quantities of its costs: the problem's FLOPs and bytes, the rung's units, and as
+        steps the elements that an activation other than a comparison is computed of."""
+        activation = getattr(problem, "activation", "none")
+        compares = activation == "none" or ACTIVATIONS[activation].selects
+        steps = 0 if compares else problem.output_arrays[0].size
+        return Work(problem.flops, problem.bytes, self.units(problem) or 1, steps)
 
     def workers(self, problem: Any, machine: Speeds) -> int:
         """Number of a machine's cores that share its work."""
@@ -121,15 +136,6 @@ class Strategy(ABC):
             return 1
         units = self.units(problem)
         return machine.cores if units is None else min(units, machine.cores)
-
-    def why_slow(self, problem: Any) -> str | None:
-        """Why others are known to be faster for a problem that it takes; None when it pays."""
-        return None
-
-    def why_slow_once(self, problem: Any) -> str | None:
-        """The same of a single call, in which packing the parameters counts; asked where
-        `why_slow` knows no reason."""
-        return None
 
     @property
     def anywhere(self) -> bool:
@@ -173,7 +179,7 @@ class Strategy(ABC):
         ``architecture`` gives what `why_not_on` takes.  It is called last, and only for a strategy
         that not every device runs, because it may open the device.
         """
-        reason = self.why_refused(problem, precision) or self.why_slow(problem)
+        reason = self.why_refused(problem, precision)
         return reason if reason or self.anywhere else self.why_not_on(architecture())
 
     def fingerprint(self, problem: Any, config: Config) -> str:
@@ -237,19 +243,19 @@ class Strategy(ABC):
 
 
 def fastest(
-    rungs: Sequence[Strategy], problem: Any, machine: Callable[[], Speeds] | None
+    rungs: Sequence[Strategy], problem: Any, machine: Callable[[], Speeds], *, once: bool = False
 ) -> Strategy:
-    """The strategy of the least estimate on a machine.
+    """The strategy of the least estimate on a machine, of a single call where it is for ``once``.
 
-    One without an estimate keeps its place in the order of preference, which also decides where
-    estimates are about equal, and all do where ``machine`` is None.
+    The order of preference decides where estimates are about equal, and where there are none; one
+    without an estimate is passed over where others have some.
     """
-    best = rungs[0]
+    best, least = rungs[0], math.inf
     # The machine is asked for its speeds only where there is something to estimate.
-    if len(rungs) == 1 or machine is None or problem.case not in best.costs:
+    if len(rungs) == 1 or not any(rung.costs for rung in rungs):
         return best
-    (_, least), *others = [(rung, rung.estimate(problem, machine())) for rung in rungs]
-    for rung, seconds in others:
-        if least is not None and seconds is not None and seconds < LESS * least:
-            best, least = rung, seconds
+    for rung in rungs:
+        seconds = rung.estimate(problem, machine(), once=once)
+        if seconds is not None and seconds * rung.margin < LESS * least:
+            best, least = rung, seconds * rung.margin
     return best

@@ -29,7 +29,7 @@ PREFERENCE = {
         "im2col_fused", "im2col", "threads", "loops",
     ),
     "gpu": (
-        "pool_folded_wgmma_fp16", "pool_folded_fp16", "pool_folded_wgmma_bf16", "pool_folded_bf16",
+        "pool_folded_fp16", "pool_folded_wgmma_fp16", "pool_folded_bf16", "pool_folded_wgmma_bf16",
         "pool_folded_wgmma_tf32", "pool_folded_tf32",
         "pointwise_fp16", "pointwise_bf16", "pointwise_tf32", "pointwise_ieee",
         "implicit_gemm_fp16", "implicit_gemm_bf16", "implicit_gemm_tf32", "implicit_gemm_ieee",

@@ -42,7 +42,7 @@ def alike(monkeypatch):
     """The same rungs and the same blocks whatever lies in fewer bits: one rung takes gradients only
     where 8 bits say what relu cut, and adds them up in an order of its own; of another there is
     room for more blocks beside each other, and so for other sums of blocks."""
-    monkeypatch.setattr(Warpgroups, "pays_from", 10**9)
+    monkeypatch.setattr(Warpgroups, "margin", 1e9)
     monkeypatch.setattr(Turned, "wishes", ())
 
 

@@ -71,17 +71,3 @@ def test_the_last_batch_may_be_partial(cuda_device):
 )
 def test_says_what_it_does_not_take(problem, reason):
     assert reason in IEEE.why_not(problem)
-
-
-@pytest.mark.parametrize(
-    ("images", "channels", "maps", "mask", "reason"),
-    [
-        (10_000, 1, 8, (7, 7), "up to 7 maps"),
-        (10, 1, 4, (7, 7), "FLOPs"),
-        (10_000, 2, 4, (5, 5), "of what its instructions multiply"),
-    ],
-)
-def test_says_what_it_does_not_pay_for(images, channels, maps, mask, reason):
-    problem = Conv2d(images, channels, 86, 86, maps, mask, pool=Pool.of("max", 2))
-    assert IEEE.why_not(problem) is None
-    assert reason in IEEE.why_slow(problem)

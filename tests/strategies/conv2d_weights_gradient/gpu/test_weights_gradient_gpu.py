@@ -176,13 +176,6 @@ def test_queues_say_what_they_refuse(change, why):
     assert why in strategy("conv2d_weights_gradient", "queued", "cuda").why_not(problem)
 
 
-def test_queues_are_for_images_and_windows_enough():
-    rung, problem = strategy("conv2d_weights_gradient", "queued", "cuda"), NAMED["lenet-conv2"]
-    assert rung.why_slow(dataclasses.replace(problem, images=64)) is None
-    assert "images" in rung.why_slow(dataclasses.replace(problem, images=16))
-    assert "windows" in rung.why_slow(dataclasses.replace(problem, images=64, height=24))
-
-
 @pytest.mark.parametrize(
     ("name", "images", "expected"),
     [

@@ -17,7 +17,7 @@ from rooftile.devices.launches import Call
 from rooftile.errors import UnsupportedProblem
 from rooftile.ops import Precision, Problem
 from rooftile.runtime.selection.choice import decide
-from rooftile.strategies import preference
+from rooftile.runtime.selection.costs import speeds_of
 from rooftile.strategies.binding.executable import Executable
 from rooftile.strategies.binding.packing import Packing
 from rooftile.strategies.contract.gpu import Config, GpuStrategy, of_launches
@@ -180,13 +180,13 @@ class BoundLaunches:
     def pays(self, problem: Problem) -> bool:
         """True if an operation's strategy has no known faster way."""
         try:
-            return self.chosen(problem)[0].why_slow(problem) is None
+            return self.chosen(problem)[0].pays(problem)
         except UnsupportedProblem:
             return False
 
     def stores(self, problem: Problem) -> bool:
-        """True if an operation may have its arrays stored so: its strategy then is preferred to the
-        plain problem's strategy, or is the same."""
+        """True if an operation may have its arrays stored so: its strategy then is estimated to be
+        no slower than the plain problem's strategy, or is the same."""
         device = self.gpu.description.device
         try:
             rung, config = self.chosen(problem)
@@ -194,8 +194,9 @@ class BoundLaunches:
             return False
         plain = decide(problem.plain, self.precision, device).strategy
         if rung is not plain:
-            row = [one.name for one in preference(problem.operation, self.gpu.description.kind)]
-            if row.index(rung.name) > row.index(plain.name):
+            speeds = speeds_of(device)
+            seconds = rung.estimate(problem, speeds), plain.estimate(problem.plain, speeds)
+            if None in seconds or seconds[0] > seconds[1]:  # type: ignore[operator]
                 return False
         placed = rung.on(Multiprocessors.of(self.gpu.description))
         return placed.runs(problem, config)

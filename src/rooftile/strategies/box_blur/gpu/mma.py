@@ -27,8 +27,6 @@ _LEAST_ROWS, _MOST_ROWS = 64, 512
 _MOST_WARPS = 16
 """Resident warps of a multiprocessor. With fewer registers each, sums go to local memory, and then
 the assembler of CUDA 13.2 gives the first tile's sums to a register that a product overwrites."""
-_PAYING_ROWS = 128
-"""Rows below which all warps' bands together are low enough for `packed` to be preferred."""
 
 
 class Mma(MmaStrategy, GpuBoxBlur):
@@ -68,13 +66,6 @@ class Mma(MmaStrategy, GpuBoxBlur):
             return f"{needed:,} bytes of shared memory a block, at most {room:,}"
         bands = blocks(problem.height, config["ROWS"])
         return f"{bands} bands, at most {MOST_BLOCKS}" if bands > MOST_BLOCKS else None
-
-    def why_slow(self, problem: BoxBlur) -> str | None:
-        """Low bands, of which a large part is read twice."""
-        rows = self.defaults(problem)["ROWS"]
-        if rows < _PAYING_ROWS:
-            return f"its bands have {rows} rows; it pays from images of {_PAYING_ROWS} a band"
-        return None
 
     def defaults(self, problem: BoxBlur) -> dict[str, int]:
         """Bands so high that all warps run at once."""

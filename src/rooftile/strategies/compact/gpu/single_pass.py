@@ -71,11 +71,6 @@ class CompactWaves(GpuCompact):
     def limits(self, problem: Compact) -> str | None:
         return self.unfit(problem) if problem.itemsize == 4 else "its elements have 32 bits"
 
-    def why_slow(self, problem: Compact) -> str | None:
-        """The first wave is counted before anything is moved."""
-        few = self.waves(problem, self.defaults(problem)).few
-        return "there are few waves of tiles" if few else None
-
     def defaults(self, problem: Compact) -> dict[str, int]:
         """As many stages as shared memory has room for."""
         made = super().defaults(problem)

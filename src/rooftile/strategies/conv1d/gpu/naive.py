@@ -36,12 +36,6 @@ class OneBlock(GpuConv1d):
     summary = "one block, whose threads take turns over all outputs"
     tunables = (Tunable("BLOCK", (128, 256, 512, 1024), 1024),)
 
-    def why_slow(self, problem: Conv1d) -> str | None:
-        """More outputs than a block has threads."""
-        if problem.rows * problem.outputs > self.defaults(problem)["BLOCK"]:
-            return "one block works, on one multiprocessor; the others idle"
-        return None
-
     def steps(self, problem: Conv1d, config: Config) -> tuple[Step, ...]:
         launch = Launch(self.kernel(), (1, 1, 1), (config["BLOCK"], 1, 1))
         return (Step(launch, ("x", "weights", "out", *numbers(problem))),)

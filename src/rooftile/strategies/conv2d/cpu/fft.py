@@ -30,7 +30,9 @@ from rooftile._locks import lock
 from rooftile.devices import cpu
 from rooftile.ops import Conv2d, Float32
 from rooftile.ops.features import features
+from rooftile.strategies.contract.costs import Speeds
 from rooftile.strategies.contract.cpu import HostStrategy
+from rooftile.strategies.conv2d.cpu import register_tile
 from rooftile.strategies.conv2d.cpu._unfused import Finisher
 from rooftile.strategies.conv2d.cpu.loops import Textbook
 
@@ -67,16 +69,14 @@ class Fft(HostStrategy):
             return f"the transformed weights would take {size / 2**30:.1f} GiB"
         return None
 
-    def why_slow(self, problem: Conv2d) -> str | None:
-        """It is slow for masks of fewer taps than the transforms cost."""
+    def estimate(self, problem: Conv2d, machine: Speeds, *, once: bool = False) -> float | None:
+        """See `Strategy.estimate`: by the taps that `register_tile` would take in the time."""
         p = problem
         outputs, pairs = math.prod(p.conv_read), p.channels * p.maps
         inputs = (p.height + 2 * p.padding[0]) * (p.width + 2 * p.padding[1])
         taps = inputs * (_TRANSFORM_TAPS * (p.channels + p.maps) + _PRODUCT_TAPS * pairs)
-        least = taps / (pairs * outputs)
-        if math.prod(p.mask) >= least:
-            return None
-        return f"its transforms pay from masks of {least:.0f} taps here"
+        direct = register_tile.STRATEGY.estimate(p, machine)
+        return direct and direct * taps / (pairs * outputs * math.prod(p.mask))
 
     def prepare(
         self, problem: Conv2d, parameters: tuple[Float32, ...], threads: int

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 
 from rooftile.devices.cpu.native import last_kernels, source, vector
@@ -20,8 +21,8 @@ from rooftile.ops import ACTIVATIONS, Conv2d, Float32
 from rooftile.ops.features import features
 from rooftile.strategies.common.fused import ACTIVATION_CODES, activate_row
 from rooftile.strategies.common.panels import pack, packed_size, packing_of
+from rooftile.strategies.contract.costs import Work
 from rooftile.strategies.contract.cpu import CpuKernel, CpuStrategy
-from rooftile.strategies.conv2d.cpu import register_tile
 from rooftile.strategies.conv2d.cpu._map_block import MapBlock
 from rooftile.strategies.conv2d.cpu._map_source import generate
 from rooftile.strategies.conv2d.cpu._tile import SUMMED
@@ -40,8 +41,6 @@ _LOOP_COST, _PREFETCH_COST = 0.6, 0.5
 Emerald Rapids)."""
 _SUMS = 9
 """Eight independent sums would hide the latency of a fused multiply-add if nothing came between."""
-_GAIN = 1.07
-"""It pays where it is estimated to be so many times as fast as `register_tile`."""
 
 
 class MapVectors(CpuStrategy):
@@ -65,10 +64,10 @@ class MapVectors(CpuStrategy):
             return f"a pool of {pool.window} does not fit its registers"
         return None
 
-    def why_slow(self, problem: Conv2d) -> str | None:
-        """It is slow where maps fill no vectors, or sums are too short to pay for transposing."""
-        gain = register_tile.estimate(_flat(problem)) / estimate(problem)
-        return None if gain >= _GAIN else f"it is estimated at {gain:.2f} times `register_tile`"
+    def work(self, problem: Conv2d) -> Work:
+        """See `Strategy.work`: the vectors' operations, those of lanes without a map too."""
+        flops = 2 * vector.lanes() * problem.batch * estimate(problem)
+        return replace(super().work(problem), flops=flops)
 
     def kernel(self, problem: Conv2d) -> CpuKernel:
         """See `CpuStrategy.kernel`."""

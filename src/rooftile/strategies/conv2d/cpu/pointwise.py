@@ -11,6 +11,7 @@ ACM Trans. Math. Softw. 34 (2008).
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -21,6 +22,7 @@ from rooftile.ops import Conv2d, Float32
 from rooftile.ops.features import features
 from rooftile.strategies.common.fused import ACTIVATION_CODES, activate_row
 from rooftile.strategies.common.panels import ROW
+from rooftile.strategies.contract.costs import Work
 from rooftile.strategies.contract.cpu import CpuKernel, CpuStrategy
 from rooftile.strategies.contract.cpu_kernel import KernelPacking
 from rooftile.strategies.conv2d.cpu._pointwise_source import (
@@ -48,13 +50,12 @@ class Pointwise(CpuStrategy):
     def limits(self, problem: Conv2d) -> str | None:
         return None if problem.mask == (1, 1) else "it takes masks of a single tap"
 
-    def why_slow(self, problem: Conv2d) -> str | None:
-        """Where it was never measured, and where sums or maps are few."""
-        if vector.registers() >= 32:
-            return "with 32 registers it was not measured beside `map_vectors`"
-        if problem.maps < 2 * HEIGHT or problem.channels < 2 * HEIGHT:
-            return f"it pays from {2 * HEIGHT} channels and maps on"
-        return None
+    def work(self, problem: Conv2d) -> Work:
+        """See `Strategy.work`: woven maps and panels of pixels are multiplied whole."""
+        maps, pixels = -(-problem.maps // HEIGHT) * HEIGHT, problem.height * problem.width
+        filled = maps / problem.maps * -(-pixels // ROW) * ROW / pixels
+        work = super().work(problem)
+        return replace(work, flops=filled * work.flops)
 
     def kernel(self, problem: Conv2d) -> CpuKernel:
         return _kernel(problem.with_batch(1), min(problem.batch, _UNITS))

@@ -23,6 +23,7 @@ from rooftile.devices.cpu.native import Passes, last_kernels, native, source, ve
 from rooftile.ops import Conv2d, Float32
 from rooftile.ops.features import features
 from rooftile.strategies.common.fused import activate_row, finish_row
+from rooftile.strategies.contract.costs import Work
 from rooftile.strategies.contract.cpu import CpuKernel, CpuStrategy
 from rooftile.strategies.contract.cpu_kernel import KernelPacking
 from rooftile.strategies.conv2d.cpu._flat_rows import lies_flat
@@ -51,6 +52,11 @@ class RegisterTile(CpuStrategy):
         "activation:* boundary:replicate dilation groups padding padding_after "
         "pool.activation:* pool:average,l2,max stride"
     )
+
+    def work(self, problem: Conv2d) -> Work:
+        """See `Strategy.work`: the vectors' operations, those of lanes without a column too."""
+        flops = 2 * vector.lanes() * problem.batch * estimate(problem)
+        return dataclasses.replace(super().work(problem), flops=flops)
 
     def kernel(self, problem: Conv2d) -> CpuKernel:
         return _kernel(problem.with_batch(1))

@@ -24,18 +24,20 @@ from rooftile.devices.cpu.native import last_kernels, source, vector
 from rooftile.ops import Conv2d, Float32
 from rooftile.ops.features import features
 from rooftile.strategies.common.fused import activate, activate_row
+from rooftile.strategies.contract.costs import Speeds
 from rooftile.strategies.contract.cpu import CpuKernel, CpuStrategy
-from rooftile.strategies.conv2d.cpu import _winograd_rows, _winograd_tiles
+from rooftile.strategies.conv2d.cpu import (
+    _winograd_rows,
+    _winograd_tiles,
+    map_vectors,
+    register_tile,
+)
 from rooftile.strategies.conv2d.cpu._epilogue import emit_band, folds
 from rooftile.strategies.conv2d.cpu._toom_cook import OUTPUTS, Transforms, toom_cook
 from rooftile.strategies.conv2d.cpu._winograd_gain import gain
 from rooftile.strategies.conv2d.cpu._winograd_rows import RowTile
 from rooftile.strategies.conv2d.cpu._winograd_tiles import SquareTile
 from rooftile.strategies.conv2d.cpu.loops import one_row, sizes_of
-
-_GAIN = 1.25
-"""It pays where it is estimated to be so many times as fast as the best rung at `ieee`: then it was
-slower at none of the shapes that the estimate was fitted to."""
 
 
 class Winograd(CpuStrategy):
@@ -47,6 +49,7 @@ class Winograd(CpuStrategy):
     summary = "Toom-Cook/Winograd transforms: fewer multiplications, one decimal digit lost"
     takes = features("activation:* padding pool:average,max")
     precision = "fast"
+    margin = 1.25  # With it it was slower at none of the shapes that its ratio was fitted to.
 
     def limits(self, problem: Conv2d) -> str | None:
         """It refuses masks without a transform, pools across tiles, and too few rows."""
@@ -63,14 +66,13 @@ class Winograd(CpuStrategy):
             return f"a tile has {OUTPUTS} convolution rows, the problem {problem.conv_read[0]}"
         return None
 
-    def why_slow(self, problem: Conv2d) -> str | None:
-        """It is slow where few channels, maps or outputs share a transformed tile, and where many
-        weights are read again for each row of tiles."""
-        return _slow(problem, once=False)
-
-    def why_slow_once(self, problem: Conv2d) -> str | None:
-        """To transform the weights takes longer than to convolve few small images with them."""
-        return _slow(problem, once=True)
+    def estimate(self, problem: Conv2d, machine: Speeds, *, once: bool = False) -> float | None:
+        """See `Strategy.estimate`: by its ratio to the best rung at `ieee`.  ``once`` counts the
+        transform of the weights."""
+        rungs = (register_tile.STRATEGY, map_vectors.STRATEGY)
+        taking = (rung.estimate(problem, machine) for rung in rungs if not rung.why_not(problem))
+        plain = min((seconds for seconds in taking if seconds is not None), default=None)
+        return plain and plain / _gain(problem, once=once)
 
     def kernel(self, problem: Conv2d) -> CpuKernel:
         """See `CpuStrategy.kernel`."""
@@ -86,12 +88,8 @@ def tile_of(problem: Conv2d) -> RowTile | SquareTile:
 
 
 @lru_cache(maxsize=1024)
-def _slow(problem: Conv2d, *, once: bool) -> str | None:
-    found = gain(problem, tile_of(problem), once=once)
-    if found >= _GAIN:
-        return None
-    counted = ", the transform of the weights included" if once else ""
-    return f"it is estimated at {found:.2f} times the best rung at `ieee`{counted}"
+def _gain(problem: Conv2d, *, once: bool) -> float:
+    return gain(problem, tile_of(problem), once=once)
 
 
 @last_kernels

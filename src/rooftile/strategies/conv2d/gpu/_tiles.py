@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from abc import abstractmethod
 from dataclasses import dataclass
 
@@ -100,6 +101,13 @@ class TiledConv2d(GpuConv2d):
         names = [tunable.name for tunable in self.tunables]
         values = itertools.product(*(tunable.values for tunable in self.tunables))
         return [dict(zip(names, chosen, strict=True)) for chosen in values]
+
+    def clocks(self, problem: Conv2d, config: Config) -> float:
+        """See `GpuStrategy.clocks`: a multiprocessor's share of the warps' work, by blocks."""
+        work, _ = self._cost(problem, config)
+        blocks_of_all = math.prod(self.steps(problem, config)[0].launch.grid)
+        waves = blocks(blocks_of_all, self.machine.multiprocessors)
+        return problem.channels * work * problem.batch * waves / blocks_of_all
 
     def _cost(self, problem: Conv2d, config: Config) -> tuple[int, int]:
         """Reads and multiply-adds a channel of all threads, idle ones included, in warps; ties go

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 from rooftile.devices.cpu.native import native
 from rooftile.ops.features import features
 from rooftile.ops.gradients.conv2d_input_gradient import Conv2dInputGradient
 from rooftile.strategies import ArrayKernel, ArrayStrategy
 from rooftile.strategies.common.fused import ACTIVATION_CODES, derivative
+from rooftile.strategies.contract.costs import Work
 from rooftile.strategies.contract.cpu import loops_and_threads
 
 
@@ -80,6 +84,13 @@ class Loops(ArrayStrategy):
     parallel = False
     summary = "one gradient after the other, on one thread"
     takes = features("before:* padding pool:max stride")
+    margin = 2.0  # Of 109 drawn problems it was slower than `nonzeros` where it was nearer.
+
+    def work(self, problem: Conv2dInputGradient) -> Work:
+        """See `Strategy.work`: every tap of a pixel is a part, where there is a gradient or not."""
+        p = problem
+        parts = p.output_arrays[0].size * p.maps * math.prod(p.mask) / math.prod(p.stride)
+        return replace(super().work(problem), parts=parts)
 
     def kernel(self, problem: Conv2dInputGradient) -> ArrayKernel:
         p = problem

@@ -24,6 +24,7 @@ from rooftile.strategies.common.nonzeros import (
     taps,
     why_not_places,
 )
+from rooftile.strategies.contract.costs import Work
 
 _WRITTEN_OUT = 48
 """Vectors of a mask's rows that are written one behind the other."""
@@ -48,6 +49,16 @@ class Nonzeros(HostStrategy):
         if tall * len(taps(wide, vector.lanes())) > _WRITTEN_OUT:
             return f"a mask of {problem.mask} has more than {_WRITTEN_OUT} vectors"
         return why_not_places(problem.layer)
+
+    def units(self, problem: Conv2dInputGradient) -> int:
+        """Images."""
+        return problem.batch
+
+    def work(self, problem: Conv2dInputGradient) -> Work:
+        """See `Strategy.work`: a row of the mask takes whole vectors, each of which is a part."""
+        lanes, (tall, wide) = vector.lanes(), problem.mask
+        vectors = problem.arrays[0].size * problem.channels * tall * len(taps(wide, lanes))
+        return Work(2.0 * lanes * vectors, problem.bytes, vectors)
 
     def prepare(
         self, problem: Conv2dInputGradient, parameters: tuple[AnyArray, ...], threads: int

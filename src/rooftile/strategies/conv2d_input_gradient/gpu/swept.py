@@ -21,7 +21,6 @@ _COLUMNS = 8
 _CHANNELS, _LANES = 4, 32
 _MOST_ROWS = 24
 """Rows that a row of windows meets, in a lane's registers."""
-_MANY_IMAGES = 128
 _BLOCK_BANDS = 2
 _RESIDENT_THREADS = 1024
 """Threads of a multiprocessor that hide each other's waits, with registers enough for each."""
@@ -53,12 +52,6 @@ class Swept(GpuInputGradient):
         if (met := pool.window[0] + problem.mask[0] - 1) > _MOST_ROWS:
             return f"a row of windows meets {met} rows, {_MOST_ROWS} at most"
         return self.invalid(problem, self.defaults(problem))
-
-    def why_slow(self, problem: Conv2dInputGradient) -> str | None:
-        """Few images, whose winners a warp walks one after another."""
-        if problem.batch < _MANY_IMAGES:
-            return f"it pays from {_MANY_IMAGES} images on"
-        return None
 
     def defaults(self, problem: Conv2dInputGradient) -> dict[str, int]:
         """Few images are shared by more blocks, and their maps by more warps."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from rooftile.devices.cpu.native import vector
 from rooftile.ops import AnyArray, Float32
 from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
 
@@ -16,6 +17,11 @@ _MOST = 8
 def shares_of(problem: Conv2dWeightsGradient) -> int:
     """Number of shares of a problem's images."""
     return min(_MOST, problem.images)
+
+
+def filled_lanes(length: int) -> float:
+    """Which part of its vectors a row fills."""
+    return length / (-(-length // vector.lanes()) * vector.lanes())
 
 
 def share_arrays(problem: Conv2dWeightsGradient) -> tuple[Float32, Float32]:

@@ -8,6 +8,7 @@ gradients pass. A unit is a map in a share of the images.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -27,8 +28,10 @@ from rooftile.strategies.common.nonzeros import (
     taps,
     why_not_places,
 )
+from rooftile.strategies.contract.costs import Work
 from rooftile.strategies.conv2d_weights_gradient.cpu._shares import (
     add_shares,
+    filled_lanes,
     share_arrays,
     shares_of,
 )
@@ -57,6 +60,14 @@ class Nonzeros(HostStrategy):
         if wide > most:
             return f"a mask is {wide} wide, its rows hold at most {most}"
         return why_not_places(problem.layer)
+
+    def units(self, problem: Conv2dWeightsGradient) -> int:
+        """Maps in shares of the images."""
+        return shares_of(problem) * problem.maps
+
+    def work(self, problem: Conv2dWeightsGradient) -> Work:
+        """See `Strategy.work`: a row of the mask takes whole vectors."""
+        return replace(super().work(problem), flops=problem.flops / filled_lanes(problem.mask[1]))
 
     def prepare(
         self, problem: Conv2dWeightsGradient, parameters: tuple[AnyArray, ...], threads: int

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 from rooftile.devices import cpu
 from rooftile.devices.cpu.emit import Writer
@@ -18,8 +19,10 @@ from rooftile.ops.features import features
 from rooftile.ops.gradients.conv2d_weights_gradient import Conv2dWeightsGradient
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.common.convolution_gradients import before_activation, framed
+from rooftile.strategies.contract.costs import Work
 from rooftile.strategies.conv2d_weights_gradient.cpu._shares import (
     add_shares,
+    filled_lanes,
     share_arrays,
     shares_of,
 )
@@ -53,12 +56,14 @@ class RowVectors(HostStrategy):
             return f"a mask of {math.prod(problem.mask)} taps, more than {_MOST_TAPS}"
         return None
 
-    def why_slow(self, problem: Conv2dWeightsGradient) -> str | None:
-        """It is slow where rows of the mask fill vectors better than rows of gradients."""
-        of_gradients, of_mask = _filled(problem.layer.conv_size[1]), _filled(problem.mask[1])
-        if of_gradients > of_mask:
-            return None
-        return f"rows fill {of_gradients:.0%} of their vectors, the mask's {of_mask:.0%}"
+    def units(self, problem: Conv2dWeightsGradient) -> int:
+        """Maps in shares of the images."""
+        return shares_of(problem) * problem.maps
+
+    def work(self, problem: Conv2dWeightsGradient) -> Work:
+        """See `Strategy.work`: a row of gradients takes whole vectors."""
+        filled = filled_lanes(problem.layer.conv_size[1])
+        return replace(super().work(problem), flops=problem.flops / filled)
 
     def prepare(
         self, problem: Conv2dWeightsGradient, parameters: tuple[AnyArray, ...], threads: int
@@ -82,11 +87,6 @@ class RowVectors(HostStrategy):
 
 
 STRATEGY = RowVectors()
-
-
-def _filled(length: int) -> float:
-    """Which part of its vectors a row fills."""
-    return length / (math.ceil(length / vector.lanes()) * vector.lanes())
 
 
 @last_kernels

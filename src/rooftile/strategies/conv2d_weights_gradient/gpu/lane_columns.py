@@ -18,7 +18,6 @@ from rooftile.strategies.conv2d_weights_gradient.gpu._base import (
 _LANES = 32
 _MOST_HELD = 160
 """Sums and pixels of a thread, in its registers."""
-_FEW_COLUMNS = 16
 _RESIDENT_WARPS = 16
 """Warps of a multiprocessor, by their registers."""
 
@@ -35,13 +34,6 @@ class LaneColumns(PartialSums):
         if problem.pool is not None:
             return "it is for gradients of all outputs"
         return self.invalid(problem, {"WARPS": 4, "GROUP_MAPS": 1})
-
-    def why_slow(self, problem: Conv2dWeightsGradient) -> str | None:
-        """Few columns, which leave lanes idle."""
-        columns = problem.layer.output_size[1]
-        if columns < _FEW_COLUMNS:
-            return f"it pays from {_FEW_COLUMNS} columns of outputs on, not for {columns}"
-        return None
 
     def defaults(self, problem: Conv2dWeightsGradient) -> dict[str, int]:
         """Two maps share a lane's pixels, where registers hold their sums."""

@@ -19,7 +19,7 @@ from rooftile.strategies.conv2d_weights_gradient.gpu._base import (
 _LANES = _BANKS = 32
 _MOST_SUMS = 128
 """Of a thread, in its registers."""
-_FEW_LANES, _FEW_IMAGES, _MANY_IMAGES = 16, 64, 4096
+_MANY_IMAGES = 4096
 _RESIDENT_WARPS = 32
 """Warps of a multiprocessor that hide each other's waits."""
 
@@ -38,15 +38,6 @@ class LaneRows(PartialSums):
         if (nbytes := _shared_bytes(problem)) > PORTABLE_SHARED_BYTES:
             return f"an image takes {nbytes} bytes of shared memory of {PORTABLE_SHARED_BYTES}"
         return self.invalid(problem, self.defaults(problem))
-
-    def why_slow(self, problem: Conv2dWeightsGradient) -> str | None:
-        """Few channels, which leave lanes idle; few images; gradients of all outputs, which have
-        places in common."""
-        if (lanes := _channels(problem) * problem.mask[0]) < _FEW_LANES:
-            return f"it pays from {_FEW_LANES} rows of masks on, not for {lanes}"
-        if problem.images < _FEW_IMAGES:
-            return f"it pays from {_FEW_IMAGES} images on"
-        return "it pays for argmax gradients" if problem.pool is None else None
 
     def defaults(self, problem: Conv2dWeightsGradient) -> dict[str, int]:
         """Few warps where there are blocks enough, as many as there may be where not; maps are

@@ -25,7 +25,6 @@ _MOST_SUMS = 128
 """Of a thread, in its registers."""
 _LOOKS = 5
 """How often a warp looks at 32 windows before it takes winners: as many are on their way."""
-_FEW_IMAGES, _FEW_WINDOWS = 32, 64
 _LEAST_WINDOWS = 128
 """Of a part of a map."""
 _RESIDENT_THREADS = 1024
@@ -52,14 +51,6 @@ class Queued(PartialSums):
         if problem.mask[0] > _LANES:
             return f"a mask has {problem.mask[0]} rows, a warp {_LANES} lanes"
         return self.invalid(problem, self.defaults(problem))
-
-    def why_slow(self, problem: Conv2dWeightsGradient) -> str | None:
-        """Few images or windows, whose queues are short."""
-        if problem.images < _FEW_IMAGES:
-            return f"it pays from {_FEW_IMAGES} images on"
-        if _windows(problem) < _FEW_WINDOWS:
-            return f"it pays from {_FEW_WINDOWS} windows of a map on"
-        return None
 
     def defaults(self, problem: Conv2dWeightsGradient) -> dict[str, int]:
         """Warps enough for a block, a map each where they can, else a part of one; more of them,

@@ -27,8 +27,6 @@ _RESIDENT = 3
 """Blocks of a multiprocessor, by their registers."""
 _ROUNDS = 2
 """The most in which all threads' sums are joined."""
-_FEW_GRADIENTS = 256
-_MANY_IMAGES = 32
 
 
 class Windows(PartialSums):
@@ -47,15 +45,6 @@ class Windows(PartialSums):
             return f"{taps} taps, registers hold fewer than {_MOST_TAPS}"
         if (nbytes := 4 * _held(problem, 1)) > PORTABLE_SHARED_BYTES:
             return f"a channel takes {nbytes} bytes of shared memory of {PORTABLE_SHARED_BYTES}"
-        return None
-
-    def why_slow(self, problem: Conv2dWeightsGradient) -> str | None:
-        """Few images, or few windows, whose sums take longer to join than to make."""
-        _, _, rows, columns = problem.arrays[1].shape
-        if problem.images < _MANY_IMAGES:
-            return f"it pays from {_MANY_IMAGES} images on"
-        if rows * columns < _FEW_GRADIENTS:
-            return f"it pays from {_FEW_GRADIENTS} windows of a map on"
         return None
 
     def defaults(self, problem: Conv2dWeightsGradient) -> dict[str, int]:

@@ -51,8 +51,6 @@ class Matched(SharedHistogram):
 
 _SAMPLE = 2**14
 """Elements by which the popular bins are found."""
-_ENOUGH = 2**20
-"""Fewer elements are not worth a sample."""
 
 
 class Hot(GpuHistogram):
@@ -65,10 +63,6 @@ class Hot(GpuHistogram):
         Tunable("HOT", (256, 1024, 4096), 1024),
         Tunable("BLOCKS", (2, 4, 8), 4),
     )
-
-    def why_slow(self, problem: Histogram) -> str | None:
-        """Few elements."""
-        return f"{problem.count} elements" if problem.count < _ENOUGH else None
 
     def macros(self, problem: Histogram, config: Config) -> dict[str, int | str]:
         return {**super().macros(problem, config), "SAMPLE": _SAMPLE}

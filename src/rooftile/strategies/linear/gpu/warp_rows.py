@@ -11,7 +11,7 @@ from rooftile.devices.gpu import Launch
 from rooftile.ops import Linear
 from rooftile.strategies.common.grid import beyond_block, blocks, tile_of
 from rooftile.strategies.contract.gpu import Config, Step, Tunable
-from rooftile.strategies.linear.gpu._base import GpuLinear, pays_for_few
+from rooftile.strategies.linear.gpu._base import GpuLinear
 
 _THREAD_INPUTS = 32
 """Inputs a thread, where there are enough."""
@@ -28,10 +28,6 @@ class WarpRows(GpuLinear):
         Tunable("IMAGES", (1, 2, 4, 8), 1),
         Tunable("AHEAD", (1, 2, 4), 4),
     )
-
-    def why_slow(self, problem: Linear) -> str | None:
-        """See `pays_for_few`."""
-        return pays_for_few(problem)
 
     def defaults(self, problem: Linear) -> dict[str, int]:
         """No more threads than the inputs occupy, no more images than there are; with several

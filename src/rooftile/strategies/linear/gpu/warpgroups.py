@@ -16,7 +16,7 @@ from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.contract.gpu import Config, Step, family
 from rooftile.strategies.gemm.gpu.warpgroups.product import THREADS, WarpgroupsProduct
 from rooftile.strategies.gemm.gpu.warpgroups.split import SplitProduct
-from rooftile.strategies.linear.gpu._base import GpuLinear, pays_for_many
+from rooftile.strategies.linear.gpu._base import GpuLinear
 
 
 class Warpgroups(WarpgroupsProduct, GpuLinear):
@@ -29,10 +29,6 @@ class Warpgroups(WarpgroupsProduct, GpuLinear):
     def layer(self, problem: Linear) -> Linear:
         """The problem itself."""
         return problem
-
-    def why_slow(self, problem: Linear) -> str | None:
-        """See `pays_for_many`."""
-        return pays_for_many(problem)
 
     def preparation(self, problem: Linear, config: Config) -> tuple[Step, ...]:
         """Round the weights, and lay them as the cores read them."""

@@ -47,11 +47,9 @@ class OfItems(GpuLinearCrossEntropy):
                 return f"{getattr(problem, name)} {name}, at most {most}"
         return None
 
-    def why_slow(self, problem: LinearCrossEntropy) -> str | None:
-        """Products that tiles of matrices make sooner."""
-        if problem.products > _MOST_PRODUCTS:
-            return f"{problem.products} products; beyond {_MOST_PRODUCTS} products of matrices pay"
-        return None
+    def pays(self, problem: LinearCrossEntropy) -> bool:
+        """See `Strategy.pays`: tiles of matrices make more products sooner."""
+        return problem.products <= _MOST_PRODUCTS
 
     def defaults(self, problem: LinearCrossEntropy) -> dict[str, int]:
         """As few items a block as leave no multiprocessor idle."""

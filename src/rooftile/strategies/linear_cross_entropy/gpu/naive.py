@@ -23,9 +23,9 @@ class Naive(GpuLinearCrossEntropy):
     tunables = (Tunable("BLOCK", (64, 128, 256, 512), 128),)
     summing = "scores"
 
-    def why_slow(self, problem: LinearCrossEntropy) -> str | None:
-        """The operations of the single steps have faster strategies."""
-        return "the strategies of linear, softmax_cross_entropy and linear_gradient are faster"
+    def pays(self, problem: LinearCrossEntropy) -> bool:
+        """See `Strategy.pays`: the operations of the single steps have faster strategies."""
+        return False
 
     def macros(self, problem: LinearCrossEntropy, config: Config) -> dict[str, int | str]:
         below = ACTIVATION_CODES[problem.below]

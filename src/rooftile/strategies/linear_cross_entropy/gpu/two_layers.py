@@ -35,12 +35,10 @@ class TwoLayers(OfItems):
             return f"{problem.inputs} inputs and {held} weights of the last layer: {few}"
         return super().limits(problem)
 
-    def why_slow(self, problem: LinearCrossEntropy) -> str | None:
-        """And products of the first layer that tiles of matrices make sooner."""
+    def pays(self, problem: LinearCrossEntropy) -> bool:
+        """See `Strategy.pays`: tiles of matrices make more products of the first layer sooner."""
         products = problem.images * problem.inputs * problem.features
-        if products > _MOST_OF_FIRST:
-            return f"{products} products; beyond {_MOST_OF_FIRST} products of matrices pay"
-        return super().why_slow(problem)
+        return products <= _MOST_OF_FIRST and super().pays(problem)
 
     def most_items(self, problem: LinearCrossEntropy) -> int:
         """Items whose sums a block joins."""

@@ -22,6 +22,7 @@ from rooftile.ops.patterns.matmul import Matmul
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.common.panels import Lie, packing_of, panels_of
 from rooftile.strategies.common.transposition import emit_columns
+from rooftile.strategies.contract.costs import Work
 from rooftile.strategies.contract.cpu_kernel import (
     NOTHING,
     OUT,
@@ -50,6 +51,13 @@ class Blocked(HostStrategy):
 
     def units(self, problem: Matmul) -> int:
         return _kernel(problem).units(problem.rows)
+
+    def work(self, problem: Matmul) -> Work:
+        """See `Strategy.work`: what is packed is written and read once more, and whole vectors of
+        columns are summed."""
+        columns = -(-problem.columns // vector.lanes()) * vector.lanes()
+        moved = problem.bytes + 2 * sum(self.round_trips(problem).values())
+        return Work(problem.flops * columns / problem.columns, moved, self.units(problem))
 
     def native(self, problem: Matmul) -> tuple[Native, tuple[str, ...], bool]:
         return _kernel(problem).function, ("float32",) * 4, True

@@ -15,6 +15,7 @@ from rooftile.devices.cpu.native import native
 from rooftile.ops.features import features
 from rooftile.ops.patterns.matmul import Matmul
 from rooftile.strategies import ArrayKernel, ArrayStrategy
+from rooftile.strategies.contract.costs import Work
 from rooftile.strategies.matmul.cpu.loops import pitches
 
 
@@ -42,6 +43,10 @@ class Orders(ArrayStrategy):
 
     def limits(self, problem: Matmul) -> str | None:
         return "b is transposed: its rows hold terms" if problem.transpose_b else None
+
+    def work(self, problem: Matmul) -> Work:
+        """See `Strategy.work`: each walk along a row of b is a part."""
+        return Work(problem.flops, problem.bytes, problem.rows * problem.inner)
 
     def kernel(self, problem: Matmul) -> ArrayKernel:
         sizes = (problem.inner, problem.columns, *pitches(problem)[:2])

@@ -20,22 +20,17 @@ from rooftile.ops import AnyArray, Float32, Linear
 from rooftile.ops.features import features
 from rooftile.ops.patterns.matmul import Matmul
 from rooftile.strategies import HostStrategy
+from rooftile.strategies.contract.costs import Work
 from rooftile.strategies.contract.cpu import ArrayKernel, BoundArrays
 from rooftile.strategies.contract.cpu_kernel import LentKernel
 from rooftile.strategies.gemm.cpu.kernels import rows_kernel
 from rooftile.strategies.matmul.cpu._vectors_source import CHUNK, PANEL, generate
 from rooftile.strategies.matmul.cpu.loops import pitches
 
-_FEW_ROWS, _FEW_ROWS_TURNED = 8, 4
-"""Up to so many rows, to pack b takes longer than to multiply; the latter where b is transposed."""
-_SOME_ROWS, _SECOND_LEVEL = 16, 2**16
-"""Up to so many rows, where b has at most so many elements, which the second-level cache holds."""
-_FIRST_LEVEL = 2**12
-"""Of a b of at most so many elements, which the first-level cache holds, nothing need be packed."""
 _WIDE = 4
-"""Vectors of columns; of fewer, blocks of a single one have too few sums to keep a core busy."""
-_SMALL = 2**16
-"""Fewer elements of a transposed b are packed in less time than a kernel takes to bind."""
+"""Vectors of columns."""
+_ROWS = 8
+"""About so many rows share a vector of b that is loaded."""
 _BLOCK_TERMS = 448
 """At most so many terms are summed in one go; longer sums round worse."""
 
@@ -53,15 +48,13 @@ class Vectors(HostStrategy):
         both = problem.transpose_a and problem.transpose_b
         return "both matrices lie transposed" if both else None
 
-    def why_slow(self, problem: Matmul) -> str | None:
-        """Many rows, unless b is small; and a small b that lies transposed."""
-        size = problem.inner * problem.columns
-        if problem.transpose_b and size < _SMALL:
-            return f"to pack fewer than {_SMALL} elements takes less than to bind it"
-        few = _FEW_ROWS_TURNED if problem.transpose_b else _FEW_ROWS
-        if problem.rows <= few or (not problem.transpose_b and _needs_no_panels(problem)):
-            return None
-        return f"it pays up to {few} rows, and for some more where b is small: others want b packed"
+    def work(self, problem: Matmul) -> Work:
+        """See `Strategy.work`: each block of rows reads all of b, and sums whole vectors; of fewer
+        than `_WIDE` its sums are too few."""
+        columns = max(_WIDE, -(-problem.columns // vector.lanes())) * vector.lanes()
+        again = (-(-problem.rows // _ROWS) - 1) * problem.arrays[1].nbytes
+        flops = problem.flops * columns / problem.columns
+        return Work(flops, problem.bytes + again, self.units(problem))
 
     def units(self, problem: Matmul) -> int:
         """Vectors of columns, or panels of them for chunks of rows."""
@@ -91,13 +84,6 @@ class Vectors(HostStrategy):
 
 
 STRATEGY = Vectors()
-
-
-def _needs_no_panels(problem: Matmul) -> bool:
-    """Whether a core reads b, wide enough, from a cache for each block of rows anew."""
-    size, wide = problem.inner * problem.columns, problem.columns >= _WIDE * vector.lanes()
-    some = problem.rows <= _SOME_ROWS and size <= _SECOND_LEVEL
-    return wide and (some or size <= _FIRST_LEVEL)
 
 
 def _of_transposed(problem: Matmul, threads: int) -> Callable[..., None]:

@@ -8,8 +8,6 @@ from rooftile.ops.patterns.matmul import Matmul
 from rooftile.strategies.contract.gpu import Config
 from rooftile.strategies.gemm.gpu.tiles import Product, SquareProduct, TiledProduct
 
-_FEW_PRODUCTS, _FEW_TERMS, _VERY_FEW_TERMS = 2**24, 256, 96
-
 
 class GpuMatmul(Product):
     """A GPU strategy of `matmul`; takes every problem."""
@@ -51,11 +49,3 @@ class WarpTiles(TiledMatmul):
         added = self.tile_rows * self.tile_columns // WARP * config["WARPS"]
         reads = Accesses(shared_reads=self.tiles(problem, {}) * added)
         return reads + row_stores(problem.columns, problem.rows)
-
-
-def few_terms(problem: Matmul) -> str | None:
-    """Why numbers are not split for so little; None where that pays."""
-    if problem.inner < _VERY_FEW_TERMS:
-        return f"it pays from {_VERY_FEW_TERMS} terms on"
-    few = problem.flops <= 2 * _FEW_PRODUCTS and problem.inner <= _FEW_TERMS
-    return f"up to {_FEW_TERMS} terms and {_FEW_PRODUCTS} products are few" if few else None

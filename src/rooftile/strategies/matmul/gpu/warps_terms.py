@@ -11,8 +11,6 @@ from rooftile.strategies.matmul.gpu._base import WarpTiles
 
 _DEEP = 16
 """Terms of a tile that a warp has at a time."""
-_MOST_TERMS, _MOST_TILES = 512, 2
-"""With more terms, or tiles a multiprocessor, other rungs have enough to do at a time."""
 _MANY_TERMS = 256
 """Number of terms from which more warps share the terms of few tiles."""
 
@@ -23,14 +21,6 @@ class WarpsTerms(WarpTiles):
     name = "warps_terms"
     summary = "small tiles, each by all warps of a block, a warp its own terms"
     tunables = (Tunable("WARPS", (4, 8), 8),)
-
-    def why_slow(self, problem: Matmul) -> str | None:
-        """Many terms or tiles."""
-        many = self.tiles_a_multiprocessor(problem) > _MOST_TILES
-        if problem.inner <= _MOST_TERMS and not many:
-            return None
-        most = _MOST_TILES * self.machine.multiprocessors
-        return f"it pays up to {_MOST_TERMS} terms and {most} tiles"
 
     def defaults(self, problem: Matmul) -> dict[str, int]:
         """More warps where few tiles have many terms."""

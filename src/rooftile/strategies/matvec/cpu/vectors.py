@@ -15,6 +15,7 @@ from rooftile.ops.features import features
 from rooftile.ops.patterns.matmul import Matmul
 from rooftile.ops.patterns.matvec import Matvec
 from rooftile.strategies import HostStrategy
+from rooftile.strategies.contract.costs import Work
 from rooftile.strategies.matmul.cpu.vectors import STRATEGY as PRODUCT
 
 
@@ -28,6 +29,10 @@ class Vectors(HostStrategy):
 
     def units(self, problem: Matvec) -> int:
         return PRODUCT.units(as_product(problem))
+
+    def work(self, problem: Matvec) -> Work:
+        """See `Strategy.work`: that of the product."""
+        return PRODUCT.work(as_product(problem))
 
     def native(self, problem: Matvec) -> tuple[Native, tuple[str, ...], bool]:
         return PRODUCT.native(as_product(problem))

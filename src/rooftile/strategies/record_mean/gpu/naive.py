@@ -9,19 +9,12 @@ from rooftile.ops.patterns.record_mean import RecordMean
 from rooftile.strategies.contract.gpu import Config, Step
 from rooftile.strategies.record_mean.gpu._base import GpuRecordMean
 
-_FEW = 64
-"""Values that a thread adds in about the time that a block needs to join its sums."""
-
 
 class Naive(GpuRecordMean):
     """A thread waits for each value before it asks for the next ones."""
 
     name = "naive"
     summary = "one thread adds all values"
-
-    def why_slow(self, problem: RecordMean) -> str | None:
-        """Values that a block adds sooner."""
-        return f"one thread adds {problem.size} values" if problem.size > _FEW else None
 
     def steps(self, problem: RecordMean, config: Config) -> tuple[Step, ...]:
         """One kernel of one thread."""

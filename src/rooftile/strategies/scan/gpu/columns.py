@@ -40,13 +40,6 @@ class Columns(GpuScan):
             return "lines are not adjacent"
         return super().limits(problem)
 
-    def why_slow(self, problem: Scan) -> str | None:
-        """Bands are what multiprocessors share out."""
-        bands = self.blocks(problem, self.defaults(problem))
-        if 2 * bands < self.machine.multiprocessors and problem.count > 256:
-            return f"{bands} bands of lines are too few for all multiprocessors"
-        return None
-
     def invalid(self, problem: Scan, config: Config) -> str | None:
         threads = config["LANES"] * config["TEAMS"]
         shared = threads * vector(problem) * itemsize(problem)

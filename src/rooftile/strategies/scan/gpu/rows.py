@@ -39,12 +39,6 @@ class ScannedRows(TileScan):
         deep = tile_of(blocks(vectors, team), 1, deep)
         return {"TEAM": team, "LINES": _THREADS // team, "ROWS": deep}
 
-    def why_slow(self, problem: Scan) -> str | None:
-        """Lines are what multiprocessors share out."""
-        if problem.lines < 4 * self.machine.multiprocessors and problem.count > 4096:
-            return f"{problem.lines} lines are too few for all multiprocessors"
-        return None
-
     def invalid(self, problem: Scan, config: Config) -> str | None:
         return beyond_block(config["TEAM"] * config["LINES"])
 

@@ -46,11 +46,6 @@ class ScanWaves(TileScan):
             return "its numbers have 32 bits"
         return None
 
-    def why_slow(self, problem: Scan) -> str | None:
-        """The first wave is summed before anything is stored."""
-        few = self.waves(problem, self.defaults(problem)).few
-        return "there are few waves of tiles" if few else None
-
     def defaults(self, problem: Scan) -> dict[str, int]:
         """As many rows as shared memory has room for."""
         found = super().defaults(problem)

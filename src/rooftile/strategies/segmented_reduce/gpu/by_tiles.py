@@ -27,8 +27,6 @@ _SHORT = 96
 """The most elements of a segment that one thread takes."""
 _SYSTEMS = 1024
 """Bytes of a block's shared memory that the system takes."""
-_LEAST_LENGTH = 4
-"""Average length of segments below which tiles have nearly as many ends as elements."""
 
 
 class ByTiles(GpuSegmented):
@@ -48,12 +46,6 @@ class ByTiles(GpuSegmented):
         if _tiles(problem, self.defaults(problem)) > MOST_BLOCKS:
             return f"{problem.count} elements"
         return super().limits(problem)
-
-    def why_slow(self, problem: SegmentedReduce) -> str | None:
-        """Hardly more elements than ends, which `balanced` shares out as well."""
-        if problem.count < _LEAST_LENGTH * problem.segments:
-            return f"it pays from {_LEAST_LENGTH} elements a segment on"
-        return None
 
     def defaults(self, problem: SegmentedReduce) -> dict[str, int]:
         """Tiles of as many elements, of 128 threads where warps have long segments to take; fewer

@@ -18,8 +18,6 @@ _KEPT = 32
 """Bytes of a stage's barriers."""
 _OTHERS = 5
 """Warps that neither sum nor store."""
-_SHORT = 32
-"""Elements a segment, by measurements."""
 
 
 class SegmentedWaves(GpuSegmentedScan):
@@ -44,13 +42,6 @@ class SegmentedWaves(GpuSegmentedScan):
         if {CARRIED_BYTES[problem.carried], x.numpy.itemsize, y.numpy.itemsize} != {4}:
             return "its numbers have 32 bits"
         return self.unfit(problem)
-
-    def why_slow(self, problem: SegmentedScan) -> str | None:
-        """The first wave is summed before anything is stored; two warps mark all beginnings."""
-        if problem.count < _SHORT * problem.segments:
-            return "segments are short"
-        few = self.waves(problem, self.defaults(problem)).few
-        return "there are few waves of tiles" if few else None
 
     def defaults(self, problem: SegmentedScan) -> dict[str, int]:
         """As many rows as shared memory has room for."""

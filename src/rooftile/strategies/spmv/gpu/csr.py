@@ -19,9 +19,6 @@ from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.spmv.gpu._accesses import only, row_apart
 from rooftile.strategies.spmv.gpu._base import GpuSpmv, MergedSpmv, RowSpmv, matrix_of, update_of
 
-_SHORT = 8
-"""Entries of a row that one cache line holds."""
-
 
 class CsrThreads(RowSpmv):
     """Results are the same in every run."""
@@ -29,12 +26,6 @@ class CsrThreads(RowSpmv):
     name = "csr_threads"
     summary = "a thread a row"
     form = "csr"
-
-    def why_slow(self, problem: Spmv) -> str | None:
-        """Rows that are longer than a cache line, or of different lengths."""
-        if problem.even and problem.entries <= _SHORT * problem.rows:
-            return None
-        return "rows are long, or of different lengths: neighbours read entries that lie apart"
 
     def accesses(self, problem: Spmv, config: Config) -> Mapping[str, Accesses]:
         return only(self.kernel(), problem, row_apart(problem))
@@ -50,12 +41,6 @@ class CsrTeams(GpuSpmv):
     summary = "several threads a row, joined by a tree"
     form = "csr"
     tunables = (Tunable("TEAM", (2, 4, 8, 16, 32), 8),)
-
-    def why_slow(self, problem: Spmv) -> str | None:
-        """Rows of different lengths."""
-        if problem.even:
-            return None
-        return "rows are of different lengths, or nobody knows: the longest keeps a team at work"
 
     def defaults(self, problem: Spmv) -> dict[str, int]:
         """As many as half of an average row's entries."""

@@ -46,14 +46,6 @@ class SeveralSteps(MarchingStrategy):
         Tunable("BLOCKS", (1, 2, 3), 1),
     )
 
-    def why_slow(self, problem: Stencil) -> str | None:
-        """One step, or rims that are as large as a tile."""
-        if problem.steps == 1:
-            return "a single step has nothing to share with others"
-        if problem.radius > 1:
-            return "tiles lose more to their rims than a step's reads and writes take"
-        return None
-
     def defaults(self, problem: Stencil) -> dict[str, int]:
         """The launches' steps are shared out evenly; the block is the one with the least to do,
         rims included, until the last of the grid's blocks ends."""

@@ -10,6 +10,7 @@ from rooftile.devices.cpu.native import native
 from rooftile.ops.features import features
 from rooftile.ops.patterns.transpose import Transpose
 from rooftile.strategies import ArrayKernel, ArrayStrategy
+from rooftile.strategies.contract.costs import Work
 
 _BLOCK_BYTES = 64
 """Bytes of a block's row: a line."""
@@ -40,6 +41,10 @@ class Blocked(ArrayStrategy):
 
     def limits(self, problem: Transpose) -> str | None:
         return why_no_matrices(problem)
+
+    def work(self, problem: Transpose) -> Work:
+        """See `Strategy.work`: an element counts as an operation."""
+        return Work(problem.count, problem.bytes, self.units(problem))
 
     def kernel(self, problem: Transpose) -> ArrayKernel:
         assert problem.matrices is not None

@@ -6,6 +6,7 @@ from rooftile.devices.cpu.native import native
 from rooftile.ops.features import features
 from rooftile.ops.patterns.transpose import Transpose
 from rooftile.strategies import ArrayKernel, ArrayStrategy
+from rooftile.strategies.contract.costs import Work
 from rooftile.strategies.contract.cpu import loops_and_threads
 from rooftile.strategies.transpose._moves import of_results, too_many_axes
 
@@ -33,6 +34,13 @@ class Loops(ArrayStrategy):
 
     def limits(self, problem: Transpose) -> str | None:
         return too_many_axes(problem)
+
+    def work(self, problem: Transpose) -> Work:
+        """See `Strategy.work`: an element counts as an operation, and where lines of the result are
+        gathered, as a step."""
+        gathered = problem.axes[-1] != len(problem.shape) - 1
+        steps = problem.count if gathered else 0
+        return Work(problem.count, problem.bytes, self.units(problem), steps)
 
     def kernel(self, problem: Transpose) -> ArrayKernel:
         shape, strides = of_results(problem)

@@ -28,6 +28,7 @@ from rooftile.ops.patterns.transpose import Transpose
 from rooftile.strategies import HostStrategy
 from rooftile.strategies.common.streaming import lead_of, pays
 from rooftile.strategies.common.transposition import emit_transposition
+from rooftile.strategies.contract.costs import Work
 from rooftile.strategies.transpose.cpu.blocked import why_no_matrices
 
 _LINE = 16
@@ -112,6 +113,13 @@ class Vectors(HostStrategy):
         assert problem.matrices is not None
         batch, rows, _ = problem.matrices
         return batch * -(-rows // _BAND)
+
+    def work(self, problem: Transpose) -> Work:
+        """See `Strategy.work`: the squares; a row without a whole one is moved by elements."""
+        assert problem.matrices is not None
+        batch, rows, columns = problem.matrices
+        squares = -(-columns // _LINE) if columns >= _LINE else columns
+        return Work(0, problem.bytes, batch * -(-rows // _LINE) * squares)
 
     def native(self, problem: Transpose) -> tuple[Native, tuple[str, ...], bool]:
         return _kernel("stream" if _streams(problem) else "store").native

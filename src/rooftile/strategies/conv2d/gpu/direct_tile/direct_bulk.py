@@ -23,8 +23,6 @@ _RESIDENT = 6
 """Blocks for which a multiprocessor has room: they hide each other's beginnings."""
 _FIXED = {"BLOCK_BANDS": 1, "BLOCK_GROUPS": 1, "TILE_CHANNELS": 1, "TAPS_CONSTANT": 1}
 """Those of `direct_tile`'s tunables that whole images and literal taps leave no choice of."""
-_MANY_IMAGES = 1000
-"""From so many images on, blocks of one image each fill a GPU."""
 
 
 class DirectBulk(DirectTile):
@@ -42,12 +40,6 @@ class DirectBulk(DirectTile):
         if problem.channels > 1:
             return f"a thread sums one channel, not {problem.channels}"
         return super().limits(problem)
-
-    def why_slow(self, problem: Conv2d) -> str | None:
-        """Few images leave most of a GPU idle."""
-        if problem.batch < _MANY_IMAGES:
-            return f"it pays from {_MANY_IMAGES} images"
-        return None
 
     def defaults(self, problem: Conv2d) -> dict[str, int]:
         """Those of `DirectTile.large`, with all maps in a thread."""

@@ -36,8 +36,6 @@ _ENOUGH_BLOCKS = 4096
 """From so many blocks on, a block may take several bands and overlap their loads."""
 _MOST_UNROLLED = 16384
 """Multiply-adds of one channel that are written out."""
-_FEW_CHANNELS = 16
-"""Up to so many, it comes before the matrix products."""
 
 
 class DirectTile(GpuConv2d):
@@ -67,12 +65,6 @@ class DirectTile(GpuConv2d):
         config = self.defaults(problem)
         reason = self.invalid(problem, config)
         return f"{reason}, even with its smallest tile" if reason else None
-
-    def why_slow(self, problem: Conv2d) -> str | None:
-        """Many channels are faster as a matrix product."""
-        if problem.channels > _FEW_CHANNELS:
-            return f"it pays up to {_FEW_CHANNELS} channels"
-        return None
 
     def defaults(self, problem: Conv2d) -> dict[str, int]:
         """Those of `large`; but of few images, whose blocks would leave multiprocessors idle, a

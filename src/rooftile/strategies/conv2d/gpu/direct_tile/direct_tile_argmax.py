@@ -27,10 +27,6 @@ class DirectTileArgmax(Argmax, DirectTile):
     source = "direct_tile"
     summary = "the direct tile, and the places of its pool's maxima"
 
-    def why_slow(self, problem: Conv2d) -> str | None:
-        """It is the last that is asked."""
-        return None
-
     def defaults(self, problem: Conv2d) -> dict[str, int]:
         """`DirectTile.large`; but few images have their taps in shared memory, since filling
         constant memory, in every step, takes as long as they do. A thread then has one window."""

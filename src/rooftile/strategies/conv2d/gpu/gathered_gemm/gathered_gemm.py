@@ -26,10 +26,6 @@ from rooftile.strategies.contract.machine import Multiprocessors
 from rooftile.strategies.conv2d.gpu._base import GpuConv2d, blocks
 from rooftile.strategies.conv2d.gpu.gathered_gemm._tile import Tile, Words, tile_of
 
-_FEW_CHANNELS = 16
-"""Up to so many, it comes before the rungs whose chunks of channels would be empty."""
-_LEAST_TERMS, _LEAST_MAPS, _LEAST_RESULTS = 24, 16, 2**20
-"""Where a sum, the maps or the problem are fewer, rungs without tensor cores come before it."""
 _MOST_REGISTERS = 255
 _OTHER_REGISTERS = 48
 """Registers of a thread beside its sums and operands."""
@@ -78,23 +74,14 @@ class GatheredGemm(MmaStrategy, GpuConv2d):
         reason = _beyond(tile, config, True, self.numbers, self.machine)
         return f"{reason}, even with its smallest tile" if reason else None
 
-    def why_slow(self, problem: Conv2d) -> str | None:
-        """Many channels come in chunks that copies bring whole; short sums and few results leave
-        its blocks nothing that would be worth their beginning; of few maps, a gathered word is used
-        once; a pool keeps its warps waiting."""
-        if problem.channels > _FEW_CHANNELS:
-            return f"it pays up to {_FEW_CHANNELS} channels"
-        if problem.reduction < _LEAST_TERMS:
-            return f"it pays from sums of {_LEAST_TERMS} products"
-        if problem.maps < _LEAST_MAPS:
-            return f"it pays from {_LEAST_MAPS} maps"
-        if math.prod(problem.output_shape) < _LEAST_RESULTS or problem.pool is not None:
-            return f"it pays from {_LEAST_RESULTS} results that are not pooled"
-        return None
-
     def defaults(self, problem: Conv2d) -> dict[str, int]:
         """The tile of which a result costs the fewest instructions."""
         return dict(_cheapest(problem, self._cores.bytes, self.numbers, self.machine))
+
+    def clocks(self, problem: Conv2d, config: Config) -> float:
+        """See `GpuStrategy.clocks`: a multiprocessor's share of the instructions of all."""
+        cost = _cost(self._tile(problem, config), config, self.numbers, self.machine)
+        return cost / self.machine.multiprocessors
 
     def invalid(self, problem: Conv2d, config: Config) -> str | None:
         """Warps that share out a tile's maps, registers, shared memory."""

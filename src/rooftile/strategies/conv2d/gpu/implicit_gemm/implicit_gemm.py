@@ -27,8 +27,6 @@ from rooftile.strategies.conv2d.gpu.implicit_gemm._layout import MOST_BOX, Layou
 _PACK_PIXELS, PACK_THREADS = 32, 128
 _MOST_SUMS = 192
 """How many registers a thread has for sums."""
-_LEAST_MAPS = 32
-"""From so many on, it comes before all rungs that run on any GPU."""
 _MOST_PIXELS = 256
 _WORTH = 0.98
 """A smaller tile fetches more, so it must be so much faster."""
@@ -53,8 +51,6 @@ class ImplicitGemm(WgmmaStrategy, GpuConv2d):
     """How many numbers of the cores' type stand for one value."""
     sums = 1
     """How many kinds of sums a thread holds for a result."""
-    least_channels = 16
-    """From so many on, it comes before all rungs that run on any GPU."""
     tunables: ClassVar[tuple[Tunable, ...]] = (
         Tunable("TILE_MAPS", (64, 128), 128),
         Tunable("PIXELS", (8, 16, 32, 64, 96, 128, 192, 208, 224, 240, 256), 256),
@@ -70,16 +66,14 @@ class ImplicitGemm(WgmmaStrategy, GpuConv2d):
             return "it pools 2x2 or not at all"
         return problem.why_not_first or self.invalid(problem, self.defaults(problem))
 
-    def why_slow(self, problem: Conv2d) -> str | None:
-        """Few channels or maps leave the cores' tiles empty."""
-        if problem.channels < self.least_channels or problem.maps < _LEAST_MAPS:
-            return f"it pays from {self.least_channels} channels and {_LEAST_MAPS} maps"
-        return None
-
     def defaults(self, problem: Conv2d) -> dict[str, int]:
         """The tile that takes the fewest cycles."""
         most = _MOST_SUMS // self.sums * 2
         return dict(_fastest(problem, self._cores, self.numbers, most, self.machine))
+
+    def clocks(self, problem: Conv2d, config: Config) -> float:
+        """See `GpuStrategy.clocks`: the layout's own estimate."""
+        return self._layout(problem, config).cycles(self.machine)
 
     def invalid(self, problem: Conv2d, config: Config) -> str | None:
         """Registers for the sums, copies for a patch and a tap's weights, two stages beside the

@@ -26,7 +26,6 @@ class ImplicitGemmIeee(ImplicitGemm):
     numbers = 2
     sums = 3
     # Split, a chunk of channels is filled up at three times the cost.
-    least_channels = 17
     summary = "an implicit matrix product on warpgroups, float32 as two numbers of scaled float16"
 
     def limits(self, problem: Conv2d) -> str | None:

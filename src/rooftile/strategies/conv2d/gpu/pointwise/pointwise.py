@@ -26,9 +26,6 @@ from rooftile.strategies.gemm.gpu.slices import (
     tile_of,
 )
 
-_MUCH_ARITHMETIC = 128
-"""Where maps and channels are more, the product takes longer than the pass that packs."""
-
 
 class Pointwise(SlicedProduct, GpuConv2d):
     """Takes masks of one tap without strides, ghost cells or pools."""
@@ -60,12 +57,6 @@ class Pointwise(SlicedProduct, GpuConv2d):
             return "it does not pool"
         if problem.channels > MOST_SUMMED:
             return f"the cores sum up to {MOST_SUMMED} products"
-        return None
-
-    def why_slow(self, problem: Conv2d) -> str | None:
-        """Many channels and maps are faster as warpgroups' products."""
-        if min(problem.channels, problem.maps) > _MUCH_ARITHMETIC:
-            return f"it pays up to {_MUCH_ARITHMETIC} channels or maps"
         return None
 
     def defaults(self, problem: Conv2d) -> dict[str, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops import Conv2d
@@ -15,9 +16,12 @@ from rooftile.strategies.common.folded_pool import (
     slabs_of,
 )
 from rooftile.strategies.common.warpgroups import elements, wgmma, wgmma_wait
+from rooftile.strategies.contract.costs import Work
 from rooftile.strategies.contract.gpu import Config, Step
 from rooftile.strategies.conv2d.gpu._base import GpuConv2d
 
+_GROUP = 8
+"""Maps that a warpgroup's instruction multiplies at least."""
 MOST_WARPS = 16
 ENOUGH_BLOCKS = 2500
 """From so many blocks on, a block may take several bands and overlap their loads."""
@@ -35,8 +39,6 @@ class PoolFolded(GpuConv2d):
     """The array of the folded weights as the cores multiply them."""
     wgmma = False
     """Whether four warps multiply together, by Hopper's instructions."""
-    few_maps = 4
-    """Up to so many maps, one warp's registers hold the weights and no warpgroup is needed."""
     most_slabs: int
     """How many slabs of a patch a thread, or a block, can keep the weights of."""
 
@@ -72,11 +74,11 @@ class PoolFolded(GpuConv2d):
         reason = self.invalid(problem, self.config(problem))
         return f"{reason}, even with its smallest tile" if reason else None
 
-    def why_slow(self, problem: Conv2d) -> str | None:
-        """A warpgroup for so few maps that one warp's registers hold their weights."""
-        if self.wgmma and problem.maps <= self.few_maps:
-            return f"it pays beyond {self.few_maps} maps"
-        return None
+    def work(self, problem: Conv2d) -> Work:
+        """See `Strategy.work`: a warpgroup multiplies whole groups of maps."""
+        work = super().work(problem)
+        filled = -(-problem.maps // _GROUP) * _GROUP / problem.maps if self.wgmma else 1.0
+        return replace(work, flops=filled * work.flops, steps=filled * work.steps)
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
         """Sizes, tunables, and the cores' instructions."""

@@ -34,18 +34,11 @@ class Tf32InFloat16(NarrowFolded):
 
     precision = "tf32"
     narrow = "fp16"
-    few_maps = 4
     requires = features("storage:x:float16")
 
     @property
     def cores(self) -> Cores:
         return CORES["fp16"]
-
-    def why_slow(self, problem: Conv2d) -> str | None:
-        """More maps, which a warpgroup multiplies together."""
-        if problem.maps > self.few_maps:
-            return f"it pays up to {self.few_maps} maps"
-        return super().why_slow(problem)
 
     def defaults(self, problem: Conv2d) -> dict[str, int]:
         """The 16-bit defaults; scales take registers, and so fewer blocks fit, and are enough."""

@@ -17,7 +17,6 @@ from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_wgmma_ieee import Po
 from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_wgmma_tf32 import PoolFoldedWgmmaTf32
 
 _MOST_BLOCKS = 5
-_FEW_IMAGES = 16
 
 
 class NarrowArgmax(Argmax, NarrowFolded):
@@ -56,12 +55,6 @@ class WgmmaTf32Argmax(Argmax, PoolFoldedWgmmaTf32):
     """See `PoolFoldedWgmmaTf32`."""
 
     name = "pool_folded_wgmma_tf32_argmax"
-
-    def why_slow(self, problem: Conv2d) -> str | None:
-        """Few images, which its warpgroups' weights take longer to load for than they take."""
-        if problem.batch < _FEW_IMAGES:
-            return f"it pays from {_FEW_IMAGES} images on"
-        return super().why_slow(problem)
 
 
 class Tf32InFloat16Argmax(NarrowArgmax, Tf32InFloat16):

@@ -14,13 +14,6 @@ from rooftile.strategies.conv2d.gpu.pool_folded._split import SplitFolded
 
 _OTHERS = 72
 """Registers for sums, addresses, loops, results and what scales them."""
-_MOST_MAPS = 7
-"""More are for warpgroups."""
-_LEAST_FLOPS = 150_000_000
-"""From so many FLOPs on, 60 images of lenet-conv1, split products pay for a second number of
-everything."""
-_SLAB, _LEAST_SHARE = 16, 0.6
-"""Terms of a slab, and the least share of them that masks must have: the rest are zeros."""
 
 
 class PoolFoldedIeee(SplitFolded, WarpsFolded):
@@ -38,17 +31,6 @@ class PoolFoldedIeee(SplitFolded, WarpsFolded):
     source = "pool_folded_ieee"
     summary = "pool positions as columns of tensor-core products of split float32, for few maps"
     tunables = (*BAND_TUNABLES, WarpsFolded.warps, WarpsFolded.block_bands, SplitFolded.summed)
-
-    def why_slow(self, problem: Conv2d) -> str | None:
-        """Maps that a warpgroup multiplies together; little work; small masks in wide slabs."""
-        if problem.maps > _MOST_MAPS:
-            return f"it pays up to {_MOST_MAPS} maps"
-        if problem.flops < _LEAST_FLOPS:
-            return f"it pays from {_LEAST_FLOPS:,} FLOPs"
-        share = problem.reduction / (_SLAB * slabs_of(problem))
-        if share < _LEAST_SHARE:
-            return f"masks are {share:.2f} of what its instructions multiply"
-        return super().why_slow(problem)
 
     def defaults(self, problem: Conv2d) -> dict[str, int]:
         """Those of its kind; bands of few images are lower."""

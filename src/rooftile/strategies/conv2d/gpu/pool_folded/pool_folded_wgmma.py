@@ -47,7 +47,6 @@ class WarpgroupsFolded(PoolFolded):
     stores: ClassVar[Mapping[str, str]] = {"X_NARROW": "x:narrow", "OUT_NARROW": "out:narrow"}
     wgmma = True
     architectures = ("sm_90",)
-    few_maps = 6
     most_slabs = 20
     most_groups = 6
     """Groups of maps whose sums a thread holds."""

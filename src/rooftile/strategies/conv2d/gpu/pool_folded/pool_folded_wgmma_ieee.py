@@ -12,9 +12,6 @@ from rooftile.strategies.conv2d.gpu.pool_folded.pool_folded_wgmma import Warpgro
 
 _OTHERS = 72
 """Registers for addresses, loops, results, a slab's patches and what scales them."""
-_LEAST_FLOPS = 400_000_000
-"""From so many FLOPs on, 63 images of lenet-conv2, split products pay for the weights that blocks
-load."""
 
 
 class PoolFoldedWgmmaIeee(SplitFolded, WarpgroupsFolded):
@@ -25,7 +22,6 @@ class PoolFoldedWgmmaIeee(SplitFolded, WarpgroupsFolded):
     """
 
     name = "pool_folded_wgmma_ieee"
-    few_maps = 7
     most_slabs = 64
     most_groups = 8
     source = "pool_folded_wgmma_ieee"
@@ -38,13 +34,6 @@ class PoolFoldedWgmmaIeee(SplitFolded, WarpgroupsFolded):
         longer = config | {"SUMMED": 2 * config["SUMMED"]}
         same = self._folded_count(problem, longer) == self._folded_count(problem, config)
         return longer if same else config
-
-    def why_slow(self, problem: Conv2d) -> str | None:
-        """Every block loads the weights, which little work does not pay for."""
-        reason = super().why_slow(problem)
-        if reason is None and problem.flops < _LEAST_FLOPS:
-            return f"it pays from {_LEAST_FLOPS:,} FLOPs"
-        return reason
 
     def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
         """Behind the folded weights the weights as `tap` wants them."""

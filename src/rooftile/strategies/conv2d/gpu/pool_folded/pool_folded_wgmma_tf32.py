@@ -16,7 +16,6 @@ class PoolFoldedWgmmaTf32(ScaledFolded, WarpgroupsFolded):
 
     name = "pool_folded_wgmma_tf32"
     precision = "tf32"
-    few_maps = 4
     most_slabs = 24
     most_groups = 8
     summary = "its products by warpgroups, TF32 as scaled numbers of float16"

@@ -44,8 +44,6 @@ class SpreadWinners(MmaStrategy, GpuInputGradient):
         "OUT_NARROW": "dx:narrow",
         "DY_NARROW": "dy:narrow",
     }
-    pays_from = 64
-    """Images from which on it is faster than `gathered`."""
     tunables = (
         Tunable("WARPS", (2, 4, 5, 8, 10), 8),
         Tunable("BLOCKS", (1, 2, 3), 2),
@@ -61,12 +59,6 @@ class SpreadWinners(MmaStrategy, GpuInputGradient):
         if (high := problem.mask[0]) > _MOST_ROWS:
             return f"a mask has {high} rows, {_MOST_ROWS} at most"
         return self.invalid(problem, {**self.defaults(problem), "BLOCKS": 1})
-
-    def why_slow(self, problem: Conv2dInputGradient) -> str | None:
-        """Few images, of which each is a block's."""
-        if problem.batch < self.pays_from:
-            return f"it pays from {self.pays_from} images on"
-        return None
 
     def defaults(self, problem: Conv2dInputGradient) -> dict[str, int]:
         """Bands that read few rows of gradients, but leave a tile to each of many warps; two blocks

@@ -24,7 +24,6 @@ _STEPS = 4
 _MOST_WIDE = 8
 """Columns of a mask, by the registers of its sums."""
 _CHANNELS = 4
-_MANY_IMAGES = 256
 
 
 class MmaTf32(MmaStrategy, GpuInputGradient):
@@ -49,12 +48,6 @@ class MmaTf32(MmaStrategy, GpuInputGradient):
         if (columns := problem.layer.output_size[1]) > _WINDOWS:
             return f"{columns} adjacent windows, {_WINDOWS} at most"
         return self._beyond(problem, {"BLOCKS": 1})
-
-    def why_slow(self, problem: Conv2dInputGradient) -> str | None:
-        """Few images, two of which are a block's."""
-        if problem.batch < _MANY_IMAGES:
-            return f"it pays from {_MANY_IMAGES} images on"
-        return None
 
     def defaults(self, problem: Conv2dInputGradient) -> dict[str, int]:
         """As many blocks of a multiprocessor as there is shared memory for, two at most."""

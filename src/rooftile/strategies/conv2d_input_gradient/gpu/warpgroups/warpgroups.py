@@ -62,8 +62,6 @@ class Warpgroups(WgmmaStrategy, GpuInputGradient):
     """Of the cores, for a gradient and for a weight."""
     scaled = False
     """Whether powers of two scale them."""
-    pays_from = 160
-    """Images from which on it is the fastest."""
 
     def limits(self, problem: Conv2dInputGradient) -> str | None:
         """It refuses windows that overlap, are many, or have other than 2 or 4 columns; large
@@ -83,12 +81,6 @@ class Warpgroups(WgmmaStrategy, GpuInputGradient):
         if (sums := 2 * _lines(problem) * _side(problem)) > _MOST_SUMS:
             return f"{sums} sums of a thread, {_MOST_SUMS} at most"
         return self.invalid(problem, {})
-
-    def why_slow(self, problem: Conv2dInputGradient) -> str | None:
-        """Few images, of which each is a warpgroup's."""
-        if problem.batch < self.pays_from:
-            return f"it pays from {self.pays_from} images on"
-        return None
 
     def invalid(self, problem: Conv2dInputGradient, config: Config) -> str | None:
         """Images that are no whole lines; more shared memory than multiprocessors have."""

@@ -45,8 +45,6 @@ class Mma(MmaStrategy, PartialSums):
         "X_NARROW": "x:narrow",
         "DY_NARROW": "dy:narrow",
     }
-    pays_from = 40_000_000
-    """FLOPs from which on it is faster than rungs without tensor cores, whose launches overlap."""
     tunables = (
         Tunable("WARPS", (4, 8, 16), 8),
         Tunable("ROLES", (1, 2, 4), 1),
@@ -64,12 +62,6 @@ class Mma(MmaStrategy, PartialSums):
         if math.prod(pool.window) > _MOST_POSITIONS:
             return f"a window has {math.prod(pool.window)} positions, {_MOST_POSITIONS} at most"
         return self.invalid(problem, _LEAST)
-
-    def why_slow(self, problem: Conv2dWeightsGradient) -> str | None:
-        """Few images."""
-        if problem.flops < self.pays_from:
-            return f"it pays from {self.pays_from:,} FLOPs on"
-        return None
 
     def defaults(self, problem: Conv2dWeightsGradient) -> dict[str, int]:
         """All channels and maps of an image in a block, as far as registers and shared memory go;
@@ -204,7 +196,6 @@ class MmaTf32(Mma):
     stores: ClassVar[Mapping[str, str]] = {**GpuWeightsGradient.stores, "X_NARROW": "x:narrow"}
     precision = "tf32"
     narrow = "fp16"
-    pays_from = 80_000_000
     summary = "argmax gradients by cells on tensor cores, gradients and pixels in TF32"
 
 

@@ -54,8 +54,6 @@ class Turned(MmaStrategy, PartialSums):
     }
     scaled = 0
     """Whether gradients are scaled to float16's range."""
-    pays_from = 768
-    """Images from which on it is faster than `mma`: each has a block at a time."""
     wishes: ClassVar[tuple[Config, ...]] = (
         {"BLOCKS": 4, "STAGES": 1},
         {"BLOCKS": 3},
@@ -83,14 +81,6 @@ class Turned(MmaStrategy, PartialSums):
         if (columns := problem.layer.output_size[1]) % 2:
             return f"rows of {columns} windows are no whole pairs"
         return self.invalid(problem, self._least(problem))
-
-    def why_slow(self, problem: Conv2dWeightsGradient) -> str | None:
-        """Few images; many channels or maps, for each of which gradients or pixels come anew."""
-        if problem.images < self.pays_from:
-            return f"it pays from {self.pays_from} images on"
-        if problem.channels > 1 or problem.maps > _BLOCK_MAPS:
-            return f"it is for one channel and up to {_BLOCK_MAPS} maps"
-        return None
 
     def defaults(self, problem: Conv2dWeightsGradient) -> dict[str, int]:
         """See `_filled`."""
@@ -233,7 +223,6 @@ class TurnedTf32(Turned):
 
     name = "turned_tf32"
     precision = "tf32"
-    pays_from = 4096
     wishes = (
         {"BLOCKS": 4, "STAGES": 1},
         {"BLOCKS": 3, "STAGES": 1},

@@ -63,8 +63,6 @@ class Warpgroups(WgmmaStrategy, PartialSums):
         "X_NARROW": "x:narrow",
         "DY_NARROW": "dy:narrow",
     }
-    pays_from = 64
-    """Images from which on it is the fastest."""
     tunables = (Tunable("TOGETHER", (1, 2, 4, 8), 1),)
 
     scaled: ClassVar[bool] = False
@@ -85,14 +83,6 @@ class Warpgroups(WgmmaStrategy, PartialSums):
         if math.prod(pool.window) > _MOST_POSITIONS:
             return f"a window has {math.prod(pool.window)} positions, {_MOST_POSITIONS} at most"
         return self.invalid(problem, {"TOGETHER": 1})
-
-    def why_slow(self, problem: Conv2dWeightsGradient) -> str | None:
-        """Few images; one channel, which stands among zeros."""
-        if problem.images < self.pays_from:
-            return f"it pays from {self.pays_from} images on"
-        if problem.channels < CHANNELS:
-            return f"it multiplies {CHANNELS} channels, of which {problem.channels} are there"
-        return None
 
     def defaults(self, problem: Conv2dWeightsGradient) -> dict[str, int]:
         """Two sets of words: one is made while products of the other run."""
@@ -229,7 +219,6 @@ class WarpgroupsTf32(Warpgroups):
     name = "warpgroups_tf32"
     precision = "tf32"
     scaled = True
-    pays_from = 192
     summary = "argmax gradients by rows of positions on warpgroups, in scaled float16"
 
 

@@ -80,6 +80,10 @@ class WarpgroupsProduct(WgmmaStrategy):
         close = [(-c["TILE_O"], c.get("CLUSTER", 1), t, c) for t, c in times if t <= _CLOSE * least]
         return min(close, key=lambda entry: entry[:3])[3]
 
+    def clocks(self, problem: Any, config: Config) -> float:
+        """See `GpuStrategy.clocks`: the tiles' own estimate."""
+        return self.shares(problem, config).clocks
+
     def _candidates(self, problem: Any) -> list[dict[str, int]]:
         """Configs that can run, of tiles not wider than the outputs."""
         extra, outputs = self.tunables[-1], self.layer(problem).outputs

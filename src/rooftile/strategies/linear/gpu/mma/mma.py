@@ -19,7 +19,7 @@ from rooftile.strategies.common.product_accesses import added_parts, brought, op
 from rooftile.strategies.common.storage import item_bytes
 from rooftile.strategies.common.warpgroups import too_short
 from rooftile.strategies.contract.gpu import Config, Step, Tunable, family
-from rooftile.strategies.linear.gpu._base import GpuLinear, pays_for_many
+from rooftile.strategies.linear.gpu._base import GpuLinear
 
 THREADS = 256
 """Threads of a block of the kernels besides the product."""
@@ -57,10 +57,6 @@ class Mma(MmaStrategy, GpuLinear):
         if problem.inputs > MOST_SUMMED * _PARTS[-1]:
             return f"the cores sum up to {MOST_SUMMED} products in each of {_PARTS[-1]} parts"
         return self.unfit(problem)
-
-    def why_slow(self, problem: Linear) -> str | None:
-        """See `pays_for_many`."""
-        return pays_for_many(problem)
 
     def defaults(self, problem: Linear) -> dict[str, int]:
         """Large tiles for many images, else more and smaller ones; parts where those are few."""

@@ -28,11 +28,6 @@ from rooftile.strategies.matmul.gpu._turn import turning, turning_accesses
 from rooftile.strategies.matmul.gpu.bulk._tile import Tile
 
 _ROUND_THREADS = 256
-_LEAST_ROWS, _LEAST_PRODUCTS = 64, 2**24
-"""With so many rows, to round both matrices and multiply takes no longer than `mma`, and a third of
-its time where nothing need be rounded."""
-_FEW_ROWS = 8
-"""What `few_rows` takes."""
 _PIECE = 16
 """Bytes in which the copy engine counts lines."""
 _WIDEST = 256
@@ -70,19 +65,6 @@ class Bulk(WgmmaStrategy, GpuMatmul):
             return f"no tile fits into {self.machine.block_shared_bytes} bytes of shared memory"
         return super().limits(problem)
 
-    def why_slow(self, problem: Matmul) -> str | None:
-        """Few rows, or products, where both matrices may have to be rounded before."""
-        few = problem.flops < 2 * _LEAST_PRODUCTS
-        if self.cores.bytes == 4:
-            slow = few and problem.rows <= _FEW_ROWS
-            return (
-                f"with {_FEW_ROWS} rows it pays from {_LEAST_PRODUCTS} products on"
-                if slow
-                else None
-            )
-        few = few or problem.rows < _LEAST_ROWS
-        return f"it pays from {_LEAST_ROWS} rows and {_LEAST_PRODUCTS} products on" if few else None
-
     def defaults(self, problem: Matmul) -> dict[str, int]:
         """What an estimate finds fastest, for numbers as they come."""
         possible = ((tile.clocks, config) for tile, config in self._possible(problem))
@@ -100,6 +82,10 @@ class Bulk(WgmmaStrategy, GpuMatmul):
             tile = self._tile(problem, config)
             if tile.invalid is None:
                 yield tile, config
+
+    def clocks(self, problem: Matmul, config: Config) -> float:
+        """See `GpuStrategy.clocks`: the tile's own estimate."""
+        return self._tile(problem, config).clocks
 
     def invalid(self, problem: Matmul, config: Config) -> str | None:
         """See `Tile.invalid`."""
@@ -203,10 +189,6 @@ def _rounding(kernel: str, problem: Matmul) -> Step:
     return Step(launch, ("a", "b", "narrow_a", "narrow_b", *map(np.int64, eights)))
 
 
-_FEW_RESULTS, _MANY_TERMS = 2**16, 4096
-"""Of products with a pass before: on an H100 32 x 8192 x 1024 takes 25 us, by `mma_tf32` 16."""
-
-
 class BulkTf32(Bulk):
     """Both matrices rounded to TF32, sums in float32.
 
@@ -221,14 +203,6 @@ class BulkTf32(Bulk):
     def limits(self, problem: Matmul) -> str | None:
         """See `Bulk.limits`."""
         return super().limits(_read(problem))
-
-    def why_slow(self, problem: Matmul) -> str | None:
-        """See `Bulk.why_slow`; and few results of many terms: `mma_tf32` has more parts."""
-        results = problem.rows * problem.columns
-        parted = _turned(problem) is not None and problem.inner >= _MANY_TERMS
-        if parted and results <= _FEW_RESULTS:
-            return f"with a pass before it is for more than {_FEW_RESULTS} results of such sums"
-        return super().why_slow(problem)
 
     def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:
         """See `Bulk.macros`; and whether a matrix is turned before."""

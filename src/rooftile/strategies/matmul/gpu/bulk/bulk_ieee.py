@@ -16,7 +16,6 @@ from rooftile.strategies.common.grid import blocks
 from rooftile.strategies.common.product_accesses import laid
 from rooftile.strategies.common.warpgroups import too_short
 from rooftile.strategies.contract.gpu import Config, Step, Tunable
-from rooftile.strategies.matmul.gpu._base import few_terms
 from rooftile.strategies.matmul.gpu.bulk._tile import Side, Tile
 from rooftile.strategies.matmul.gpu.bulk.bulk import SHARED_WAYS, Bulk
 
@@ -24,8 +23,6 @@ _NUMBERS, _PRODUCTS = 2, 3
 """Of an element, and that stand for one."""
 _SPLIT_THREADS, _FEWER_THREADS, _FEW_TERMS = 512, 256, 2048
 """Of a block that splits; fewer where it reads most of its terms once."""
-_MOST_FEW, _LEAST_COLUMNS = 256, 256
-"""With so few rows, or fewer columns, to split the other matrix before takes more than it saves."""
 _COLUMNS = (64, 72, 80, 96, 128)
 _SPAN = 8
 """Bytes of what is known of a row or column."""
@@ -81,12 +78,6 @@ class BulkIeee(Bulk):
 
     def limits(self, problem: Matmul) -> str | None:
         return too_short(problem.inner) or super().limits(problem)
-
-    def why_slow(self, problem: Matmul) -> str | None:
-        """Few rows, columns, products or terms: it has a launch that splits both matrices."""
-        if problem.rows <= _MOST_FEW or problem.columns < _LEAST_COLUMNS:
-            return f"it pays beyond {_MOST_FEW} rows, from {_LEAST_COLUMNS} columns on"
-        return few_terms(problem) or super().why_slow(problem)
 
     def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:
         return {**super().macros(problem, config), "SPLIT_THREADS": _split_threads(problem)}

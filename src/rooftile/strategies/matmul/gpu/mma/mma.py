@@ -23,7 +23,7 @@ from rooftile.strategies.gemm.gpu.slices import (
     tile_bytes,
     tile_of,
 )
-from rooftile.strategies.matmul.gpu._base import GpuMatmul, few_terms
+from rooftile.strategies.matmul.gpu._base import GpuMatmul
 
 _THREADS = 256
 """Threads of a block of the kernel that adds parts."""
@@ -167,10 +167,6 @@ class MmaIeee(ThreeNumbers, Mma):
 
     name = "mma_ieee"
     summary = "tensor cores, float32 as three numbers of bfloat16, both matrices as they lie"
-
-    def why_slow(self, problem: Matmul) -> str | None:
-        """Few products of few terms: there are few of its tiles."""
-        return few_terms(problem)
 
     def _too_long(self, problem: Matmul, parts: int, size: int = 4) -> str | None:
         """No sum is too long: the cores sum up a few terms at a time."""

@@ -18,10 +18,6 @@ _LINE = 64
 """Bytes of a line that are a warp's terms."""
 _PIECE = 16
 """Bytes in which lanes load."""
-_FEW_ROWS = 8
-"""What `few_rows` takes."""
-_MOST_TERMS = 512
-"""With more terms, other rungs have enough to do at a time."""
 _FEW_WARPS, _WARPS = 4, 8
 
 
@@ -35,8 +31,6 @@ class OwnTerms(MmaStrategy, WarpTiles):
     stores: ClassVar[Mapping[str, str]] = {"X_NARROW": "a,b:narrow", "OUT_NARROW": "out:narrow"}
     numbers = 1
     """How many numbers of the cores' type stand for one value."""
-    most_tiles = 1
-    """For each multiprocessor; with more, other rungs bring less to each."""
     tunables = (Tunable("WARPS", (_FEW_WARPS, _WARPS, 16), _WARPS),)
 
     def limits(self, problem: Matmul) -> str | None:
@@ -44,16 +38,6 @@ class OwnTerms(MmaStrategy, WarpTiles):
         if problem.inner > MOST_SUMMED:
             return f"{problem.inner} products summed by the cores, at most {MOST_SUMMED}"
         return super().limits(problem)
-
-    def why_slow(self, problem: Matmul) -> str | None:
-        """Few rows, many terms or tiles."""
-        if problem.rows <= _FEW_ROWS:
-            return f"most of a tile is empty with {_FEW_ROWS} rows"
-        many = self.tiles_a_multiprocessor(problem) > self.most_tiles
-        if problem.inner <= _MOST_TERMS and not many:
-            return None
-        most = self.most_tiles * self.machine.multiprocessors
-        return f"it pays up to {_MOST_TERMS} terms and {most} tiles"
 
     def defaults(self, problem: Matmul) -> dict[str, int]:
         """Few warps where blocks share multiprocessors, or more would have no terms."""
@@ -88,7 +72,6 @@ class OwnTermsIeee(OwnTerms):
     name = "own_terms_ieee"
     multiplied = "tf32"
     numbers = 2
-    most_tiles = 3
     summary = "small tiles on tensor cores, a warp its own terms, float32 as two numbers of TF32"
 
     def limits(self, problem: Matmul) -> str | None:

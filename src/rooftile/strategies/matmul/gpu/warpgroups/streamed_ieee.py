@@ -21,10 +21,8 @@ from rooftile.strategies.contract.machine import Multiprocessors
 from rooftile.strategies.gemm.gpu.warpgroups.product import THREADS, macros_of
 from rooftile.strategies.gemm.gpu.warpgroups.split import split_products
 from rooftile.strategies.gemm.gpu.warpgroups.tiles import Shares, SplitTile
-from rooftile.strategies.matmul.gpu._base import GpuMatmul, few_terms
+from rooftile.strategies.matmul.gpu._base import GpuMatmul
 
-_LEAST_ROWS = 9
-"""Fewer are for `few_rows`."""
 _ROWS, _PARTS = (16, 32, 64), (1, 2, 4)
 _TILE, _SLICE, _PIECE = 64, 32, 4
 """Columns of b of a tile, terms of a slice, and float32 of 16 bytes, in which the copy engine
@@ -111,16 +109,6 @@ class StreamedIeee(WgmmaStrategy, GpuMatmul):
             if array.shape[1] % _PIECE:
                 return f"{array.name} has lines of {array.shape[1]}: it takes multiples of {_PIECE}"
         return too_short(problem.inner) or super().limits(problem)
-
-    def why_slow(self, problem: Matmul) -> str | None:
-        """Very few rows, little to do, and other numbers of blocks than multiprocessors: more would
-        wait for each other, and fewer leave them idle."""
-        if problem.rows < _LEAST_ROWS:
-            return f"it pays from {_LEAST_ROWS} rows on"
-        count, room = self._shares(problem, self.defaults(problem)).blocks, self.machine
-        if not 3 * room.multiprocessors <= 4 * count <= 4 * room.multiprocessors:
-            return f"{count} blocks, where {room.multiprocessors} multiprocessors are"
-        return few_terms(problem)
 
     def defaults(self, problem: Matmul) -> dict[str, int]:
         """The least tile that has all rows, and parts for all multiprocessors."""

@@ -20,11 +20,8 @@ from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.gemm.gpu.warpgroups.product import THREADS
 from rooftile.strategies.gemm.gpu.warpgroups.split import SplitProduct
 from rooftile.strategies.gemm.gpu.warpgroups.tiles import Shares
-from rooftile.strategies.matmul.gpu._base import GpuMatmul, few_terms
+from rooftile.strategies.matmul.gpu._base import GpuMatmul
 
-_LEAST_ROWS, _FEW_ROWS, _MOST_PRODUCTS = 9, 256, 2**30
-"""Fewer rows are for `few_rows`; with many rows and products to lay b before takes no time that
-counts."""
 _PIECE = 4
 """float32 of 16 bytes, in which the copy engine counts lines."""
 _WARPGROUPS = 2
@@ -50,18 +47,6 @@ class TurnedIeee(SplitProduct, GpuMatmul):
             return f"b has lines of {line}: it takes multiples of {_PIECE}"
         # Terms may lie across lines, so they need not be whole 16 bytes.
         return too_short(problem.inner) or GpuMatmul.limits(self, problem)
-
-    def why_slow(self, problem: Matmul) -> str | None:
-        """Few products, or terms, very few rows; many rows and products; and an a that lies
-        transposed, as gradients do: of sums over images that differ by many powers of ten, some are
-        in doubt, and with terms a line apart each takes 0.1 ms."""
-        if problem.transpose_a:
-            return "a lies transposed: results in doubt would take long"
-        many = problem.rows > _FEW_ROWS and problem.flops > 2 * _MOST_PRODUCTS
-        if problem.rows < _LEAST_ROWS or many:
-            most = f"{_FEW_ROWS} rows or {_MOST_PRODUCTS} products"
-            return f"it pays from {_LEAST_ROWS} rows on, up to {most}"
-        return few_terms(problem)
 
     def _candidates(self, problem: Matmul) -> list[dict[str, int]]:
         found = super()._candidates(problem)

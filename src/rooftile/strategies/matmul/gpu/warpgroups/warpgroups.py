@@ -20,12 +20,8 @@ from rooftile.strategies.common.product_accesses import laid
 from rooftile.strategies.contract.gpu import Config, Step, family
 from rooftile.strategies.gemm.gpu.warpgroups.product import THREADS, WarpgroupsProduct
 from rooftile.strategies.gemm.gpu.warpgroups.split import SplitProduct
-from rooftile.strategies.matmul.gpu._base import GpuMatmul, few_terms
+from rooftile.strategies.matmul.gpu._base import GpuMatmul
 from rooftile.strategies.matmul.gpu._turn import turning, turning_accesses
-
-_LEAST_ROWS, _LEAST_PRODUCTS = 256, 2**24
-"""With about so many rows, and products in all, to lay b begins to save more than it takes: at
-256^3 on an H200 a copy of b and linear's warpgroups took 6 us at fp16, mma 16."""
 
 
 class Warpgroups(WarpgroupsProduct, GpuMatmul):
@@ -48,10 +44,6 @@ class Warpgroups(WarpgroupsProduct, GpuMatmul):
         """See `layer`; there is no bias, so none is read."""
         x = "turned" if problem.transpose_a else "a"
         return {"x": x, "weights": "b", "bias": np.uint64(0)}
-
-    def why_slow(self, problem: Matmul) -> str | None:
-        """See `few_products`."""
-        return few_products(problem)
 
     def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:
         """Without a bias, and how b lies."""
@@ -89,22 +81,11 @@ class Warpgroups(WarpgroupsProduct, GpuMatmul):
         return (Step(lay, ("b", "rounded")),)
 
 
-def few_products(problem: Matmul) -> str | None:
-    """Why passes over both matrices take longer than they save; None where they pay."""
-    products = problem.rows * problem.inner * problem.columns
-    few = problem.rows < _LEAST_ROWS or products < _LEAST_PRODUCTS
-    return f"it pays from {_LEAST_ROWS} rows and {_LEAST_PRODUCTS} products on" if few else None
-
-
 class WarpgroupsIeee(SplitProduct, Warpgroups):
     """A number is split in two of scaled float16, and three products stand for one."""
 
     name = "warpgroups_ieee"
     summary = "Hopper's warpgroups, float32 as two numbers of scaled float16, b laid before"
-
-    def why_slow(self, problem: Matmul) -> str | None:
-        """Few products, or terms: it has three launches."""
-        return few_terms(problem) or super().why_slow(problem)
 
     def accesses(self, problem: Matmul, config: Config) -> dict[str, Accesses]:
         """And b twice for the scales of its columns: the greatest number, and what is too small."""

@@ -78,11 +78,9 @@ class Front(WgmmaStrategy, GpuStrategy):
             return f"{pieces} pieces of an image a loading thread, at most {_MOST_PIECES}"
         return self.invalid(problem, self.config(problem))
 
-    def why_slow(self, problem: Chain) -> str | None:
-        """Few images do not fill its pipelines."""
-        if problem.batch < LEAST_IMAGES:
-            return f"it pays from {LEAST_IMAGES} images"
-        return None
+    def pays(self, problem: Chain) -> bool:
+        """See `Strategy.pays`: few images do not fill its pipelines."""
+        return problem.batch >= LEAST_IMAGES
 
     def invalid(self, problem: Chain, config: Config) -> str | None:
         # A warpgroup must meet the same buffers again: barriers tell only one round from the next.

@@ -2,7 +2,9 @@
 
 // Where inputs and results are finite, and `watched` says so, only unwritten memory holds NaN.
 static bool watched;
-static float known(float value)
+// Numbers of the cores themselves: what a kernel reads and writes of shared memory is seen.
+#define OWN inline __attribute__((no_sanitize("address", "thread", "alignment")))
+static OWN float known(float value)
 {
     if (watched && value != value) {
         fprintf(stderr, "it computes on memory that nobody wrote\n");
@@ -10,7 +12,20 @@ static float known(float value)
     }
     return value;
 }
-static float half_value(uint16_t bits) { return known((float)bits_of<_Float16>(bits)); }
+static OWN float float_of(unsigned bits)
+{
+    float value;
+    __builtin_memcpy(&value, &bits, sizeof value);
+    return value;
+}
+// Without a call of the compiler's library, which the host's processor may have an instruction for.
+static OWN float half_value(uint16_t bits)
+{
+    unsigned sign = (bits & 0x8000u) << 16, rest = bits & 0x7fffu;
+    float value = rest < 0x7c00 ? float_of(rest << 13) * 0x1p112f
+                                : float_of(0x7f800000 | (rest & 0x3ff) << 13 | (rest > 0x7c00) << 22);
+    return known(sign ? -value : value);
+}
 static uint16_t half_bits(float value) { return bits_of<uint16_t>((_Float16)known(value)); }
 static uint16_t bfloat_bits(float value)
 {
@@ -28,36 +43,45 @@ void cvt_tf32(unsigned& bits, float value)
 }
 void cvt_f32_f16(float& value, uint16_t bits) { value = half_value(bits); }
 // Element `k` of numbers that lie one after another in words; TF32's last bits are cut off.
-static double element(kind kind, const unsigned* words, int k)
+static OWN double element(kind kind, const unsigned* words, int k)
 {
-    if (kind == TF32) return known(__uint_as_float(words[k] & ~0x1fffu));
+    if (kind == TF32) return known(float_of(words[k] & ~0x1fffu));
     uint16_t bits = words[k / 2] >> 16 * (k % 2);
-    return kind == FP16 ? half_value(bits) : known(__uint_as_float((unsigned)bits << 16));
+    return kind == FP16 ? half_value(bits) : known(float_of((unsigned)bits << 16));
 }
 // A sum as the cores make it: terms aligned to the largest and cut off two bits beyond float32's
 // last, their sum cut off to float32.
-static float core_sum(const double* terms, int count)
+UNSEEN static float core_sum(const double* terms, int count)
 {
-    int most = INT32_MIN;
-    double whole = 0, sum = 0;
+    // Products and sums of float32, as float64: none is subnormal, so that its exponent is in its bits.
+    const int infinite = 0x7ff, bias = 0x3ff;
+    int most = 0;
     for (int k = 0; k < count; k++) {
-        if (!std::isfinite(terms[k])) {
-            for (int e = 0; e < count; e++) whole += terms[e];
-            return (float)whole;
-        }
-        if (terms[k] != 0) most = max(most, ilogb(terms[k]));
+        uint64_t bits;
+        __builtin_memcpy(&bits, &terms[k], sizeof bits);
+        int exponent = bits >> 52 & infinite;
+        most = exponent > most ? exponent : most;
     }
-    if (most == INT32_MIN) return 0.0f;
-    double last = ldexp(1.0, most - 25);
-    for (int k = 0; k < count; k++) sum += trunc(terms[k] / last);
-    sum *= last;
+    if (most == 0) return 0.0f;
+    if (most == infinite) {
+        double whole = 0;
+        for (int k = 0; k < count; k++) whole += terms[k];
+        return (float)whole;
+    }
+    uint64_t power = (uint64_t)(most - 25) << 52, inverse = (uint64_t)(2 * bias - most + 25) << 52;
+    double last, scale;
+    __builtin_memcpy(&last, &power, sizeof last);
+    __builtin_memcpy(&scale, &inverse, sizeof scale);
+    int64_t whole = 0;
+    for (int k = 0; k < count; k++) whole += (int)(terms[k] * scale);
+    double sum = (double)whole * last;
     float cut = (float)sum;
     return fabs((double)cut) > fabs(sum) ? nextafterf(cut, 0.0f) : cut;
 }
 // The left matrix as sixteen rows of a warp hold it, four words a lane: both rows of a lane in
 // one half of the depth, then in the other.
 static unsigned fragments[MOST_THREADS][4], columns_of_b[MOST_THREADS][2];
-static double left(kind kind, int warp, int row, int k)
+static OWN double left(kind kind, int warp, int row, int k)
 {
     int half = kind == TF32 ? 4 : 8, each = kind == TF32 ? 1 : 2, at = k % half;
     const unsigned* word = &fragments[32 * warp + row % 8 * 4 + at / each][row / 8 + 2 * (k / half)];
@@ -70,16 +94,13 @@ static void share_operands(std::initializer_list<unsigned> left, std::initialize
     memcpy(columns_of_b[thread_of()], right.begin(), 4 * right.size());
     __syncwarp();
 }
-void mma_of(kind kind, float& c0, float& c1, float& c2, float& c3, unsigned a0, unsigned a1, unsigned a2,
-            unsigned a3, unsigned b0, unsigned b1)
+UNSEEN static void add_fragments(kind kind, float* const* c)
 {
     const int deep = kind == TF32 ? 8 : 16, half = deep / 2, each = kind == TF32 ? 1 : 2;
     unsigned warp = thread_of() / 32, lane = thread_of() % 32;
-    share_operands({a0, a1, a2, a3}, {b0, b1});
-    float* c[4] = {&c0, &c1, &c2, &c3};
     for (int e = 0; e < 4; e++) {
         int row = lane / 4 + e / 2 * 8, column = lane % 4 * 2 + e % 2;
-        double terms[17] = {};
+        double terms[17];
         terms[deep] = *c[e];
         for (int k = 0; k < deep; k++) {
             const unsigned* word = &columns_of_b[32 * warp + column * 4 + k % half / each][k / half];
@@ -87,6 +108,13 @@ void mma_of(kind kind, float& c0, float& c1, float& c2, float& c3, unsigned a0, 
         }
         *c[e] = core_sum(terms, deep + 1);
     }
+}
+void mma_of(kind kind, float& c0, float& c1, float& c2, float& c3, unsigned a0, unsigned a1, unsigned a2,
+            unsigned a3, unsigned b0, unsigned b1)
+{
+    share_operands({a0, a1, a2, a3}, {b0, b1});
+    float* c[4] = {&c0, &c1, &c2, &c3};
+    add_fragments(kind, c);
     __syncwarp();
 }
 void mma_bytes(int& c0, int& c1, int& c2, int& c3, unsigned a0, unsigned a1, unsigned a2, unsigned a3,
@@ -127,14 +155,14 @@ static double described(kind kind, uint64_t matrix, int row, int k, bool across)
 static double rows_of_a[MOST_THREADS / 128][64][32], columns_of_right[MOST_THREADS / 128][256][32];
 
 // Adds the product of a warpgroup's matrices, of `terms` terms.
-static void add_products(bool adds, std::initializer_list<float*> registers, int deep)
+UNSEEN static void add_products(bool adds, std::initializer_list<float*> registers, int deep)
 {
     unsigned thread = thread_of(), group = thread / 128, member = thread % 128;
     for (int e = 0; e < (int)registers.size(); e++) {
         int row = member / 32 * 16 + thread % 32 / 4 + e % 4 / 2 * 8;
         int column = e / 4 * 8 + thread % 4 * 2 + e % 2;
         float& sum = *registers.begin()[e];
-        double terms[33] = {};
+        double terms[33];
         terms[deep] = adds ? sum : 0.0f;
         for (int k = 0; k < deep; k++) terms[k] = rows_of_a[group][row][k] * columns_of_right[group][column][k];
         sum = core_sum(terms, deep + 1);

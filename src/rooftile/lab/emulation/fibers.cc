@@ -20,7 +20,7 @@ static const unsigned __tsan_switch_to_fiber_no_sync = 0;
 #endif
 
 // The scheduler's accesses are not the kernel's.
-#define UNSEEN __attribute__((noinline, no_sanitize("address", "thread")))
+#define UNSEEN __attribute__((noinline, no_sanitize("address", "thread", "alignment")))
 
 struct fiber {
     ucontext_t begin;
@@ -38,7 +38,6 @@ static ucontext_t launcher;
 static void* launcher_known_as;
 static task task_of_fibers;
 
-UNSEEN static bool can_go_on(const fiber& f) { return !f.done && !(f.awaited && f.awaited->parity == f.parity); }
 // To where the fiber was left, or to its beginning.
 UNSEEN static void go_to(fiber& f)
 {
@@ -53,9 +52,9 @@ UNSEEN void next_turn()
         __tsan_switch_to_fiber(launcher_known_as, 0);
         setcontext(&launcher);
     }
-    for (int step = 1; step <= fiber_count; step++) {
-        turn = fibers + (before - fibers + step) % fiber_count;
-        if (!can_go_on(*turn)) continue;
+    for (int step = 0; step < fiber_count; step++) {
+        if (++turn == fibers + fiber_count) turn = fibers;
+        if (turn->done || turn->awaited && turn->awaited->parity == turn->parity) continue;
         turn->awaited = nullptr, threadIdx = turn->place;
         if (turn == before) return;
         __tsan_switch_to_fiber(turn->known_as, __tsan_switch_to_fiber_no_sync);

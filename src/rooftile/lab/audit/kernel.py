@@ -1,4 +1,4 @@
-"""Which foreign kernel is meant, on what device, and what it claims."""
+"""The foreign kernel, its device, and its claim."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Foreign:
     function: str
     device: str = "cpu"
     arrays: str = "auto"
-    """Whose arrays a Python function takes: ``numpy``, ``torch``, ``cupy``; ``auto`` follows
-    what the file imports."""
+    """The library of the arrays of a Python function: ``numpy``, ``torch``, ``cupy``; ``auto``
+    follows the file's imports."""
     launch: LaunchLine | None = None
-    """How a text's kernel is launched; None for Python."""
+    """The launch of a text's kernel; None for Python."""
 
     @classmethod
     def parse(cls, given: str, device: str, arrays: str = "auto", launch: str = "") -> Foreign:
@@ -59,7 +59,7 @@ class Foreign:
 
     @property
     def text(self) -> bool:
-        """Whether it is a kernel's text and not a Python function."""
+        """True if it is a kernel's text and not a Python function."""
         return self.launch is not None
 
     @property

@@ -38,16 +38,16 @@ from rooftile.ops.nearby import drawn
 from rooftile.runtime.timing.host import Timing, timing_of
 
 _STEPS, _TEXT_STEPS = 8, 9
-"""How many steps an audit of a Python kernel tells of, and one of a text."""
+"""Number of steps that an audit of a Python kernel reports, and one of a text."""
 REQUIRED = (
     "PID namespace", "mount namespace", "network namespace", "IPC namespace",
     "read-only files", "own /dev", "own /proc", "private scratch", "hidden rooftile",
     "no_new_privs", "seccomp",
 )  # fmt: skip
-"""What ``require_isolation`` asks for."""
+"""The walls that ``require_isolation`` requires."""
 _DRAWN, _DRAWN_CALLS, _BATCHES = 3, 64, (65, 130)
-"""How many sizes are drawn, how often the least problem is called in one request, and the batches
-that are drawn for it."""
+"""Number of drawn sizes, number of calls of the least problem in one request, and the batches that
+are drawn for it."""
 _OF_RACES = ("precision", "repeatable", "cache", "seed", "stale")
 """What wrong results of a race may look like."""
 _NOT_OF_TEXTS = ("infinities", "NaN", "NaN that is added")
@@ -310,7 +310,7 @@ class _Audit:
         device = open_device(self.kernel.device)
         self.known = known_roof(device, self.report)
         if self.known.roof and self._share(self.known.roof, time) > MOST_SHARE:
-            # Whoever wrote them, such ceilings are measured again.
+            # Such ceilings are measured again, also where another process wrote them.
             self.known = known_roof(device, self.report, refresh=True)
         roof = self.known.roof
         if roof is None:

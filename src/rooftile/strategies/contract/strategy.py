@@ -1,4 +1,4 @@
-"""What a strategy states, and which of several is estimated to be the fastest."""
+"""The base class of strategies, and the choice of the fastest by their estimates."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ class Strategy(ABC):
 
     @property
     def anywhere(self) -> bool:
-        """Whether every device of its kinds runs it, so that none need be asked."""
+        """True if every device of its kinds runs it, so that none need be asked."""
         return not (self.architectures or self.least_architecture)
 
     def why_not_on(self, architecture: str | None) -> str | None:

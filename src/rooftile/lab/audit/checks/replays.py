@@ -1,5 +1,5 @@
-"""Does a kernel look results up?  Contents that come again, or follow from earlier ones, are timed
-beside new ones."""
+"""Kernels that look results up: contents that are repeated, or follow from earlier ones, are timed
+with new ones."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from rooftile.lab.audit.process.session import Arrays, Session, slots_for
 from rooftile.ops import Problem
 
 _PAIRS, _SURE = 4, 16
-"""How often calls on new and on repeated contents are compared: at first, and to be sure."""
+"""Numbers of comparisons of calls on new and on repeated contents: at first, and to be sure."""
 _REPLAYED = 8
-"""Calls in one request: so many that a look-up gains more than an answer takes to arrive."""
+"""Calls in one request, such that a look-up gains more than an answer takes to arrive."""
 _ITEMS = 16
 """Items that are compared of each of these results."""
 _REPLAYED_BYTES = 32 * 2**20
 _TIMES_FASTER, _LEAST_GAIN_S = 2.5, 1e-3
-"""A look-up is at least so many times faster than the work, and by at least so many seconds."""
+"""A look-up is at least this many times faster than the work, and by at least this many seconds."""
 _OF = {
     "known": "that it had seen before",
     "derived": "that follow from earlier ones",
@@ -112,7 +112,7 @@ class Replays:
 
 
 def _faster(known: list[float], new: list[float]) -> bool:
-    """Whether calls are so much faster than those on new contents that they cannot work."""
+    """True if calls are so much faster than calls on new contents that they cannot work."""
     # On a busy machine the shortest time may be luck, but not the median as well.
     all_ = all(of(new) >= _TIMES_FASTER * of(known) for of in (min, median))
     return all_ and min(new) - min(known) >= _LEAST_GAIN_S

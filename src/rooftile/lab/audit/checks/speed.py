@@ -52,21 +52,21 @@ from rooftile.runtime.timing.others import Watch
 _WINDOW_S = 0.02
 """A sample lasts about this long, where the slots suffice: an answer takes 0.1 ms to arrive."""
 _SECONDS = 3.0
-"""Timing ends after so many seconds, steady or not."""
+"""Seconds after which timing ends, steady or not."""
 _LEAST, MOST = 5, 40
 """Numbers of samples: the least and the most."""
 _CHECKED_FLOPS = 2 * 10**9
-"""Where a result takes more FLOPs than this, only some items of a batch are compared."""
+"""FLOPs of a result above which only some items of a batch are compared."""
 _WHOLE_FLOPS = 10**7
 """Up to so many FLOPs errors are compared with those of every lower precision."""
 _SOME_ITEMS = 2
-"""So many items tell the time of a reference, and are compared at sizes that were drawn."""
+"""Number of items that tell the time of a reference, and are compared at sizes that were drawn."""
 _CHECKS_S = 0.1
-"""A sample has no more results than can be checked in about so many seconds."""
+"""Approximate seconds in which the results of a sample can be checked."""
 _MOST_LAUNCHES = 32
 """Launches of a sample at most."""
 _SHARES = {"ordinary": 0.6, "hard": 0.12, "near": 0.12, "watched": 0.16, "cold": 0.6}
-"""How often a sample is of which kind."""
+"""Probabilities of the kinds of samples."""
 _LAUNCHES_S = 1e-3
 """A sample of launches that the device's clock times lasts about as long."""
 
@@ -79,7 +79,7 @@ class Speed:
     judge: Judge
     findings: Findings
     odd: Sequence[Callable[[], Arrays]] = ()
-    """What makes hard inputs for the problem that is timed."""
+    """Functions that make hard inputs for the timed problem."""
     nearby: Sequence[Problem] = ()
     """Problems of sizes and batches that were drawn."""
     runs: list[Run] = field(default_factory=list)
@@ -160,7 +160,7 @@ class Speed:
         return max(1, min(_MOST_LAUNCHES, cache // (2 * self._problem.bytes)))
 
     def _kind(self) -> str:
-        """What the next sample is; the first one is looked into, before a process can know."""
+        """The kind of the next sample; the first one is watched, before a process can know."""
         kinds = {
             "ordinary": True,
             "hard": bool(self.odd),
@@ -224,7 +224,7 @@ class Speed:
         return right
 
     def _right_near(self, run: Run, given: list[Arrays]) -> bool:
-        """Whether a result at a drawn size is right as a whole, and items of the others."""
+        """True if a result at a drawn size is right as a whole, and items of the others."""
         problem, count = self.session.problem, len(given)
         assert problem is not None
         chosen = int(self._generator.integers(count))
@@ -241,7 +241,7 @@ class Speed:
         return True
 
     def _right(self, run: Run, given: list[Arrays], hard: int | None) -> bool:
-        """Whether every result of a sample is right; see above how each is checked."""
+        """True if every result of a sample is right; the module says how each is checked."""
         for turn, i in enumerate(self._generator.permutation(len(given))):
             index = int(i)
             slot, seen = run.slots[index], run.seen[index]
@@ -292,7 +292,7 @@ class Speed:
         return time.perf_counter() - start
 
     def _whole_right(self, outs: Arrays, arrays: Arrays) -> bool:
-        """Whether a whole result is right, by the cheapest check that tells."""
+        """True if a whole result is right, by the cheapest check that tells."""
         model = CLAIMS[self.judge.claim]
         if self._projects:
             return projected_right(self._problem, outs, arrays, model, self._generator)
@@ -301,8 +301,8 @@ class Speed:
         return self.judge.agrees(outs, arrays)
 
     def _some_right(self, outs: Arrays, arrays: Arrays) -> bool:
-        """Whether drawn items are right by the reference, so many that they have `_CHECKED_FLOPS`;
-        where it judges whole results anyway, there is nothing to do."""
+        """True if drawn items are right by the reference, as many as have `_CHECKED_FLOPS`; where
+        it judges whole results anyway, there is nothing to do."""
         problem, items = self._problem, self._problem.batch_size
         if items is None or not (self._projects or self._second):
             return True

@@ -23,7 +23,7 @@ from rooftile.ops import AnyArray, Problem
 from rooftile.ops.problem import outputs_of
 
 _TRIES = 8
-"""How many positions are tried until one changes the result."""
+"""Number of positions that are tried until one changes the result."""
 _ERRORS_FLOPS = 10**8
 """FLOPs of the items whose errors are looked at closely, where the problem has a batch."""
 _ITEMS = 16
@@ -82,7 +82,7 @@ class Trials:
         return self.judge.judge(run, 0, arrays, what, check, always)
 
     def _knows(self, public: Arrays) -> bool:
-        """Whether it is repeatedly right on the public inputs, and wrong on others."""
+        """True if it is repeatedly right on the public inputs, and wrong on others."""
         right = []
         for arrays in (self.session.fresh(), public, self.session.fresh(), public):
             self.session.write(2, arrays)
@@ -188,7 +188,7 @@ class Trials:
         if differ and self.deterministic:
             self.findings.failed(
                 "cache",
-                f"{differ} elements differ from those of an earlier call on the same inputs: what "
+                f"{differ} elements differ from an earlier call's on the same inputs: what "
                 "it returns depends on the calls before",
             )
 
@@ -286,7 +286,7 @@ def changed_inputs(
 
 
 def _differs(before: AnyArray, after: AnyArray) -> bool:
-    """Whether a result differs from another beyond any rounding."""
+    """True if a result differs from another beyond any rounding."""
     if np.asarray(before).dtype.kind not in "fV":
         return not np.array_equal(before, after)
     return bool(np.abs(after - before).max() > 1e-3 * np.abs(before).max())

@@ -1,4 +1,5 @@
-"""A command under the supervisor: it and all that it starts end with whoever started it."""
+"""A command under the supervisor: it and all that it starts end with the process that started
+it."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ _MODULES = (
     "worker_driver.py",
     "worker_opencl.py",
 )
-"""What a stranger's process needs of ours, where it cannot see our folder."""
+"""Our modules that a stranger's process needs, where it cannot see our folder."""
 MOST_NOISE = 16 * 2**20
 """Bytes that a command may print."""
 MOST_PROCESSES = 200
@@ -98,10 +99,10 @@ def output_of(
     *,
     walls: bool = True,
 ) -> tuple[int, str]:
-    """What a command printed, and its exit code.
+    """A command's output and its exit code.
 
-    Whoever takes longer, or more memory or processes than a stranger may have, is killed, and has
-    the code of that signal.
+    A command that takes longer, or more memory or processes than a stranger may have, is killed,
+    and has the code of that signal.
     """
     started = Supervised(command, 0, () if walls else None, files)
     assert started.process.stdout is not None
@@ -132,11 +133,11 @@ _TOLD = (
     *("CUDA", "NVIDIA", "OCL_", "OPENCL_", "POCL_", "OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_"),
     *("GOTO_", "BLIS_", "NUMBA_", "NUMEXPR_", "TORCH", "TRITON_", "MALLOC_"),
 )
-"""How the variables begin that loaders, Python, drivers and numerical libraries read."""
+"""Beginnings of variables that loaders, Python, drivers and numerical libraries read."""
 
 
 def environment(isolate: bool) -> dict[str, str]:
-    """What a process is told; a stranger's is told nothing that others keep in variables."""
+    """A process's environment; a stranger's has nothing that others keep in variables."""
     told = {
         name: value for name, value in os.environ.items() if not isolate or name.startswith(_TOLD)
     }

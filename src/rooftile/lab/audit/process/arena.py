@@ -24,7 +24,7 @@ GUARD = 4096
 TEXT_GUARD = 2**17
 """The same of a text's outputs, whose indices go wrong by whole rows and blocks."""
 _LINE = 256
-"""Arrays begin on multiples of so many bytes, as every allocator of a GPU has it."""
+"""Alignment of arrays in bytes, as every allocator of a GPU has it."""
 _SHIFT = {"cpu": 16, "cuda": 0, "text": 0}
 """A function's arrays on the CPU begin this many bytes beyond a line: NumPy promises no more than
 16."""
@@ -110,20 +110,20 @@ class CudaArena:
 
 @dataclass(frozen=True)
 class Place:
-    """Where an array lies."""
+    """The place of an array."""
 
     offset: int
     array: Array
 
     @property
     def told(self) -> tuple[int, tuple[int, ...], str]:
-        """What the process under audit is told: offset, shape, dtype."""
+        """The description for the process under audit: offset, shape, dtype."""
         return self.offset, self.array.shape, self.array.dtype
 
 
 @dataclass(frozen=True)
 class Slot:
-    """Where one set of a problem's arrays lies."""
+    """The places of one set of a problem's arrays."""
 
     given: tuple[Place, ...]
     """Inputs and parameters."""

@@ -1,4 +1,4 @@
-"""Whose code does a process run?  It is stopped at drawn moments, and read from outside."""
+"""The code that a process runs: the process is stopped at drawn moments, and read from outside."""
 
 from __future__ import annotations
 
@@ -36,15 +36,17 @@ _WHOLE = dict.fromkeys(("sort", "unique"), re.compile(r"sort|partition_|merge_|b
 """By operation: functions of NumPy that do the whole of it.  All other functions of NumPy are the
 words that a kernel is written in."""
 _LOOKS = (4, 40)
-"""How often a request is looked into: at least, and at most."""
+"""Least and largest number of looks into a request."""
 _BETWEEN_S = 0.001
-"""About so many seconds lie between the looks into a long request."""
+"""Approximate seconds between the looks into a long request."""
 ENOUGH, _SURE = 200, 4
-"""Looks are enough where so many threads were seen to run; to be sure, so many times as many."""
+"""Number of running threads after which looks are enough; and its multiple to be sure."""
 SETTLES_S, _REST_S = 1.0, 0.01
-"""An idle pool of threads has about so many seconds to go to sleep; so often it is looked at."""
+"""Approximate seconds in which an idle pool of threads goes to sleep; and the time between looks at
+it."""
 QUIET = 3
-"""It sleeps when so many looks in a row did not see it: it may just be asking for the time."""
+"""Number of looks in a row that did not see it running after which it sleeps: it may just be asking
+for the time."""
 LEAST_SHARE, LEAST_SAMPLES = 0.02, 2
 """A library does work from this share of the threads on, and from this number."""
 
@@ -84,8 +86,9 @@ class Lookout:
             self.unseen = f"its threads cannot be read ({error})"
 
     def within(self, seconds: float) -> None:
-        """Look into a request that was begun, at moments that are drawn from so many seconds, the
-        fewest that one took: who works in another way once it was looked at takes longer."""
+        """Look into a request that was begun, at moments that are drawn from ``seconds``, the
+        fewest that one took: a kernel that works in another way once it was looked at takes longer.
+        """
         looks = int(min(max(seconds / _BETWEEN_S, _LOOKS[0]), _LOOKS[1]))
         moments = sorted(random.SystemRandom().uniform(0, seconds) for _ in range(looks))
         for pause in map(operator.sub, moments, [0.0, *moments]):
@@ -100,13 +103,13 @@ class Lookout:
                 self.child.go_on()
 
     def is_open(self) -> bool:
-        """Whether few threads were seen; or some, but not clearly many, in vendors' libraries."""
+        """True if few threads were seen; or some, but not clearly many, in vendors' libraries."""
         total, vendors = self.counts.total(), sum(self.vendors().values())
         unclear = 0 < vendors < max(2 * LEAST_SAMPLES, 2 * LEAST_SHARE * total)
         return total < ENOUGH or (unclear and total < _SURE * ENOUGH)
 
     def vendors(self) -> dict[str, int]:
-        """How often vendors' libraries were seen."""
+        """Number of looks that saw each vendor's library."""
         found: collections.Counter[str] = collections.Counter()
         for (name, place), count in self.counts.items():
             if self._is_vendors(name, place):

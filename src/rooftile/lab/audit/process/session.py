@@ -31,12 +31,12 @@ from rooftile.lab.measure.records import plain
 from rooftile.ops import AnyArray, Problem
 
 _KEPT = 6
-"""How many results are remembered, to recognise them when they come again."""
+"""Number of results that are remembered, to recognise them when they come again."""
 _MOST_PLAIN = 2**16
 """Elements of the largest output that is poisoned with ordinary numbers: of more of them, some
 equal their results by chance."""
 _GRACE_S = 0.3
-"""After its answer the process may run on for so many seconds, in which late work shows."""
+"""Seconds that the process may run on after its answer, in which late work shows."""
 _DELAY = """extern "C" __global__ void delay(unsigned long long nanoseconds)
 {
     unsigned long long first, now;
@@ -48,14 +48,14 @@ _DELAY = """extern "C" __global__ void delay(unsigned long long nanoseconds)
 """
 
 _MOST_SLOTS, _SLOT_BYTES = 32, 256 * 2**20
-"""At most so many sets of arrays, and no more than take about so many bytes."""
+"""Largest number of sets of arrays, and their approximate bytes in all."""
 
 Arrays = tuple[AnyArray, ...]
 """Inputs and parameters; or outputs."""
 
 
 def slots_for(problem: Problem) -> int:
-    """How many sets of arrays of a problem to have at most."""
+    """Largest number of sets of arrays of a problem."""
     return max(1, min(_MOST_SLOTS, _SLOT_BYTES // max(1, problem.bytes)))
 
 
@@ -69,9 +69,9 @@ class Seen:
 
     outs: Arrays
     left: tuple[NDArray[np.bool_], ...]
-    """Which elements of each output hold their poison."""
+    """True for elements of each output that hold their poison."""
     intact: bool
-    """Whether the guards around the outputs are untouched."""
+    """True if the guards around the outputs are untouched."""
     altered: tuple[str, ...]
     """Inputs that are not as they were written."""
 
@@ -86,18 +86,18 @@ class Earlier:
 
 @dataclass(frozen=True)
 class Run:
-    """What a request came to."""
+    """The result of a request."""
 
     wall_s: float
     """From thawing the process to its answer, by the judge's clock."""
     told: Answer
-    """What the process says; not to be believed."""
+    """The process's answer; not to be believed."""
     others: int
-    """How many other processes it had at its answer."""
+    """Number of other processes that it had at its answer."""
     slots: tuple[int, ...]
     """The slots that were run, in this order."""
     seen: tuple[Seen, ...]
-    """What lay in each of them."""
+    """The content of each of them."""
 
 
 @dataclass
@@ -158,7 +158,7 @@ class Session:
         return "worker_opencl.py" if self.on_host else "worker_text.py"
 
     def _hidden(self) -> Sequence[Path] | None:
-        """What its process must not see; None where no code of a stranger's runs in it."""
+        """Files that its process must not see; None where no code of a stranger's runs in it."""
         return None if self.device_clock else hidden_from(self.kernel.path)
 
     def __exit__(self, *_: object) -> None:
@@ -224,7 +224,7 @@ class Session:
         return not all(self.look(slot).intact for slot in self._poison)
 
     def _launch(self, problem: Problem) -> dict[str, Any]:
-        """How a text's kernel is launched for a problem."""
+        """The launch of a text's kernel for a problem."""
         line = self.kernel.launch
         if line is None:
             return {}
@@ -295,7 +295,7 @@ class Session:
             self.arena.put(place.offset - self.guard, values)
 
     def look(self, slot: int) -> Seen:
-        """What lies in a slot now."""
+        """The present content of a slot."""
         outs, left, intact, guard = [], [], True, self.guard
         for place, poisoned in zip(self.slots[slot].outs, self._poison[slot], strict=True):
             array, inside = place.array, slice(guard, guard + place.array.nbytes)

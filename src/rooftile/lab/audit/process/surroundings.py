@@ -15,9 +15,9 @@ _PACKAGE = Path(__file__).resolve().parents[3]
 
 
 def hidden_from(kernel: Path) -> list[Path]:
-    """What a kernel must not see: rooftile, and what it keeps for its user.
+    """Files that a kernel must not see: rooftile, and its data for its user.
 
-    Nothing that the kernel's own file lies in can be hidden from it.
+    No folder of the kernel's own file can be hidden from it.
     """
     history = history_file()
     files = [history.with_name(history.name + end) for end in ("", "-wal", "-shm")]

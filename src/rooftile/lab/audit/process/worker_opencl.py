@@ -141,7 +141,7 @@ def _log(error: str) -> str:
 
 
 def _sibling(name: str) -> types.ModuleType:
-    """A module beside this one, by its path: the package around it cannot be seen from here."""
+    """A module next to this one, by its path: the package around it cannot be seen from here."""
     spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
     if spec is None or spec.loader is None:
         raise ImportError(name)

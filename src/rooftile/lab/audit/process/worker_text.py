@@ -182,7 +182,7 @@ class _Held:
 
 
 def _span(offset: int, shape: list[int], dtype: str) -> tuple[int, int]:
-    """Where an array begins, and how many bytes it has."""
+    """The first byte of an array, and its number of bytes."""
     return offset, math.prod(shape) * numpy_dtype(dtype).itemsize
 
 
@@ -218,7 +218,7 @@ def compile_cuda(
 
 
 def _headers() -> list[str]:
-    """Where CUDA's headers lie, if they are installed."""
+    """The folders of CUDA's headers, if they are installed."""
     found = []
     with contextlib.suppress(Exception):
         from cuda.pathfinder import find_nvidia_header_directory

@@ -31,13 +31,13 @@ STAGED_VECTORS = 6 * 1024
 """Vectors of staged input that a band may take: a part of the second-level cache, which is 1 MiB
 or more where vectors have 16 lanes."""
 _BANDS, _UNITS = 8, 64
-"""An image has so many bands, if it has as many blocks of rows, or fewer with many groups of maps
-or many images: so many units are work for some cores, and each band reads all weights again."""
+"""Bands of an image, if it has as many blocks of rows, or fewer with many groups of maps or many
+images: this number of units is work for some cores, and each band reads all weights again."""
 _WRITTEN_OUT = 7
 """Masks with no more columns have the taps of their rows written out: a loop over three taps costs
 up to half as much as the taps on a Zen 3."""
 _LOOP_COST, _PREFETCH_COST = 0.6, 0.5
-"""What a turn of a loop and a prefetch cost, in fused multiply-adds (fitted to measurements on an
+"""Costs of a loop's round and of a prefetch, in fused multiply-adds (fitted to measurements on an
 Emerald Rapids)."""
 _SUMS = 9
 """Eight independent sums would hide the latency of a fused multiply-add if nothing came between."""
@@ -52,7 +52,6 @@ class MapVectors(CpuStrategy):
     takes = features("activation:* padding pool:average,max stride")
 
     def limits(self, problem: Conv2d) -> str | None:
-        """It refuses pools whose windows overlap, leave gaps, or do not fit its registers."""
         pool = problem.pool
         if pool is None:
             return None
@@ -70,7 +69,6 @@ class MapVectors(CpuStrategy):
         return replace(super().work(problem), flops=flops)
 
     def kernel(self, problem: Conv2d) -> CpuKernel:
-        """See `CpuStrategy.kernel`."""
         return _kernel(_flat(problem.with_batch(1)), min(problem.batch, _UNITS))
 
 
@@ -111,7 +109,7 @@ def _blocks(p: Conv2d) -> Iterator[MapBlock]:
 
 
 def _sums(registers: int, single: bool) -> list[tuple[int, int]]:
-    """How many vectors of maps a block may have, and the most outputs of each then."""
+    """Numbers of vectors of maps that a block may have, each with its largest number of outputs."""
     if registers >= 32:
         return [(1, registers - 4)]
     # A broadcast takes a register, and so does a vector of weights.
@@ -141,13 +139,13 @@ def choose(p: Conv2d) -> MapBlock:
 
 
 def estimate(problem: Conv2d) -> float:
-    """What an image takes, in fused multiply-adds of vectors."""
+    """The cost of an image, in fused multiply-adds of vectors."""
     flat = _flat(problem)
     return _estimate(flat, choose(flat))
 
 
 def _estimate(p: Conv2d, block: MapBlock) -> float:
-    """What an image takes, in fused multiply-adds of vectors."""
+    """The cost of an image, in fused multiply-adds of vectors."""
     blocks = _blocks_of(block, *p.output_size)
     # A load takes as long as a fused multiply-add.
     tap = max(block.size, block.vectors + len(block.outputs), _SUMS)
@@ -166,15 +164,15 @@ def _estimate(p: Conv2d, block: MapBlock) -> float:
 
 
 def _blocks_of(block: MapBlock, rows: int, columns: int) -> int:
-    """How many blocks so many rows of the result have."""
+    """Number of blocks of ``rows`` rows of the result."""
     if block.runs_on:
         return -(-rows * columns * math.prod(block.window) // block.columns)
     return -(-rows // block.rows) * -(-columns // block.columns)
 
 
 def bands_of(p: Conv2d, block: MapBlock, images: int = 1) -> int:
-    """Bands of an image, the fewest whose staged rows fit, as many channels at a time as are summed
-    in one go, and that make work enough of so many images."""
+    """Bands of an image: the fewest whose staged rows fit, as many channels at a time as are summed
+    in one go, and that are work enough for ``images`` images."""
     rows, columns = p.output_size
     # A band has a whole block.
     outputs = columns * math.prod(block.window)

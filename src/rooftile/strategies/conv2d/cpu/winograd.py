@@ -52,7 +52,6 @@ class Winograd(CpuStrategy):
     margin = 1.25  # With it it was slower at none of the shapes that its ratio was fitted to.
 
     def limits(self, problem: Conv2d) -> str | None:
-        """It refuses masks without a transform, pools across tiles, and too few rows."""
         if problem.mask[0] != 7 and problem.mask not in ((3, 3), (5, 5)):
             return f"it has transforms for 7-row, 5x5 and 3x3 masks, not {problem.mask}"
         pool = problem.pool
@@ -75,7 +74,6 @@ class Winograd(CpuStrategy):
         return plain and plain / _gain(problem, once=once)
 
     def kernel(self, problem: Conv2d) -> CpuKernel:
-        """See `CpuStrategy.kernel`."""
         return _kernel(problem.with_batch(1))
 
 

@@ -51,7 +51,6 @@ class Nonzeros(HostStrategy):
         return why_not_places(problem.layer)
 
     def units(self, problem: Conv2dInputGradient) -> int:
-        """Images."""
         return problem.batch
 
     def work(self, problem: Conv2dInputGradient) -> Work:

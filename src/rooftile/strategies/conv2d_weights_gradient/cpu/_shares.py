@@ -20,7 +20,7 @@ def shares_of(problem: Conv2dWeightsGradient) -> int:
 
 
 def filled_lanes(length: int) -> float:
-    """Which part of its vectors a row fills."""
+    """The share of its vectors that a row fills."""
     return length / (-(-length // vector.lanes()) * vector.lanes())
 
 

@@ -62,7 +62,6 @@ class Nonzeros(HostStrategy):
         return why_not_places(problem.layer)
 
     def units(self, problem: Conv2dWeightsGradient) -> int:
-        """Maps in shares of the images."""
         return shares_of(problem) * problem.maps
 
     def work(self, problem: Conv2dWeightsGradient) -> Work:

@@ -28,7 +28,7 @@ from rooftile.strategies.conv2d_weights_gradient.cpu._shares import (
 )
 
 _OTHER_REGISTERS = 5
-"""Registers beside the taps' sums: the bias's sum, the gradients, pixels, and two to spare."""
+"""Registers besides the taps' sums: the bias's sum, the gradients, pixels, and two to spare."""
 _MOST_TAPS = 256
 """Each is a line of the kernel's text."""
 _WRITTEN_OUT = 5
@@ -47,7 +47,6 @@ class RowVectors(HostStrategy):
     takes = features("activation:* padding stride")
 
     def limits(self, problem: Conv2dWeightsGradient) -> str | None:
-        """It refuses gradients with places, horizontal strides and masks of very many taps."""
         if problem.pool is not None:
             return "gradients behind a max-pool are no rows of neighbours"
         if problem.stride[1] != 1:
@@ -57,7 +56,6 @@ class RowVectors(HostStrategy):
         return None
 
     def units(self, problem: Conv2dWeightsGradient) -> int:
-        """Maps in shares of the images."""
         return shares_of(problem) * problem.maps
 
     def work(self, problem: Conv2dWeightsGradient) -> Work:
@@ -68,7 +66,6 @@ class RowVectors(HostStrategy):
     def prepare(
         self, problem: Conv2dWeightsGradient, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         p, layer, shares = problem, problem.layer, shares_of(problem)
         run = cpu.Spread(kernel(*p.mask, vector.lanes(), vector.registers()), ["float32"] * 4)
         height, width = p.height + 2 * p.padding[0], p.width + 2 * p.padding[1]
@@ -128,7 +125,7 @@ def _emit_loops(to: Writer, tall: int, wide: int, most: int, lanes: int) -> None
 
 
 def _parts(total: int, size: int) -> list[tuple[int, int, int]]:
-    """Where parts of a total begin, how many, and of which size: whole ones, and what is left."""
+    """First index, number and size of the parts of a total: whole ones, and the rest."""
     whole, rest = divmod(total, size)
     return [part for part in ((0, whole, size), (whole * size, 1, rest)) if part[1] and part[2]]
 
@@ -138,7 +135,7 @@ def _emit_group(
 ) -> None:
     """Write the sums of some taps in one channel over a share's images, and of the bias.
 
-    ``origin`` is where the pixel of the mask's, or the group's, first tap lies.
+    ``origin`` is the index of the pixel of the mask's, or the group's, first tap.
 
     An image's sums are added to the others' in memory, so that long sums lose little.
     """

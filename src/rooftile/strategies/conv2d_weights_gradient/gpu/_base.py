@@ -46,11 +46,9 @@ class PartialSums(GpuWeightsGradient):
         """The launch of the blocks that share out the images."""
 
     def workspace(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int]:
-        """The rows of sums."""
         return {"partial": self.rows(problem, config) * columns_of(problem)}
 
     def steps(self, problem: Conv2dWeightsGradient, config: Config) -> tuple[Step, ...]:
-        """Sums by block, and over the blocks."""
         given, rows = inputs_of(problem), self.rows(problem, config)
         results: tuple[str | int, ...] = ("partial", "dweights", "dbias", rows)
         if self.mends:

@@ -55,7 +55,6 @@ class LaneColumns(PartialSums):
         return {**super().macros(problem, config), **held}
 
     def launch(self, problem: Conv2dWeightsGradient, config: Config) -> Launch:
-        """See `PartialSums.launch`."""
         jobs = _groups(problem, config) * _parts(problem, config)
         grid = (self._blocks(problem, config), problem.channels, blocks(jobs, config["WARPS"]))
         block = _LANES * config["WARPS"], 1, 1

@@ -61,7 +61,6 @@ class LaneRows(PartialSums):
         return {**super().macros(problem, config), **lie}
 
     def launch(self, problem: Conv2dWeightsGradient, config: Config) -> Launch:
-        """See `PartialSums.launch`."""
         rows = self.rows(problem, config)
         grid = (rows, blocks(problem.channels, _channels(problem)), config["SPLITS"])
         block = _LANES * config["WARPS"], 1, 1

@@ -66,7 +66,6 @@ class LaneTaps(PartialSums):
         }
 
     def launch(self, problem: Conv2dWeightsGradient, config: Config) -> Launch:
-        """See `PartialSums.launch`."""
         tiles = blocks(problem.channels, _tile_channels(problem, config))
         grid = (self._blocks(problem, config), tiles, config["SPLITS"])
         block = 32 * config["WARPS"], 1, 1

@@ -24,7 +24,7 @@ _LANES = _BANKS = 32
 _MOST_SUMS = 128
 """Of a thread, in its registers."""
 _LOOKS = 5
-"""How often a warp looks at 32 windows before it takes winners: as many are on their way."""
+"""Looks of a warp at 32 windows before it takes their argmax: as many are in flight."""
 _LEAST_WINDOWS = 128
 """Of a part of a map."""
 _RESIDENT_THREADS = 1024
@@ -45,7 +45,6 @@ class Queued(PartialSums):
     )
 
     def limits(self, problem: Conv2dWeightsGradient) -> str | None:
-        """Gradients of all outputs; masks of more rows than lanes; what is `invalid`."""
         if problem.pool is None:
             return "it is for gradients behind a max-pool"
         if problem.mask[0] > _LANES:
@@ -64,7 +63,6 @@ class Queued(PartialSums):
         return {"TEAMS": teams, "PARTS": parts, "SPLITS": splits}
 
     def invalid(self, problem: Conv2dWeightsGradient, config: Config) -> str | None:
-        """More sums than registers hold; more threads or shared memory than a block may have."""
         if (sums := _warp_maps(problem, config) * (problem.mask[1] + 1)) > _MOST_SUMS:
             return f"{sums} sums of a thread, {_MOST_SUMS} at most: more TEAMS"
         if (threads := _threads(config)) > self.machine.block_threads:
@@ -73,7 +71,6 @@ class Queued(PartialSums):
         return f"{shared} bytes of shared memory of {most}" if shared > most else None
 
     def macros(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int | str]:
-        """The layer's sizes, the tunables, and how pixels lie in shared memory."""
         lie = _lie(problem)
         return {
             **super().macros(problem, config),
@@ -92,7 +89,6 @@ class Queued(PartialSums):
         }
 
     def launch(self, problem: Conv2dWeightsGradient, config: Config) -> Launch:
-        """See `PartialSums.launch`."""
         grid = (self.rows(problem, config), *self._beside(problem, config))
         block, shared = (_threads(config), 1, 1), _shared(problem, config)
         return Launch(self.kernel(), grid, block, shared, overlaps=True, concurrent=True)
@@ -130,7 +126,7 @@ def _channels(problem: Conv2dWeightsGradient) -> int:
 
 
 def _slots(problem: Conv2dWeightsGradient) -> int:
-    """How many winners a warp takes at a time, a power of two."""
+    """Number of argmax places that a warp takes at a time, a power of two."""
     return 1 << (_LANES // (_channels(problem) * problem.mask[0])).bit_length() - 1
 
 
@@ -147,13 +143,13 @@ def _looks(problem: Conv2dWeightsGradient, config: Config) -> int:
 
 
 def _ring(problem: Conv2dWeightsGradient, config: Config) -> int:
-    """Winners that wait for a slot: those of so many looks find room where others are left."""
+    """Argmax places that wait for a slot: a warp's looks find room where others are left."""
     share = _LANES // _slots(problem)
     return 1 << ((_looks(problem, config) + 1) * share - 1).bit_length()
 
 
 class _Lie(NamedTuple):
-    """How a channel lies in shared memory."""
+    """The layout of a channel in shared memory."""
 
     unit: int
     """Columns from a window to the next, of which each has a layer of its own; 1 for one slot."""
@@ -182,7 +178,8 @@ def _lie(problem: Conv2dWeightsGradient) -> _Lie:
 
 @lru_cache
 def _spread(channels: int, rows: int, height: int, least: int, slots: int) -> tuple[int, int]:
-    """The pitch of rows, and what lies behind a plane of so many, with the fewest banks shared."""
+    """The pitch of rows, and the padding of a plane of ``rows`` rows, with the fewest shared
+    banks."""
 
     def banks(lie: tuple[int, int]) -> tuple[int, int]:
         pitch, pad = lie

@@ -71,7 +71,6 @@ class Windows(PartialSums):
         return {**super().macros(problem, config), **lie}
 
     def launch(self, problem: Conv2dWeightsGradient, config: Config) -> Launch:
-        """See `PartialSums.launch`."""
         grid = (self.rows(problem, config), blocks(problem.maps, config["TEAMS"]), problem.channels)
         block = _TEAM, config["TEAMS"], 1
         return Launch(self.kernel(), grid, block, overlaps=True, concurrent=True)

@@ -18,7 +18,6 @@ class GpuLinear(WeightedGpuStrategy):
     takes = features("activation:*")
 
     def macros(self, problem: Linear, config: Config) -> dict[str, int | str]:
-        """The problem's sizes and the tunables."""
         return {
             "INPUTS": problem.inputs,
             "OUTPUTS": problem.outputs,

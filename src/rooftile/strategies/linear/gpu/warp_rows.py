@@ -42,16 +42,13 @@ class WarpRows(GpuLinear):
         }
 
     def invalid(self, problem: Linear, config: Config) -> str | None:
-        """Too many threads, or partial sums."""
         threads = config["GROUP"] * config["ROWS"]
         return beyond_block(threads, 4 * config["IMAGES"] * threads)
 
     def macros(self, problem: Linear, config: Config) -> dict[str, int | str]:
-        """The problem's sizes and the tunables; the text calls GROUP threads a team."""
         return {**super().macros(problem, config), "TEAM": config["GROUP"]}
 
     def steps(self, problem: Linear, config: Config) -> tuple[Step, ...]:
-        """One kernel, a team of threads an output."""
         rows = blocks(problem.outputs, config["ROWS"])
         grid = (rows * blocks(problem.batch, config["IMAGES"]), 1, 1)
         launch = Launch(self.kernel(), grid, (config["GROUP"], config["ROWS"], 1), overlaps=True)

@@ -31,7 +31,6 @@ class Warpgroups(WarpgroupsProduct, GpuLinear):
         return problem
 
     def preparation(self, problem: Linear, config: Config) -> tuple[Step, ...]:
-        """Round the weights, and lay them as the cores read them."""
         launch = self.laying(problem, config, "round_weights")
         return (Step(launch, ("weights", "rounded")),)
 

@@ -32,7 +32,7 @@ _WIDE = 4
 _ROWS = 8
 """About so many rows share a vector of b that is loaded."""
 _BLOCK_TERMS = 448
-"""At most so many terms are summed in one go; longer sums round worse."""
+"""Largest number of terms that are summed in one go; longer sums round worse."""
 
 
 class Vectors(HostStrategy):
@@ -44,7 +44,6 @@ class Vectors(HostStrategy):
     takes = features("transpose_a transpose_b")
 
     def limits(self, problem: Matmul) -> str | None:
-        """Two transposed matrices: the kernel for such a b reads rows of a."""
         both = problem.transpose_a and problem.transpose_b
         return "both matrices lie transposed" if both else None
 
@@ -57,13 +56,11 @@ class Vectors(HostStrategy):
         return Work(flops, problem.bytes + again, self.units(problem))
 
     def units(self, problem: Matmul) -> int:
-        """Vectors of columns, or panels of them for chunks of rows."""
         if problem.transpose_b:
             return -(-problem.columns // vector.lanes())
         return -(-problem.columns // (PANEL * vector.lanes())) * -(-problem.rows // CHUNK)
 
     def native(self, problem: Matmul) -> tuple[Native, tuple[str, ...], bool]:
-        """See `HostStrategy.native`."""
         if problem.transpose_b:
             kernel = rows_kernel(as_linear(problem), vector.lanes())
             return kernel.function, ("float32",) * 4, True
@@ -72,7 +69,6 @@ class Vectors(HostStrategy):
     def prepare(
         self, problem: Matmul, parameters: tuple[AnyArray, ...], threads: int
     ) -> Callable[..., None]:
-        """See `HostStrategy.prepare`."""
         if problem.transpose_b:
             return _of_transposed(problem, threads)
         step = -(-problem.inner // -(-problem.inner // _BLOCK_TERMS))
@@ -105,7 +101,7 @@ def as_linear(problem: Matmul) -> Linear:
 
 @lru_cache(maxsize=64)
 def no_bias(columns: int) -> Float32:
-    """What stands for a layer's bias."""
+    """A placeholder of a layer's bias."""
     return np.zeros(columns, np.float32)
 
 

@@ -22,7 +22,7 @@ from rooftile.strategies.conv2d.gpu.direct_tile.direct_tile import DirectTile
 _RESIDENT = 6
 """Blocks for which a multiprocessor has room: they hide each other's beginnings."""
 _FIXED = {"BLOCK_BANDS": 1, "BLOCK_GROUPS": 1, "TILE_CHANNELS": 1, "TAPS_CONSTANT": 1}
-"""Those of `direct_tile`'s tunables that whole images and literal taps leave no choice of."""
+"""`direct_tile`'s tunables that whole images and literal taps leave no choice of."""
 
 
 class DirectBulk(DirectTile):
@@ -36,20 +36,16 @@ class DirectBulk(DirectTile):
     tunables = tuple(tunable for tunable in DirectTile.tunables if tunable.name not in _FIXED)
 
     def limits(self, problem: Conv2d) -> str | None:
-        """What `direct_tile` refuses, and what the engine or constant memory cannot do."""
         if problem.channels > 1:
             return f"a thread sums one channel, not {problem.channels}"
         return super().limits(problem)
 
     def defaults(self, problem: Conv2d) -> dict[str, int]:
-        """Those of `DirectTile.large`, with all maps in a thread."""
         one_group = replace(problem, maps=1 << (problem.maps - 1).bit_length())
         config = self.large(one_group)
         return {name: value for name, value in config.items() if name not in _FIXED}
 
     def invalid(self, problem: Conv2d, config: Config) -> str | None:
-        """What `direct_tile` cannot run; several groups of maps; images that are no whole units of
-        the engine, or leave no room for six."""
         config = {**config, **_FIXED}
         bands = blocks(problem.output_size[0], config["BAND_ROWS"])
         bytes_held = 4 * _held_size(problem, config) + 8 * bands
@@ -64,20 +60,16 @@ class DirectBulk(DirectTile):
         return super().invalid(problem, config)
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
-        """The macros of `direct_tile`, and how many numbers a block holds."""
         config = {**config, **_FIXED}
         return {**super().macros(problem, config), "HELD_SIZE": _held_size(problem, config)}
 
     def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
-        """See `DirectTile.pack`."""
         return super().pack(problem, weights, {**config, **_FIXED})
 
     def constants(self, problem: Conv2d, config: Config) -> dict[str, Fill]:
-        """See `DirectTile.constants`."""
         return super().constants(problem, {**config, **_FIXED})
 
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
-        """One kernel: a block for each image."""
         pixels = int(self.macros(problem, config)["BLOCK_PIXELS"])
         launch = Launch(self.kernel(), (problem.batch, 1, 1), (pixels, 1, 1), constants=("taps",))
         return (Step(launch, ("x", "bias", "out")),)

@@ -33,7 +33,7 @@ _MOST_SUMS = 96
 _MOST_THREADS = 256
 """The most threads of a block by default: small blocks hide each other's loads and barriers."""
 _ENOUGH_BLOCKS = 4096
-"""From so many blocks on, a block may take several bands and overlap their loads."""
+"""Number of blocks from which a block may take several bands and overlap their loads."""
 _MOST_UNROLLED = 16384
 """Multiply-adds of one channel that are written out."""
 
@@ -58,7 +58,6 @@ class DirectTile(GpuConv2d):
     )
 
     def limits(self, problem: Conv2d) -> str | None:
-        """Windows that overlap or leave gaps; windows or masks too large for registers."""
         pool = problem.pool
         if pool is not None and pool.window != pool.stride:
             return f"a thread owns whole windows, which {pool.window} at {pool.stride} share"
@@ -67,8 +66,8 @@ class DirectTile(GpuConv2d):
         return f"{reason}, even with its smallest tile" if reason else None
 
     def defaults(self, problem: Conv2d) -> dict[str, int]:
-        """Those of `large`; but of few images, whose blocks would leave multiprocessors idle, a
-        thread gets one map and a block fewer rows, which take less time to compile, too."""
+        """`large`; but with few images, whose blocks would leave multiprocessors idle, a thread
+        gets one map and a block fewer rows, which take less time to compile, too."""
         config = self.large(problem)
         for name in ("THREAD_MAPS", "THREAD_COLUMNS", "BAND_ROWS"):
             while config[name] % 2 == 0:
@@ -79,7 +78,7 @@ class DirectTile(GpuConv2d):
         return config
 
     def _has_room(self, problem: Conv2d, config: Config) -> bool:
-        """Whether each block gets a multiprocessor of its own, and has a warp, but few threads."""
+        """True if each block gets a multiprocessor of its own, and has a warp, but few threads."""
         groups = _tile.padded_maps(problem, config) // config["THREAD_MAPS"]
         count = _tile.grid(problem, config) * groups // config["BLOCK_GROUPS"]
         return (
@@ -127,7 +126,7 @@ class DirectTile(GpuConv2d):
         return config
 
     def _worth(self, problem: Conv2d, config: Config) -> bool:
-        """Whether the larger tile is still used: no wider than the problem, not too many sums."""
+        """True if the larger tile is still used: no wider than the problem, not too many sums."""
         height, width = _tile.window(problem)
         sums = config["THREAD_MAPS"] * height * width * config["THREAD_COLUMNS"]
         groups = blocks(problem.maps, config["THREAD_MAPS"])
@@ -142,7 +141,6 @@ class DirectTile(GpuConv2d):
         )
 
     def invalid(self, problem: Conv2d, config: Config) -> str | None:
-        """Registers, threads, shared and constant memory, bands of whole threads."""
         height, width = _tile.window(problem)
         sums = (
             config["THREAD_MAPS"]
@@ -165,7 +163,6 @@ class DirectTile(GpuConv2d):
         return None
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
-        """Sizes, tunables, and the layout that follows from both."""
         across = blocks(problem.output_size[1], config["THREAD_COLUMNS"])
         macros: dict[str, int | str] = {
             **super().macros(problem, config),
@@ -188,13 +185,11 @@ class DirectTile(GpuConv2d):
         return np.pad(rows, ((0, 0), (0, 0), (0, 0), (0, fill)))
 
     def constants(self, problem: Conv2d, config: Config) -> dict[str, Fill]:
-        """The packed weights, where they lie in constant memory."""
         if not config["TAPS_CONSTANT"]:
             return {}
         return {"taps": Fill(self.taps, _tile.taps_bytes(problem, config) // 4)}
 
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
-        """One kernel: a block for each band of each image and each set of map groups."""
         groups = _tile.padded_maps(problem, config) // config["THREAD_MAPS"]
         pixels = int(self.macros(problem, config)["BLOCK_PIXELS"])
         launch = Launch(
@@ -227,9 +222,8 @@ class DirectTileNarrow(DirectTile):
     taps = "rounded"
 
     def defaults(self, problem: Conv2d) -> dict[str, int]:
-        """Those of `DirectTile.large`, but bands that leave the fewest lanes of warps idle: of one
-        warp, which waits for no other and may take a whole image's, or else as large as they may
-        be."""
+        """`DirectTile.large`, but bands that leave the fewest lanes of warps idle: of one warp,
+        which waits for no other and may take a whole image's, or else as large as they may be."""
         config = {**self.large(problem), "BLOCK_BANDS": 1}
         rows = problem.output_size[0]
         # A row of a band is a row of threads.
@@ -256,11 +250,9 @@ class DirectTileNarrow(DirectTile):
         return config | {"LEAST_BLOCKS": _tile.least_blocks(problem, config, self.machine)}
 
     def workspace(self, problem: Conv2d, config: Config) -> dict[str, int]:
-        """The rounded weights."""
         return {self.taps: _tile.taps_bytes(problem, config) // 4}
 
     def preparation(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
-        """Rounds the weights."""
         return (rounding(self, "weights", self.taps, _tile.taps_bytes(problem, config) // 4),)
 
     def accesses(self, problem: Conv2d, config: Config) -> dict[str, Accesses]:

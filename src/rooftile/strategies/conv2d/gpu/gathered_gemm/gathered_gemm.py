@@ -28,7 +28,7 @@ from rooftile.strategies.conv2d.gpu.gathered_gemm._tile import Tile, Words, tile
 
 _MOST_REGISTERS = 255
 _OTHER_REGISTERS = 48
-"""Registers of a thread beside its sums and operands."""
+"""Registers of a thread besides its sums and operands."""
 _PIXELS = (64, 32, 16)
 _WIDTHS = (128, 64, 32, 16, 8)
 _HEIGHTS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32)
@@ -36,7 +36,7 @@ _FILL, _FLAT, _LINE, _STORE, _TILE = 12, 4, 15, 5, 150
 """Instructions of a warp that bring 32 words to a tile, one by one and in pieces, that begin a line
 of results, pool and store a result of each lane, and begin and end a tile."""
 _WAITING = 8
-"""How many warps, beside an instruction's own, it takes to hide half of what one waits for."""
+"""Warps, besides an instruction's own, that hide half of the time that one waits for."""
 _RESIDENT = ((8, 2), (8, 3), (16, 1), (8, 1))
 """Warps of a block, and blocks of a multiprocessor."""
 
@@ -56,7 +56,7 @@ class GatheredGemm(MmaStrategy, GpuConv2d):
         "OUT_LAST": "out:channels_last",
     }
     numbers = 1
-    """How many numbers of the cores' type stand for one value."""
+    """Numbers of the cores' type that stand for one value."""
     tunables: ClassVar[tuple[Tunable, ...]] = (
         Tunable("TILE_IMAGES", (1, 2, 4, 8, 16), 1),
         Tunable("TILE_ROWS", (1, 2, 3, 4, 6, 8, 16, 32), 4),
@@ -69,7 +69,6 @@ class GatheredGemm(MmaStrategy, GpuConv2d):
     )
 
     def limits(self, problem: Conv2d) -> str | None:
-        """It refuses weights or inputs beyond shared memory, even in the smallest tile."""
         tile, config = self._tile(problem, self.config(problem)), self.config(problem)
         reason = _beyond(tile, config, True, self.numbers, self.machine)
         return f"{reason}, even with its smallest tile" if reason else None
@@ -84,14 +83,12 @@ class GatheredGemm(MmaStrategy, GpuConv2d):
         return cost / self.machine.multiprocessors
 
     def invalid(self, problem: Conv2d, config: Config) -> str | None:
-        """Warps that share out a tile's maps, registers, shared memory."""
         if config["TILE_MAPS"] % config["WARP_MAPS"]:
             return f"{config['TILE_MAPS']} maps a tile for warps of {config['WARP_MAPS']}"
         last = is_last(problem, "out")
         return _beyond(self._tile(problem, config), config, last, self.numbers, self.machine)
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
-        """Sizes, tunables, the cores' type, how terms are words, and how the tile lies."""
         tile, last = self._tile(problem, config), is_last(problem, "out")
         words, (planes, rows, right) = tile.words, tile.inputs
         return {
@@ -147,18 +144,15 @@ class GatheredGemm(MmaStrategy, GpuConv2d):
         return split.transpose(0, 3, 1, 2, 5, 4, 6)
 
     def workspace(self, problem: Conv2d, config: Config) -> dict[str, int]:
-        """The rounded weights, unless they are split."""
         return {} if self.numbers > 1 else {"rounded": self._weight_words(problem, config)}
 
     def preparation(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
-        """Rounds the weights."""
         if self.numbers > 1:
             return ()
         count = self._weight_words(problem, config) * 4 // self._cores.bytes
         return (rounding(self, "weights", "rounded", count),)
 
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
-        """One kernel: as many blocks as are resident take all tiles."""
         tile = self._tile(problem, config)
         resident = blocks(config["BLOCKS"] * self.machine.multiprocessors, tile.across[2])
         launch = Launch(
@@ -284,8 +278,6 @@ class GatheredGemmIeee(GatheredGemm):
     summary = "a matrix product gathered from a tile, for few channels, float32 as two of TF32"
 
     def limits(self, problem: Conv2d) -> str | None:
-        """What the others refuse, and short sums: their budgets have no room for the split's
-        error."""
         return too_short(problem.reduction) or super().limits(problem)
 
 

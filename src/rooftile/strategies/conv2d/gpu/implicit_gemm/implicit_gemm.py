@@ -26,7 +26,7 @@ from rooftile.strategies.conv2d.gpu.implicit_gemm._layout import MOST_BOX, Layou
 
 _PACK_PIXELS, PACK_THREADS = 32, 128
 _MOST_SUMS = 192
-"""How many registers a thread has for sums."""
+"""Largest number of registers that a thread has for sums."""
 _MOST_PIXELS = 256
 _WORTH = 0.98
 """A smaller tile fetches more, so it must be so much faster."""
@@ -48,9 +48,9 @@ class ImplicitGemm(WgmmaStrategy, GpuConv2d):
         "OUT_LAST": "out:channels_last",
     }
     numbers = 1
-    """How many numbers of the cores' type stand for one value."""
+    """Numbers of the cores' type that stand for one value."""
     sums = 1
-    """How many kinds of sums a thread holds for a result."""
+    """Kinds of sums that a thread holds for a result."""
     tunables: ClassVar[tuple[Tunable, ...]] = (
         Tunable("TILE_MAPS", (64, 128), 128),
         Tunable("PIXELS", (8, 16, 32, 64, 96, 128, 192, 208, 224, 240, 256), 256),
@@ -60,7 +60,6 @@ class ImplicitGemm(WgmmaStrategy, GpuConv2d):
     )
 
     def limits(self, problem: Conv2d) -> str | None:
-        """It refuses other windows of the pool, and masks whose patches leave no room."""
         pool = problem.pool
         if pool is not None and (pool.window, pool.stride) != ((2, 2), (2, 2)):
             return "it pools 2x2 or not at all"
@@ -76,8 +75,6 @@ class ImplicitGemm(WgmmaStrategy, GpuConv2d):
         return self._layout(problem, config).cycles(self.machine)
 
     def invalid(self, problem: Conv2d, config: Config) -> str | None:
-        """Registers for the sums, copies for a patch and a tap's weights, two stages beside the
-        patches; windows of the pool within a strip; a block for each part."""
         layout, pixels = self._layout(problem, config), config["PIXELS"]
         sums, pooled = self.sums * pixels // 2, problem.pool is not None
         stages = self.numbers * layout.maps
@@ -96,7 +93,6 @@ class ImplicitGemm(WgmmaStrategy, GpuConv2d):
         return _beyond(layout)
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
-        """Sizes, tunables, the cores' type, and what shared memory holds."""
         layout, cores = self._layout(problem, config), self._cores
         return {
             **super().macros(problem, config),
@@ -119,7 +115,6 @@ class ImplicitGemm(WgmmaStrategy, GpuConv2d):
         }
 
     def workspace(self, problem: Conv2d, config: Config) -> dict[str, int]:
-        """The weights in the cores' type, and the packed image unless it is read as it lies."""
         layout, size = self._layout(problem, config), self._cores.bytes
         spaces = {"stages": math.prod(layout.weights) * size // 4}
         if not self._reads_image(problem, config):
@@ -135,7 +130,6 @@ class ImplicitGemm(WgmmaStrategy, GpuConv2d):
         return padded.reshape(tiles, maps, chunks, chunk, taps).transpose(0, 2, 4, 1, 3)
 
     def preparation(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
-        """The weights in the cores' type."""
         count = math.prod(self._layout(problem, config).weights) // self.numbers
         launch = Launch(
             self.kernel("pack_weights"), (blocks(count, PACK_THREADS), 1, 1), (PACK_THREADS, 1, 1)
@@ -143,7 +137,6 @@ class ImplicitGemm(WgmmaStrategy, GpuConv2d):
         return (Step(launch, ("weights", "stages", count)),)
 
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
-        """Two kernels pack the image and multiply; one where the image is read as it lies."""
         pack, multiply, maps = self._launches(problem, config)
         pack, multiply = (replace(launch, overlaps=True) for launch in (pack, multiply))
         product = Step(multiply, (*maps, "bias", "out", problem.batch))
@@ -152,7 +145,7 @@ class ImplicitGemm(WgmmaStrategy, GpuConv2d):
         return (Step(pack, ("x", "packed", problem.batch)), product)
 
     def _reads_image(self, problem: Conv2d, config: Config) -> bool:
-        """Whether the engine copies from the image itself; it rounds to TF32."""
+        """True if the engine copies from the image itself; it rounds to TF32."""
         own = self.precision == "tf32" or is_narrow(problem, "x")
         whole = problem.channels * self._cores.bytes % 16 == 0
         return bool(own and is_last(problem, "x")) and whole
@@ -229,8 +222,8 @@ def _fastest(
 
 
 def _crowded(layout: Layout, machine: Multiprocessors) -> bool:
-    """Whether clusters may have to wait for each other: each wants its multiprocessors in one
-    group of them, which half of all certainly offer."""
+    """True if clusters may have to wait for each other: each wants its multiprocessors in one group
+    of them, which half of all certainly offer."""
     return 2 * layout.problem.batch * layout.tiles * layout.parts > machine.multiprocessors
 
 

@@ -50,7 +50,6 @@ class Pointwise(SlicedProduct, GpuConv2d):
     )
 
     def limits(self, problem: Conv2d) -> str | None:
-        """Other masks, strides, ghost cells, pools, sums too long for the cores."""
         if (problem.mask, problem.stride, problem.padding) != ((1, 1), (1, 1), (0, 0)):
             return "it takes masks of one tap, without strides or ghost cells"
         if problem.pool is not None:
@@ -78,7 +77,6 @@ class Pointwise(SlicedProduct, GpuConv2d):
         return tile
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
-        """The product's sizes, the tunables, the cores' type, and how the matrices lie."""
         size = item_bytes(problem, "x")
         pixels = problem.height * problem.width
         last = is_last(problem, "x")
@@ -97,18 +95,15 @@ class Pointwise(SlicedProduct, GpuConv2d):
         }
 
     def workspace(self, problem: Conv2d, config: Config) -> dict[str, int]:
-        """The rounded weights, where they are multiplied as they lie."""
         weights = problem.maps * problem.channels
         return {"rounded": blocks(weights, 2)} if is_narrow(problem, "x") else {}
 
     def preparation(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
-        """Rounds the weights, where they are multiplied as they lie."""
         if not is_narrow(problem, "x"):
             return ()
         return (rounding(self, "weights", "rounded", problem.maps * problem.channels),)
 
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
-        """One kernel over tiles of maps and pixels, and over images."""
         rows, columns = tile_of(config)
         pixels, images = problem.height * problem.width, problem.batch
         if is_last(problem, "x"):

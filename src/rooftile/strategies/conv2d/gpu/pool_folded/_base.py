@@ -1,4 +1,4 @@
-"""What the rungs that fold the pool have in common, whatever their precision."""
+"""The base of rungs that fold the pool, of any precision."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _GROUP = 8
 """Maps that a warpgroup's instruction multiplies at least."""
 MOST_WARPS = 16
 ENOUGH_BLOCKS = 2500
-"""From so many blocks on, a block may take several bands and overlap their loads."""
+"""Number of blocks from which a block may take several bands and overlap their loads."""
 
 
 class PoolFolded(GpuConv2d):
@@ -38,13 +38,12 @@ class PoolFolded(GpuConv2d):
     prepared = "rounded"
     """The array of the folded weights as the cores multiply them."""
     wgmma = False
-    """Whether four warps multiply together, by Hopper's instructions."""
+    """True if four warps multiply together, by Hopper's instructions."""
     most_slabs: int
-    """How many slabs of a patch a thread, or a block, can keep the weights of."""
+    """Largest number of a patch's slabs whose weights a thread, or a block, can keep."""
 
     @property
     def cores(self) -> Cores:
-        """What the cores multiply."""
         return CORES[self.precision]
 
     def _halves(self, problem: Conv2d) -> int:
@@ -52,19 +51,18 @@ class PoolFolded(GpuConv2d):
         return halves_of(problem) if self.wgmma else 2
 
     def _folded_count(self, problem: Conv2d, config: Config) -> int:
-        """How many folded weights there are."""
+        """Number of folded weights."""
         return 256 * groups_of(problem) * slabs_of(problem)
 
     @abstractmethod
     def _grid(self, problem: Conv2d, config: Config) -> int:
-        """How many blocks there are."""
+        """Number of blocks."""
 
     @abstractmethod
     def _block_bytes(self, problem: Conv2d, config: Config) -> int:
         """Dynamic shared memory of a block, the weights' where they lie there."""
 
     def limits(self, problem: Conv2d) -> str | None:
-        """It refuses odd or overlapping windows, wide masks, and many channels or maps."""
         reason = problem.why_not_first or does_not_fold(problem)
         if reason is not None:
             return reason
@@ -81,7 +79,6 @@ class PoolFolded(GpuConv2d):
         return replace(work, flops=filled * work.flops, steps=filled * work.steps)
 
     def macros(self, problem: Conv2d, config: Config) -> dict[str, int | str]:
-        """Sizes, tunables, and the cores' instructions."""
         macros = {**super().macros(problem, config), "CORES": self.cores.word}
         macros |= {"WGMMA": int(self.wgmma), "BESIDE": int(self._halves(problem) == 1)}
         if self.wgmma:
@@ -89,7 +86,6 @@ class PoolFolded(GpuConv2d):
         return macros
 
     def steps(self, problem: Conv2d, config: Config) -> tuple[Step, ...]:
-        """One kernel: blocks over the bands of all images."""
         grid, threads = (self._grid(problem, config), 1, 1), (32 * config["WARPS"], 1, 1)
         shared = self._block_bytes(problem, config)
         launch = Launch(self.kernel(), grid, threads, shared, overlaps=True)

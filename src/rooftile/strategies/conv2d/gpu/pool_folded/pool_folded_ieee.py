@@ -33,13 +33,12 @@ class PoolFoldedIeee(SplitFolded, WarpsFolded):
     tunables = (*BAND_TUNABLES, WarpsFolded.warps, WarpsFolded.block_bands, SplitFolded.summed)
 
     def defaults(self, problem: Conv2d) -> dict[str, int]:
-        """Those of its kind; bands of few images are lower."""
         config = super().defaults(problem)
         rows = rows_of_few(problem, config, BANDS, self.machine.multiprocessors)
         return config | {"BAND_ROWS": rows}
 
     def _shared_out(self, problem: Conv2d, config: Config) -> dict[str, int]:
-        """A band and a buffer a block: blocks beside it overlap its copies, and its split."""
+        """A band and a buffer a block: other blocks overlap its copies, and its split."""
         chosen = super()._shared_out(problem, config)
         return chosen | {"BUFFERS": 1, "BLOCK_BANDS": 1}
 

@@ -29,14 +29,13 @@ class PoolFoldedWgmmaIeee(SplitFolded, WarpgroupsFolded):
     tunables = (*WarpgroupsFolded.tunables, SplitFolded.summed)
 
     def defaults(self, problem: Conv2d) -> dict[str, int]:
-        """Those of its kind; runs are long where that leaves no more slabs over."""
+        """Long runs where they leave no more slabs over."""
         config = super().defaults(problem)
         longer = config | {"SUMMED": 2 * config["SUMMED"]}
         same = self._folded_count(problem, longer) == self._folded_count(problem, config)
         return longer if same else config
 
     def pack(self, problem: Conv2d, weights: Float32, config: Config) -> Float32:
-        """Behind the folded weights the weights as `tap` wants them."""
         return np.concatenate([super().pack(problem, weights, config), weights.ravel()])
 
     def _held(self, problem: Conv2d) -> int:

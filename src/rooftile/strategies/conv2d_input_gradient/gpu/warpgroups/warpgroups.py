@@ -31,7 +31,7 @@ from rooftile.strategies.contract.gpu import Config, Step, family
 from rooftile.strategies.conv2d_input_gradient.gpu.naive import GpuInputGradient, arguments_of
 
 _TILE = 8
-"""Windows beside each other, and below each other, of a product."""
+"""Windows of a product, across and down."""
 _MOST_POSITIONS = 16
 """Of a window, by the bits that tell its argmax."""
 _MOST_SUMS = 200
@@ -61,11 +61,9 @@ class Warpgroups(WgmmaStrategy, GpuInputGradient):
     numbers = 1
     """Of the cores, for a gradient and for a weight."""
     scaled = False
-    """Whether powers of two scale them."""
+    """True if powers of two scale them."""
 
     def limits(self, problem: Conv2dInputGradient) -> str | None:
-        """It refuses windows that overlap, are many, or have other than 2 or 4 columns; large
-        masks; and images beyond shared memory."""
         pool = problem.pool
         if pool is None or pool.stride != pool.window:
             return "it is for max-pools whose windows do not overlap"
@@ -83,7 +81,6 @@ class Warpgroups(WgmmaStrategy, GpuInputGradient):
         return self.invalid(problem, {})
 
     def invalid(self, problem: Conv2dInputGradient, config: Config) -> str | None:
-        """Images that are no whole lines; more shared memory than multiprocessors have."""
         size = item_bytes(problem, "dx")
         if problem.height * problem.width * size % _LINE:
             return f"{problem.height} x {problem.width} pixels are no whole lines of {_LINE} bytes"
@@ -92,7 +89,6 @@ class Warpgroups(WgmmaStrategy, GpuInputGradient):
         return f"{shared} bytes of shared memory, {room} for a block" if shared > room else None
 
     def macros(self, problem: Conv2dInputGradient, config: Config) -> dict[str, int | str]:
-        """The layer's sizes, the cores' type and products, and how arrays lie in shared memory."""
         gradients, places = _given_pitches(problem)
         return {
             **super().macros(problem, config),
@@ -112,7 +108,6 @@ class Warpgroups(WgmmaStrategy, GpuInputGradient):
         }
 
     def steps(self, problem: Conv2dInputGradient, config: Config) -> tuple[Step, ...]:
-        """One kernel; blocks share out the images, two at a time."""
         pairs = blocks(problem.batch, _GROUPS_OF_THREADS)
         across = min(pairs, self.machine.multiprocessors)
         grid, shared = (
@@ -245,8 +240,6 @@ class WarpgroupsIeee(Warpgroups):
     )
 
     def limits(self, problem: Conv2dInputGradient) -> str | None:
-        """What the others refuse, and short sums: their budgets have no room for the split's
-        error."""
         return super().limits(problem) or too_short(problem.reduction)
 
 

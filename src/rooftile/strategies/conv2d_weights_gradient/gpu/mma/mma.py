@@ -110,7 +110,6 @@ class Mma(MmaStrategy, PartialSums):
         }
 
     def launch(self, problem: Conv2dWeightsGradient, config: Config) -> Launch:
-        """See `PartialSums.launch`."""
         grid = (self.rows(problem, config), *_beside(problem, config))
         shared = self._shared(problem, config, self._stages(problem, config))
         block = 32 * config["WARPS"], 1, 1

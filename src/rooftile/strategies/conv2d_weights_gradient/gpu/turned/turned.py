@@ -30,12 +30,12 @@ _MOST_POSITIONS = 16
 _REACH = 8
 """Columns of pixels from a window's corner on that are rows of a product."""
 _STRIP = 8
-"""Windows beside each other that a warp multiplies."""
+"""Adjacent windows that a warp multiplies."""
 _MOST_WARPS = 32
 _MOST_SEGMENTS = 4
 _MOST_REGISTERS = 255
 _OTHERS = 48
-"""Registers of a thread beside its sums and gradients."""
+"""Registers of a thread besides its sums and gradients."""
 _LINE = 16
 """Bytes on whose multiples what is copied begins."""
 
@@ -53,13 +53,14 @@ class Turned(MmaStrategy, PartialSums):
         "DY_NARROW": "dy:narrow",
     }
     scaled = 0
-    """Whether gradients are scaled to float16's range."""
+    """1 if gradients are scaled to float16's range."""
     wishes: ClassVar[tuple[Config, ...]] = (
         {"BLOCKS": 4, "STAGES": 1},
         {"BLOCKS": 3},
         {"BLOCKS": 2},
     )
-    """What is taken where it goes, the first of them: blocks' copies and products overlap."""
+    """Preferred configs, of which the first that runs is taken: blocks' copies and products
+    overlap."""
     tunables = (
         Tunable("SEGMENTS", (1, 2, _MOST_SEGMENTS), 1),
         Tunable("BLOCKS", (1, 2, 3, 4, 6), 1),
@@ -83,7 +84,6 @@ class Turned(MmaStrategy, PartialSums):
         return self.invalid(problem, self._least(problem))
 
     def defaults(self, problem: Conv2dWeightsGradient) -> dict[str, int]:
-        """See `_filled`."""
         return self._filled(problem, self._least(problem), {})
 
     def config(self, problem: Conv2dWeightsGradient, given: Config | None = None) -> dict[str, int]:
@@ -106,7 +106,6 @@ class Turned(MmaStrategy, PartialSums):
         return next(valid, {**config})
 
     def invalid(self, problem: Conv2dWeightsGradient, config: Config) -> str | None:
-        """Rows that are no whole words; more warps, registers or shared memory than there are."""
         size = item_bytes(problem, "x")
         odd = problem.width | problem.padding[1]
         if size == 2 and odd % 2:
@@ -127,7 +126,6 @@ class Turned(MmaStrategy, PartialSums):
         return f"{shared} bytes of shared memory, {most} for a block" if shared > most else None
 
     def macros(self, problem: Conv2dWeightsGradient, config: Config) -> dict[str, int | str]:
-        """The layer's sizes, the tunables, the cores' type, and how a stage lies."""
         return {
             **super().macros(problem, config),
             "WARPS": _warps(problem, config),
@@ -140,13 +138,12 @@ class Turned(MmaStrategy, PartialSums):
         }
 
     def launch(self, problem: Conv2dWeightsGradient, config: Config) -> Launch:
-        """See `PartialSums.launch`."""
         grid = (self.rows(problem, config), *_beside(problem))
         block, shared = (32 * _warps(problem, config), 1, 1), _shared(problem, config)
         return Launch(self.kernel(), grid, block, shared, overlaps=True)
 
     def _least(self, problem: Conv2dWeightsGradient) -> dict[str, int]:
-        """What takes the least, with a few warps at least."""
+        """The config with the least registers and shared memory, with a few warps at least."""
         strips = blocks(problem.layer.output_size[1], _STRIP)
         segments = next(n for n in (1, 2, 4) if n * strips >= 4 or n == _MOST_SEGMENTS)
         return {"SEGMENTS": segments, "BLOCKS": 1, "STAGES": 2}
@@ -171,13 +168,14 @@ def _pairs(problem: Conv2dWeightsGradient) -> tuple[int, int]:
 
 
 def _tiles(problem: Conv2dWeightsGradient) -> int:
-    """Products beside each other: two positions each."""
+    """Adjacent products: two positions each."""
     assert problem.pool is not None
     return math.prod(problem.pool.window) // 2
 
 
 def _registers(problem: Conv2dWeightsGradient, words: int) -> int:
-    """Of a thread: sums, the gradients that it keeps, so many words in a tile, and others."""
+    """Registers of a thread: sums, the gradients that it keeps, ``words`` words in a tile, and
+    others."""
     pairs, depth = _pairs(problem)
     return _tiles(problem) * (4 * pairs + words * depth) + _OTHERS
 

@@ -136,7 +136,6 @@ class Warpgroups(WgmmaStrategy, PartialSums):
         return {"partial": self.rows(problem, config) * (columns_of(problem) + doubts)}
 
     def launch(self, problem: Conv2dWeightsGradient, config: Config) -> Launch:
-        """See `PartialSums.launch`."""
         layout = Layout(problem)
         channels, maps, kinds = _beside(layout)
         grid = (self.rows(problem, config) // kinds, channels, maps * kinds)

@@ -53,7 +53,6 @@ class Mma(MmaStrategy, GpuLinear):
     )
 
     def limits(self, problem: Linear) -> str | None:
-        """Sums that no number of parts makes short enough, little shared memory."""
         if problem.inputs > MOST_SUMMED * _PARTS[-1]:
             return f"the cores sum up to {MOST_SUMMED} products in each of {_PARTS[-1]} parts"
         return self.unfit(problem)
@@ -98,7 +97,6 @@ class Mma(MmaStrategy, GpuLinear):
         return f"{inputs} products summed by the cores, at most {MOST_SUMMED}"
 
     def invalid(self, problem: Linear, config: Config) -> str | None:
-        """Shared memory, registers, sums too long for the cores."""
         shared, warps = self._shared(problem, config), config["WARPS_B"] * config["WARPS_O"]
         if shared > self.machine.shared_room(config["BLOCKS"]):
             return f"{config['BLOCKS']} blocks of {shared} bytes of shared memory"
@@ -110,8 +108,6 @@ class Mma(MmaStrategy, GpuLinear):
         return self._too_long(problem, config["PARTS"])
 
     def macros(self, problem: Linear, config: Config) -> dict[str, int | str]:
-        """The problem's sizes, the tunables, the cores' type, formats, and the padded weights'
-        sizes."""
         outputs, inputs = _padded(problem, config)
         return {
             **super().macros(problem, config),
@@ -128,7 +124,6 @@ class Mma(MmaStrategy, GpuLinear):
         return 48
 
     def workspace(self, problem: Linear, config: Config) -> dict[str, int]:
-        """The weights in the cores' type, and every part's sums, where there are several."""
         outputs, inputs = _padded(problem, config)
         arrays = {"rounded": outputs * inputs * self._weight_bytes // 4}
         if config["PARTS"] > 1:
@@ -136,7 +131,6 @@ class Mma(MmaStrategy, GpuLinear):
         return arrays
 
     def preparation(self, problem: Linear, config: Config) -> tuple[Step, ...]:
-        """Round the weights."""
         outputs, inputs = _padded(problem, config)
         grid = (blocks(outputs * inputs, THREADS), 1, 1)
         return (
@@ -225,7 +219,6 @@ class MmaIeee(Mma):
     summary = "tensor cores, float32 as two numbers of scaled float16"
 
     def limits(self, problem: Linear) -> str | None:
-        """Short sums, whose budgets have no room for the split's error; little shared memory."""
         return too_short(problem.reduction) or self.unfit(problem)
 
     def _too_long(self, problem: Linear, parts: int) -> str | None:
@@ -237,12 +230,10 @@ class MmaIeee(Mma):
         return super().other_registers(config) + config["WARP_B"] // 4
 
     def workspace(self, problem: Linear, config: Config) -> dict[str, int]:
-        """Both numbers of each weight, a scale for each output, and every part's sums."""
         arrays = super().workspace(problem, config)
         return {"numbers": arrays.pop("rounded"), "row_scales": 2 * problem.outputs, **arrays}
 
     def preparation(self, problem: Linear, config: Config) -> tuple[Step, ...]:
-        """Finds the scale of each output's weights, then splits them."""
         (lay,) = super().preparation(problem, config)
         grid = (blocks(32 * problem.outputs, THREADS), 1, 1)
         split = Launch(self.kernel("split_weights"), lay.launch.grid, lay.launch.block)
@@ -255,7 +246,6 @@ class MmaIeee(Mma):
         )
 
     def steps(self, problem: Linear, config: Config) -> tuple[Step, ...]:
-        """As for the others; results in doubt are computed from `x` and `weights`."""
         return self._steps(problem, config, ("row_scales", "numbers"), ("x", "weights"))
 
 

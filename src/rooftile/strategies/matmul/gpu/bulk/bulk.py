@@ -54,7 +54,6 @@ class Bulk(WgmmaStrategy, GpuMatmul):
     )
 
     def limits(self, problem: Matmul) -> str | None:
-        """Lines that the copy engine cannot bring, and sums that are too long."""
         whole = _PIECE // self.cores.bytes
         for array in problem.arrays[:2]:
             if array.shape[1] % whole:
@@ -66,7 +65,7 @@ class Bulk(WgmmaStrategy, GpuMatmul):
         return super().limits(problem)
 
     def defaults(self, problem: Matmul) -> dict[str, int]:
-        """What an estimate finds fastest, for numbers as they come."""
+        """The estimate's fastest, for numbers as they come."""
         possible = ((tile.clocks, config) for tile, config in self._possible(problem))
         _, found = min(
             possible, key=lambda entry: (entry[0], -entry[1]["WARPGROUPS"]), default=(0, {})
@@ -88,14 +87,12 @@ class Bulk(WgmmaStrategy, GpuMatmul):
         return self._tile(problem, config).clocks
 
     def invalid(self, problem: Matmul, config: Config) -> str | None:
-        """See `Tile.invalid`."""
         return self._tile(problem, config).invalid
 
     def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:
-        """How the matrices lie, the cores' type, what shared memory holds, the instruction."""
         tile = self._tile(problem, config)
         left, right = (side.lies_across for side in tile.sides)
-        # Of numbers of 32 bits the cores want terms beside each other, except in registers.
+        # Of numbers of 32 bits the cores want adjacent terms, except in registers.
         held = left and self.cores.bytes == 4
         sums, across = elements("(sum)", tile.columns // 2), (left, right)
         rows = ["a0", "a1", "a2", "a3"] if held else ["a"]
@@ -120,14 +117,12 @@ class Bulk(WgmmaStrategy, GpuMatmul):
         }
 
     def workspace(self, problem: Matmul, config: Config) -> dict[str, int]:
-        """Both matrices in 16 bits, unless they come so."""
         if self._as_given(problem):
             return {}
         a, b = problem.arrays[:2]
         return {"narrow_a": a.size // 2, "narrow_b": b.size // 2}
 
     def steps(self, problem: Matmul, config: Config) -> tuple[Step, ...]:
-        """What both matrices need before, then the product."""
         tile = self._tile(problem, config)
         before, names = self._before(problem, config)
         left, right = tile.maps(names, rounded=self.cores.bytes == 4)
@@ -167,7 +162,7 @@ class Bulk(WgmmaStrategy, GpuMatmul):
         return found + row_stores(problem.columns, problem.rows)
 
     def _as_given(self, problem: Matmul) -> bool:
-        """Whether the copy engine brings the caller's matrices."""
+        """True if the copy engine copies the caller's matrices."""
         return self.cores.bytes == 4 or is_narrow(problem, "a")
 
     def _tile(self, problem: Matmul, config: Config) -> Tile:
@@ -201,15 +196,12 @@ class BulkTf32(Bulk):
     summary = "Hopper's warpgroups, both matrices as they lie, rounded by the copy engine"
 
     def limits(self, problem: Matmul) -> str | None:
-        """See `Bulk.limits`."""
         return super().limits(_read(problem))
 
     def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:
-        """See `Bulk.macros`; and whether a matrix is turned before."""
         return {**super().macros(problem, config), "TURNS": int(_turned(problem) is not None)}
 
     def workspace(self, problem: Matmul, config: Config) -> dict[str, int]:
-        """The turned matrix."""
         array = _turned(problem)
         return {} if array is None else {"turned": array.size}
 

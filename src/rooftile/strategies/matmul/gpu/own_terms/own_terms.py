@@ -30,11 +30,10 @@ class OwnTerms(MmaStrategy, WarpTiles):
     )
     stores: ClassVar[Mapping[str, str]] = {"X_NARROW": "a,b:narrow", "OUT_NARROW": "out:narrow"}
     numbers = 1
-    """How many numbers of the cores' type stand for one value."""
+    """Numbers of the cores' type that stand for one value."""
     tunables = (Tunable("WARPS", (_FEW_WARPS, _WARPS, 16), _WARPS),)
 
     def limits(self, problem: Matmul) -> str | None:
-        """Sums that are too long."""
         if problem.inner > MOST_SUMMED:
             return f"{problem.inner} products summed by the cores, at most {MOST_SUMMED}"
         return super().limits(problem)
@@ -46,7 +45,6 @@ class OwnTerms(MmaStrategy, WarpTiles):
         return {"WARPS": _FEW_WARPS if few else _WARPS}
 
     def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:
-        """How the matrices lie, the cores' type, and which matrices have lines of whole pieces."""
         size = problem.arrays[0].itemsize
         whole = [int(array.shape[1] * size % _PIECE == 0) for array in problem.arrays[:2]]
         return {
@@ -75,7 +73,6 @@ class OwnTermsIeee(OwnTerms):
     summary = "small tiles on tensor cores, a warp its own terms, float32 as two numbers of TF32"
 
     def limits(self, problem: Matmul) -> str | None:
-        """Short sums: their budgets have no room for what the cores cut off."""
         return too_short(problem.reduction) or super().limits(problem)
 
 

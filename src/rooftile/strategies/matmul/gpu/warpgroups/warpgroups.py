@@ -46,17 +46,14 @@ class Warpgroups(WarpgroupsProduct, GpuMatmul):
         return {"x": x, "weights": "b", "bias": np.uint64(0)}
 
     def macros(self, problem: Matmul, config: Config) -> dict[str, int | str]:
-        """Without a bias, and how b lies."""
         by_input = int(not problem.transpose_b)
         return {**super().macros(problem, config), "UNBIASED": 1, "WEIGHTS_BY_INPUT": by_input}
 
     def workspace(self, problem: Matmul, config: Config) -> dict[str, int]:
-        """And a turned."""
         turned = {"turned": problem.rows * problem.inner} if problem.transpose_a else {}
         return super().workspace(problem, config) | turned
 
     def steps(self, problem: Matmul, config: Config) -> tuple[Step, ...]:
-        """Turn a where it lies transposed, and lay b; then the product."""
         shares = self.shares(problem, config)
         planes = (shares.across * shares.slices, 1, 1)
         return (
@@ -77,7 +74,7 @@ class Warpgroups(WarpgroupsProduct, GpuMatmul):
         return found
 
     def laying(self, problem: Matmul, lay: Launch) -> tuple[Step, ...]:
-        """What comes before the product."""
+        """The steps before the product."""
         return (Step(lay, ("b", "rounded")),)
 
 

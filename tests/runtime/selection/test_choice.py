@@ -49,7 +49,7 @@ ON_CPUS_ALONE = {
 def test_every_operation_ends_with_what_takes_all():
     last = {
         "naive", "row_threads", "sequential", "strided", "merge", "three_launches", "block_rows",
-        "compare_and_swap", "one_block",
+        "compare_and_swap", "one_block", "vectors",
     }  # fmt: skip
     # Each of its formats has rungs of its own: tests/strategies/spmv asks for every one.
     for operation in {*operations()} - {"spmv"}:

@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rooftile._version import __version__
 from rooftile.devices import cpu
 from rooftile.devices.cache import cache_directory
 
@@ -45,15 +46,16 @@ def _checksum(record: Mapping[str, Any]) -> str:
 
 def cpu_file() -> Path:
     """The file of this processor's ceilings."""
-    import importlib.metadata  # A call whose rungs have no costs does without it.
+    # importlib.metadata takes longer to import than the first call of a kernel in the cache.
+    import llvmlite
 
-    versions = importlib.metadata.version("llvmlite"), package_version()
+    versions = llvmlite.__version__, __version__
     return _file("", " ".join((cpu_name(), str(cpu.cores()), *versions)))
 
 
 def gpu_file(device: Description) -> Path:
     """The file of a device's ceilings."""
-    parts = (device.kind, device.name, device.driver, str(device.units), package_version())
+    parts = (device.kind, device.name, device.driver, str(device.units), __version__)
     return _file("gpu-", "\0".join(parts))
 
 

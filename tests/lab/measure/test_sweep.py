@@ -42,10 +42,10 @@ def test_a_wrong_rung_has_no_time(monkeypatch):
     from rooftile.strategies import strategy
 
     loops = strategy("softmax", "loops")
-    prepare = type(loops).prepare
+    prepare = loops.prepare
 
-    def wrong(self, problem, parameters, threads):
-        call = prepare(self, problem, parameters, threads)
+    def wrong(problem, parameters, threads):
+        call = prepare(problem, parameters, threads)
 
         def computed(x, y):
             call(x, y)
@@ -53,7 +53,7 @@ def test_a_wrong_rung_has_no_time(monkeypatch):
 
         return computed
 
-    monkeypatch.setattr(type(loops), "prepare", wrong)
+    monkeypatch.setattr(loops, "prepare", wrong)
     one = next(sweep(["softmax"], seconds=60, regret=True, precision="ieee"))
     status = {row.strategy: row.status for row in one.ladder.rows}
     assert status.pop("loops") == "failed"

@@ -5,9 +5,7 @@ Source: Kingma, Ba, "Adam: a method for stochastic optimization", ICLR 2015, alg
 
 from __future__ import annotations
 
-from functools import cache
-
-from rooftile.devices.cpu.native import Native, source
+from rooftile.devices.cpu.native import Native, last_kernels, source
 from rooftile.ops.features import features
 from rooftile.ops.gradients.optimiser_step import (
     EPSILON,
@@ -67,7 +65,7 @@ UPDATE
 """
 
 
-@cache
+@last_kernels
 def _kernel(optimizer: str, momentum: float, scaled: bool) -> Native:
     """The kernel of an optimiser; units are parameters."""
     memories = range(1 if optimizer == "sgd" else 2)

@@ -16,6 +16,7 @@ from rooftile.nn.gpu_plan import GpuPlan
 from rooftile.nn.plan import Plan
 from rooftile.ops import Float32, Pool
 from rooftile.ops.problem import numpy_dtype
+from rooftile.runtime.selection.choice import decide
 
 SMALL = Network(
     "small",
@@ -65,7 +66,7 @@ def check_predictions(model: str, name: str, count: int) -> None:
 
 @pytest.mark.parametrize(
     ("model", "first"),
-    [("lenet5", {"front", "pool_folded"}), ("mnist8", {"direct_tile"})],
+    [("lenet5", {"front", "pool_folded"}), ("mnist8", {"direct_tile", "gathered_gemm"})],
     ids=["lenet5", "mnist8"],
 )
 @pytest.mark.parametrize("precision", ["fp16", "bf16"])
@@ -103,8 +104,9 @@ def test_both_plans_have_one_interface(name: str) -> None:
 
 
 def test_strategies_follow_the_batch_and_can_be_named(name: str) -> None:
-    assert SMALL.plan(batch=1, device=name).strategies["linear1"] == "warp_rows"
-    assert SMALL.plan(batch=1025, device=name).strategies["linear1"] != "warp_rows"
+    for batch in (1, 1025):
+        picked = decide(dict(SMALL.problems(batch))["linear1"], "ieee", name).strategy.name
+        assert SMALL.plan(batch=batch, device=name).strategies["linear1"] == picked
     named = {"conv1": "naive", "linear2": "tiled"}
     plan = SMALL.plan(batch=4, device=name, strategies=named)
     assert {key: plan.strategies[key] for key in named} == named

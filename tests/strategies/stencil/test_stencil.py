@@ -14,7 +14,7 @@ from rooftile.ops import named
 from rooftile.ops.patterns.stencil import Stencil, offsets_of
 from rooftile.strategies import ladder, strategy
 from rooftile.strategies.binding.packing import places_of
-from tests.support.every_rung import EveryRung, Wrong
+from tests.support.every_rung import EveryRung, Wrong, on
 from tests.support.unwritten import assert_same_bits, computes_on_new_memory
 
 CPU, GPU = ladder("stencil"), ladder("stencil", "opencl")
@@ -94,7 +94,7 @@ def test_any_problem_with_any_config_on_a_gpu(rung, opencl_device, data):
     some = problems(stencils=STENCILS[:4]).filter(lambda one: rung.why_not(one) is None)
     problem = data.draw(some)
     config = {tunable.name: data.draw(st.sampled_from(tunable.values)) for tunable in rung.tunables}
-    fits = rung.invalid(problem, config) is None
+    fits = on(rung, opencl_device).invalid(problem, config) is None
     verify(
         problem, rung, device=opencl_device, config=config if fits else None, neighbours=False
     ).raise_if_wrong()

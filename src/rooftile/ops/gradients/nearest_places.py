@@ -62,7 +62,7 @@ class NearestPlaces(Problem):
 
     def reference(self, where: AnyArray) -> AnyArray:
         """The nearest places; a quotient is rounded to zero."""
-        rows = np.fix(where / np.float64(self.width)).astype(np.int64)
+        rows = np.trunc(where / np.float64(self.width)).astype(np.int64)
         columns = where - rows * self.width
         (high, wide), (down, right) = self.pool.window, self.pool.stride
         top = np.arange(self.output_size[0])[:, None] * down

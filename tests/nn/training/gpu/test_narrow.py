@@ -219,12 +219,15 @@ def test_a_launch_tells_the_bytes_of_arrays_as_they_lie(device):
 @pytest.mark.parametrize("count", [64, 256, 1100])
 def test_so_do_those_of_tensor_cores(count, precision, cuda_device, monkeypatch):
     network = architecture("lenet5").initialise(0)
-    _, second = assert_told_alike(network, count, precision, cuda_device, monkeypatch)
+    # At tf32 places of 32 bits may be made by another rung, whose sums have another order.
+    close = 1e-3 if precision == "tf32" else 0.0
+    _, second = assert_told_alike(network, count, precision, cuda_device, monkeypatch, close)
     assert second == {"argmax": "uint8"}
 
 
-def assert_told_alike(network, count, precision, device, monkeypatch):
-    """Gradients have the bits that they have with places of 32 bits; how layers' lie."""
+def assert_told_alike(network, count, precision, device, monkeypatch, close=0.0):
+    """How layers' places are stored. Gradients have the bits that they have with places of 32 bits,
+    or are ``close`` to them, of their norm."""
     told, tell = [], narrow.tell_places
 
     def noted(stage, before):
@@ -235,5 +238,7 @@ def assert_told_alike(network, count, precision, device, monkeypatch):
     found = gradients_of(network, count, precision, device)
     monkeypatch.setattr(narrow, "tell_places", lambda stage, before: None)
     for key, right in gradients_of(network, count, precision, device).items():
-        np.testing.assert_array_equal(found[key], right, err_msg=key)
+        if not close:
+            np.testing.assert_array_equal(found[key], right, err_msg=key)
+        assert np.linalg.norm(found[key] - right) <= close * np.linalg.norm(right), key
     return told

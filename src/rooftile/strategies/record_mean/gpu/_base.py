@@ -6,7 +6,7 @@ import numpy as np
 
 from rooftile.devices.gpu import Launch
 from rooftile.ops.patterns.record_mean import RecordMean
-from rooftile.strategies.contract.gpu import Config, GpuStrategy, Step
+from rooftile.strategies.contract.gpu import GpuStrategy, Step
 
 _MOST = 2**31 - 4096
 """Values that an index of 32 bits reaches, with a block beyond the last one."""
@@ -21,11 +21,8 @@ class GpuRecordMean(GpuStrategy):
         """More values than an index reaches."""
         return f"{problem.size} values, at most {_MOST}" if problem.size > _MOST else None
 
-    def macros(self, problem: RecordMean, config: Config) -> dict[str, int | str]:
-        return {"STEPS": problem.steps, **config}
-
     def of_threads(self, problem: RecordMean, threads: int) -> tuple[Step, ...]:
         """One kernel, a block of ``threads`` threads."""
         launch = Launch(self.kernel(), (1, 1, 1), (threads, 1, 1), overlaps=True)
         arrays = "values", "record", "step", "new_record", "new_step"
-        return (Step(launch, (*arrays, np.int32(problem.size))),)
+        return (Step(launch, (*arrays, np.int32(problem.size), np.int32(problem.steps))),)

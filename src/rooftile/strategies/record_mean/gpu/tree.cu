@@ -3,7 +3,7 @@
 //
 // What it removes: the wait of `naive` for each value, of which here THREADS are under way.
 //
-// values[size], record[STEPS], step[1], new_record[STEPS], new_step[1]; a new array may be
+// values[size], record[steps], step[1], new_record[steps], new_step[1]; a new array may be
 // the old one.  One block of THREADS, a power of two.
 
 #include "common/pipelines/pdl.h"
@@ -11,7 +11,7 @@
 
 __global__ void LAUNCH_BOUNDS(THREADS)
 tree(const GLOBAL float* values, const GLOBAL float* record, const GLOBAL int* step,
-     GLOBAL float* new_record, GLOBAL int* new_step, int size)
+     GLOBAL float* new_record, GLOBAL int* new_step, int size, int steps)
 {
     __shared__ float joined[THREADS];
     GRIDDEPCONTROL_WAIT();
@@ -24,7 +24,7 @@ tree(const GLOBAL float* values, const GLOBAL float* record, const GLOBAL int* s
         __syncthreads();
         if (threadIdx.x < reach) joined[threadIdx.x] += joined[threadIdx.x + reach];
     }
-    keep(record, new_record, at, threadIdx.x, THREADS);
+    keep(record, new_record, at, threadIdx.x, THREADS, steps);
     if (threadIdx.x == 0) {
         new_record[at] = joined[0] / (float)size;
         new_step[0] = at + 1;

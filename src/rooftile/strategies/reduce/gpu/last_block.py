@@ -15,7 +15,8 @@ from rooftile.strategies.common.rows import row_vector
 from rooftile.strategies.contract.gpu import Config, Step, Tunable
 from rooftile.strategies.reduce.gpu._base import PersistentReduce
 
-_LOADED = {"float32": "float", "float64": "double", "int32": "int", "int64": "int64"}
+_LOADED = {"float32": "float", "float64": "double", "int64": "int64", "uint64": "uint64"}
+"""Types of C by which a carried value is read past the cache; the others have 32 bits."""
 
 
 class LastBlock(PersistentReduce):

@@ -13,9 +13,6 @@ LADDER = {
 PREFERENCE = {
     "cpu": ("row_vectors", "nonzeros", "threads", "loops"),
     "gpu": (
-        "mma_bf16",
-        "mma_fp16",
-        "mma_tf32",
         "turned_bf16",
         "turned_fp16",
         "turned_tf32_in_fp16",
@@ -23,6 +20,9 @@ PREFERENCE = {
         "warpgroups_bf16",
         "warpgroups_fp16",
         "warpgroups_tf32",
+        "mma_bf16",
+        "mma_fp16",
+        "mma_tf32",
         "queued",
         "lane_rows",
         "windows",

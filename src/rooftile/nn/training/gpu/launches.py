@@ -17,6 +17,7 @@ from rooftile.devices.launches import Call
 from rooftile.errors import UnsupportedProblem
 from rooftile.ops import Precision, Problem
 from rooftile.runtime.selection.choice import decide
+from rooftile.runtime.selection.costs import speeds_of
 from rooftile.strategies import preference
 from rooftile.strategies.binding.executable import Executable
 from rooftile.strategies.binding.packing import Packing
@@ -186,8 +187,8 @@ class BoundLaunches:
 
     def stores(self, problem: Problem) -> bool:
         """True if an operation may have its arrays stored so: its strategy then is preferred to the
-        plain problem's strategy, or is the same. Costs are fitted to float32, so that estimates do
-        not tell what 16 bits save."""
+        plain problem's strategy, is estimated to be as fast, or is the same. Costs are fitted to
+        float32, so that estimates alone do not tell what 16 bits save."""
         device = self.gpu.description.device
         try:
             rung, config = self.chosen(problem)
@@ -196,7 +197,10 @@ class BoundLaunches:
         plain = decide(problem.plain, self.precision, device).strategy
         if rung is not plain:
             row = [one.name for one in preference(problem.operation, self.gpu.description.kind)]
-            if row.index(rung.name) > row.index(plain.name):
+            speeds = speeds_of(device)
+            seconds = rung.estimate(problem, speeds), plain.estimate(problem.plain, speeds)
+            faster = None not in seconds and seconds[0] <= seconds[1]  # type: ignore[operator]
+            if row.index(rung.name) > row.index(plain.name) and not faster:
                 return False
         placed = rung.on(Multiprocessors.of(self.gpu.description))
         return placed.runs(problem, config)

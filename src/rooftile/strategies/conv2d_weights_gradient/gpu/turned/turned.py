@@ -235,6 +235,7 @@ class TurnedTf32InFloat16(Turned):
     """TF32 by float16's instructions: x is stored as float16, gradients are scaled to its range."""
 
     name = "turned_tf32_in_fp16"
+    alike = "turned_fp16"
     multiplied = "fp16"
     precision = "tf32"
     narrow = "fp16"

@@ -35,6 +35,9 @@ class TurnedIeee(SplitProduct, GpuMatmul):
     registers hold all."""
 
     name = "turned_ieee"
+    margin = 2.0
+    """Parts of sums that are zero, as after relu, are computed anew: a product of a training step
+    took 51 us instead of the estimated 20."""
     tunables = (
         Tunable("WARPGROUPS", (1, _WARPGROUPS), _WARPGROUPS),
         *(one for one in SplitProduct.tunables if one.name not in ("WARPGROUPS", "CLUSTER")),

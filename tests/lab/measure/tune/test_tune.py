@@ -127,7 +127,7 @@ def test_another_driver_hardware_or_program_is_no_resumption(search, monkeypatch
         other.device = SimpleNamespace(description=dataclasses.replace(description, **changes))
         assert other.known() == {}
     assert search(problem=PROBLEM.with_batch(9)).known() == {}
-    changed = type("Changed", (RowLocal,), {"text": STRATEGY.text + "\n"})()
+    changed = type("Changed", (RowLocal,), {"text": STRATEGY.text + "\n#define MORE\n"})()
     assert not any(trial.resumed for trial in trials(search(changed)))
 
 

@@ -27,6 +27,8 @@ from rooftile.strategies.contract.machine import Multiprocessors
 T = TypeVar("T")
 Bound = tuple[str, Callable[[], None], Callable[[], None] | None, int]
 """A launch's name, what starts it, what packs its parameters before, and the bytes it moves."""
+_SPENT = 2.0
+"""Times that an operation may take longer for arrays that others read sooner."""
 _LINES = 2
 """Of launches aside: what is on one of them does not wait for the other."""
 Order = Literal["beside", "later", "in a row"]
@@ -186,9 +188,9 @@ class BoundLaunches:
             return False
 
     def stores(self, problem: Problem) -> bool:
-        """True if an operation may have its arrays stored so: its strategy then is preferred to the
-        plain problem's strategy, is estimated to be as fast, or is the same. Costs are fitted to
-        float32, so that estimates alone do not tell what 16 bits save."""
+        """True if an operation may have its arrays stored so: its strategy then is the plain
+        problem's, is preferred to it, or is estimated to take no more than `_SPENT` times as long,
+        since every operation that reads the arrays gains. (Costs are fitted to float32.)"""
         device = self.gpu.description.device
         try:
             rung, config = self.chosen(problem)
@@ -199,7 +201,7 @@ class BoundLaunches:
             row = [one.name for one in preference(problem.operation, self.gpu.description.kind)]
             speeds = speeds_of(device)
             seconds = rung.estimate(problem, speeds), plain.estimate(problem.plain, speeds)
-            faster = None not in seconds and seconds[0] <= seconds[1]  # type: ignore[operator]
+            faster = None not in seconds and seconds[0] <= _SPENT * seconds[1]  # type: ignore[operator]
             if row.index(rung.name) > row.index(plain.name) and not faster:
                 return False
         placed = rung.on(Multiprocessors.of(self.gpu.description))

@@ -36,7 +36,7 @@ ELSEWHERE = (
     "take {times:,.0f} times as long to arrive. What such a time measures is how long the host "
     "takes to hand a launch over: launches and asynchronous copies return at once, and a clock "
     "that is stopped before the work is waited for has seen a launch, not a result. Here the "
-    "host's clock, which waits for the labels, stands beside the GPU's, and a row in which they "
+    "host's clock, which waits for the labels, is shown with the GPU's, and a row in which they "
     "contradict each other has no time."
 )
 """``times``: how many times as long the copy alone takes."""

@@ -9,10 +9,11 @@ from rooftile.lab.measure import duel as contest
 from rooftile.lab.measure.contest import VERIFIED_ITEMS
 from rooftile.lab.measure.history import compare
 from rooftile.ops import Conv2d, Pool
-from rooftile.strategies.conv2d.cpu.loops import Loops
+from rooftile.strategies import strategy
 
 pytestmark = pytest.mark.usefixtures("plainly_compiled")
 
+LOOPS = strategy("conv2d", "loops", "cpu")
 PROBLEM = Conv2d(2, 1, 20, 24, 2, (3, 3), activation="relu", pool=Pool.of("max", 2))
 
 
@@ -38,19 +39,20 @@ def test_two_of_a_gpu_with_a_config(opencl_device, monkeypatch):
 
 
 def test_who_is_wrong_is_not_timed(monkeypatch):
-    monkeypatch.setattr(type(Loops()), "prepare", lambda *_: lambda x, out: out.fill(0))
+    # The instance alone: `threads` is of the same class.
+    monkeypatch.setattr(LOOPS, "prepare", lambda *_: lambda x, out: out.fill(0))
     with pytest.raises(VerificationFailure, match="loops"):
         contest.contest(PROBLEM, "threads", "loops", seconds=0)
 
 
 def test_who_is_wrong_in_the_whole_batch_alone_is_not_timed(monkeypatch):
-    real = type(Loops()).prepare
+    real = LOOPS.prepare
 
-    def of_few(self, problem, *rest):
-        call = real(self, problem, *rest)
+    def of_few(problem, *rest):
+        call = real(problem, *rest)
         return lambda x, out: call(x[:VERIFIED_ITEMS], out[:VERIFIED_ITEMS])
 
-    monkeypatch.setattr(type(Loops()), "prepare", of_few)
+    monkeypatch.setattr(LOOPS, "prepare", of_few)
     many = PROBLEM.with_batch(VERIFIED_ITEMS + 4)
     with pytest.raises(VerificationFailure, match="not written"):
         contest.contest(many, "threads", "loops", seconds=0)

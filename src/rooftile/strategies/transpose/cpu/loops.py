@@ -38,7 +38,8 @@ class Loops(ArrayStrategy):
     def work(self, problem: Transpose) -> Work:
         """See `Strategy.work`: an element counts as an operation, and where lines of the result are
         gathered, as a step."""
-        gathered = problem.axes[-1] != len(problem.shape) - 1
+        rank = len(problem.shape)
+        gathered = rank > 0 and problem.axes[-1] != rank - 1
         steps = problem.count if gathered else 0
         return Work(problem.count, problem.bytes, self.units(problem), steps)
 

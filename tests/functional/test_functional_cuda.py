@@ -249,17 +249,20 @@ def test_matmul_of_matrices_in_either_order_copies_nothing(transpose_a, transpos
     assert not device.of("copy")
 
 
-@pytest.mark.parametrize("rows", [4, 70])
-def test_matmul_takes_and_makes_16_bits_without_conversions(rows, device):
+@pytest.mark.parametrize(
+    ("rows", "strategy", "expected"),
+    [(4, "few_rows_fp16", "few_rows_strips"), (70, "own_terms_fp16", "own_terms")],
+)
+def test_matmul_takes_and_makes_16_bits_without_conversions(rows, strategy, expected, device):
+    options = {"precision": "fp16", "strategy": strategy}
     kind = {"typestr": "<f2"}
     a, b, out = Array((rows, 72), **kind), Array((72, 64), **kind), Array((rows, 64), **kind)
-    assert rooftile.matmul(a, b, precision="fp16", out=out) is out
-    kernels = [kernel for _, kernel, _ in launches(device)]
-    assert kernels == (["few_rows_strips"] if rows == 4 else ["own_terms"])
+    assert rooftile.matmul(a, b, out=out, **options) is out
+    assert [kernel for _, kernel, _ in launches(device)] == [expected]
     # Beside a matrix of float32, one of 16 bits becomes float32 too.
     device.log.clear()
-    rooftile.matmul(a, Array((72, 64)), precision="fp16", out=out)
-    assert [kernel for _, kernel, _ in launches(device)] == ["convert", *kernels]
+    rooftile.matmul(a, Array((72, 64)), out=out, **options)
+    assert [kernel for _, kernel, _ in launches(device)] == ["convert", expected]
 
 
 HALF = {"typestr": "<f2"}
@@ -269,13 +272,12 @@ HALF = {"typestr": "<f2"}
     ("rows", "kinds", "options", "expected"),
     [
         (9, ({}, {}), {}, "bulk_tf32"),
-        (512, ({}, {}), {}, "bulk_tf32"),
-        (512, ({}, {}), {"precision": "bf16"}, "bulk_tf32"),
-        (512, ({}, {}), {"transpose_b": True}, "bulk_tf32"),
-        # Rows that are rounded in registers, and rows that pay for a pass.
-        (8, ({}, {}), {}, "few_rows_fp16"),
-        (8, ({}, {}), {"precision": "bf16"}, "few_rows_bf16"),
-        (513, ({}, {}), {}, "bulk_fp16"),
+        (64, ({}, {}), {"precision": "bf16"}, "bulk_tf32"),
+        (64, ({}, {}), {"transpose_b": True}, "bulk_tf32"),
+        (1, ({}, {}), {}, "bulk_tf32"),
+        # Rows that pay for a pass.
+        (4096, ({}, {}), {}, "bulk_fp16"),
+        (4096, ({}, {}), {"precision": "bf16"}, "bulk_bf16"),
         (512, (HALF, HALF), {}, "bulk_fp16"),
         (512, ({}, HALF), {}, "bulk_fp16"),
         (512, ({}, {}), {"strategy": "bulk_fp16"}, "bulk_fp16"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from dataclasses import replace
 
@@ -13,6 +14,8 @@ from rooftile.devices import cuda
 from rooftile.devices.cuda import exchange
 from rooftile.nn import ConvLayer, LinearLayer, Network, Pixels
 from rooftile.ops import Pool
+from rooftile.ops.patterns.convert import Convert
+from rooftile.ops.patterns.standardise import Standardise
 from rooftile.runtime.selection import choice
 from tests.support import fake_cuda
 from tests.support.fake_cuda import OWN, Array
@@ -56,6 +59,11 @@ def launches(device):
     return [(stream, kernel, arguments) for stream, (kernel, arguments) in device.of("launch")]
 
 
+def kernels(problems):
+    """Names of the kernels of each problem's strategy."""
+    return [choice.choose(problem, device="cuda").kernel() for problem in problems]
+
+
 def test_the_layers_get_the_arrays_own_memory_on_the_callers_stream(plan, cupy, device):
     for current, stream in ((0, LEGACY), (7, 7)):
         cupy.current = current
@@ -76,8 +84,13 @@ def test_the_layers_get_the_arrays_own_memory_on_the_callers_stream(plan, cupy, 
 
 def test_pixels_and_16_bit_images_are_converted_on_the_callers_stream(plan, cupy, device):
     cupy.current = 7
-    for dtype, scores, kernels in (
-        ("uint8", "float32", ("standardise",)), ("float16", "float16", ("widen", "narrow_scores"))
+    plan(cupy.ndarray((5, *SHAPE)))
+    layers = [kernel for _, kernel, _ in launches(device)]
+    count, results = 5 * math.prod(SHAPE), 5 * 8
+    reads, rounds = Convert(count, "float16", "float32"), Convert(results, "float32", "float16")
+    pixels = Standardise(count, math.prod(SHAPE[1:]), 1)
+    for dtype, scores, before, after in (
+        ("uint8", "float32", [pixels], []), ("float16", "float16", [reads], [rounds])
     ):  # fmt: skip
         x = cupy.ndarray((5, *SHAPE), dtype=dtype)
         assert plan(x).dtype == scores
@@ -85,7 +98,7 @@ def test_pixels_and_16_bit_images_are_converted_on_the_callers_stream(plan, cupy
         y = plan(x)
         ran = launches(device)
         assert {at for at, *_ in ran} == {7}
-        assert [kernel for _, kernel, _ in ran if kernel in kernels] == list(kernels)
+        assert [kernel for _, kernel, _ in ran] == [*kernels(before), *layers, *kernels(after)]
         assert ran[0][2][0] == x.data.ptr
         assert y.data.ptr in ran[-1][2]
     assert plan(cupy.ndarray((5, *SHAPE[1:]), dtype="uint8")).shape == (5, 8)
@@ -94,7 +107,9 @@ def test_pixels_and_16_bit_images_are_converted_on_the_callers_stream(plan, cupy
 def test_what_is_compiled_for_a_dtype_is_on_the_devices_own_stream(plan, cupy, device):
     cupy.current = 7
     plan(cupy.ndarray((5, *SHAPE), dtype="uint8"))
-    made = device.of("compile") + device.of("upload") + device.of("synchronise")
+    # A program belongs to no stream.
+    assert device.of("compile")
+    made = device.of("upload") + device.of("synchronise")
     assert {stream for stream, _ in made} == {OWN}
     device.log.clear()
     plan(cupy.ndarray((5, *SHAPE), dtype="uint8"))

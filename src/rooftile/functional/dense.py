@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, cast
 
 from rooftile.devices.select import DeviceName, parse_device
@@ -19,10 +20,8 @@ from rooftile.ops.precision import check_precision
 from rooftile.runtime.arguments import Arguments, Array, computed_in, is_empty
 from rooftile.runtime.calls.fast_path import repeated
 from rooftile.runtime.selection.choice import decide
-
-_ROWS_AT_TF32 = range(9, 513)
-"""Fewer are rounded from float32 to 16 bits in registers; with more, faster products pay for a pass
-that rounds before."""
+from rooftile.runtime.selection.costs import speeds_of
+from rooftile.strategies.contract.strategy import fastest
 
 
 @repeated("x", "weights", "bias")
@@ -276,9 +275,9 @@ def matmul(
     a[inner, rows], with ``transpose_b`` b is b[columns, inner].  Both are read as they lie, and a
     view of a transpose, such as ``b.T``, counts as what it is a view of.
 
-    At ``precision`` "fp16" and "bf16" float32 matrices of 9 to 512 rows are rounded to TF32
-    instead, where a GPU is faster so and no ``strategy`` is named: TF32 has float32's range and the
-    11 significant bits of float16, bfloat16 has 8.
+    At ``precision`` "fp16" and "bf16" float32 matrices are rounded to TF32 instead, where the
+    product is estimated to be faster so and no ``strategy`` is named, as it is for few rows: TF32
+    has float32's range and the 11 significant bits of float16, bfloat16 has 8.
 
     Source: Kirk, Hwu, El Hajj, "Programming Massively Parallel Processors", 4th ed.,
     chapters 3, 5 and 6.
@@ -296,26 +295,31 @@ def matmul(
         return given.nothing(left, (rows, columns), "float32", device, out)
     dtype = computed_in(given.dtype)
     problem = _matmul(rows, inner, columns, turned_a, turned_b, dtype)
-    if strategy is None and precision in ("fp16", "bf16") and _pays_at_tf32(given, problem, device):
+    if (
+        strategy is None
+        and precision in ("fp16", "bf16")
+        and _pays_at_tf32(given, problem, precision, device)
+    ):
         precision = "tf32"
     return run(given, problem, [left, right], {}, precision, strategy, device, out)
 
 
-def _pays_at_tf32(given: Arguments[Array], problem: Matmul, device: DeviceName | None) -> bool:
-    """True if a product for which 16 bits are enough is faster at TF32: rounding float32 to 16 bits
-    takes a pass over both matrices, which for few rows is longer than the product."""
-    if given.dtype != "float32" or not given.plain or problem.rows not in _ROWS_AT_TF32:
+def _pays_at_tf32(
+    given: Arguments[Array], problem: Matmul, precision: str, device: DeviceName | None
+) -> bool:
+    """True if a product for which 16 bits are enough is estimated to be faster at TF32: rounding
+    float32 to 16 bits takes a pass over both matrices, which for few rows is longer than the
+    product."""
+    if given.dtype != "float32" or not given.plain:
         return False
     place = given.device(device)
     # One of two matrices in lines of terms would be turned, which is a pass, too.
-    if problem.transpose_a and not problem.transpose_b:
+    if parse_device(place)[0] != "cuda" or (problem.transpose_a and not problem.transpose_b):
         return False
-    # Where another rung is picked at TF32, the 16-bit rungs round in registers, or nothing was
-    # compared.
-    return (
-        parse_device(place)[0] == "cuda"
-        and decide(problem, "tf32", place).strategy.name == "bulk_tf32"
-    )
+    asked, wider = (decide(problem, one, place, once=True).strategy for one in (precision, "tf32"))
+    if wider.name != "bulk_tf32":
+        return False
+    return fastest((asked, wider), problem, partial(speeds_of, place), once=True) is wider
 
 
 def _sizes(

@@ -44,7 +44,7 @@ def chain(links: Sequence[Link], group: int) -> tuple[CpuKernel, Float32, Float3
     layout = _Layout.of(links, group)
     functions = {f"link{k}": link.kernel.function for k, link in enumerate(links)}
     kernel = CpuKernel(
-        source("chain", _generate(links, group, layout), functions),
+        source("chain", _generate(links, group, layout), functions, passes="layers"),
         units=lambda images: -(-images // group),
         scratch=layout.scratch,
         sizes=layout.sizes,

@@ -23,15 +23,18 @@ from rooftile.devices.first_use import once
 if TYPE_CHECKING:
     import llvmlite.binding as llvm
 
-Passes = Literal["all", "simplify", "variables"]
-"""LLVM's passes over a text before code generation: all of them, loop vectorisation included;
-simplification of each function and hoisting of invariants out of loops; or only promotion of
-variables to registers."""
+Passes = Literal["all", "layers", "simplify", "variables"]
+"""LLVM's passes over a text before code generation: all of them, loop vectorisation included, for
+one kernel or for a chain of layers, whose text may be longer; simplification of each function and
+hoisting of invariants out of loops; or only promotion of variables to registers."""
 
 MOST_INSTRUCTIONS = 12_000
 """Lines of LLVM's text that are optimised: about a second's work; half as many by all passes.
 LLVM's time grows faster than a text, without end. So a strategy whose text grows with a problem
 writes loops where this is exceeded; the text of one that does not is compiled as it is."""
+
+_MOST_LAYERS = 4
+"""Texts of the longest layer that a chain of layers may have: each would be compiled alone too."""
 
 turn = recursive_lock()
 """Held by a thread that compiles or links: LLVM takes one at a time, and of several threads that
@@ -193,11 +196,13 @@ def announce(directory: Path) -> None:
 
 def compiled(text: str, passes: Passes = "all") -> bytes:
     """An object file of LLVM's text."""
-    lines = text.count("\n")
+    lines, most = text.count("\n"), MOST_INSTRUCTIONS
+    if passes == "layers":
+        passes, most = "all", _MOST_LAYERS * MOST_INSTRUCTIONS
     if passes == "all" and lines > MOST_INSTRUCTIONS // 2:
         passes = "simplify"
     with turn:
-        if lines > MOST_INSTRUCTIONS:
+        if lines > most:
             return bytes(_machine(opt=0).emit_object(_parsed(text, _machine(opt=0))))
         return bytes(_machine().emit_object(_optimised(text, passes)))
 

@@ -142,27 +142,7 @@ class _Audit:
             if self.require_isolation:
                 self._check_isolation(session)
             judge = Judge(session, self.findings, self.claim)
-            try:
-                self._trials(session, judge)
-                self.findings.passed("runs")
-            except OutOfTime:
-                self.findings.failed(
-                    "runs",
-                    f"the judge's own work took more than {self.limit_s:g} s, and nothing wrong "
-                    "was found until then: a larger --limit lets it come to an end",
-                )
-            except Died as error:
-                self.findings.failed("runs", f"it {error}")
-                if session.torn:
-                    self.findings.failed("bounds", "it wrote before or after its output, and ended")
-                if self.kernel.text and self.findings.status("races") is None:
-                    look_for_races(self.kernel, self._few(), self.findings, self.limit_s)
-            except Complained as error:
-                if error.kind == "usage":
-                    raise UnusableKernel(error.what) from None
-                self.findings.failed(*_complaint(error))
-            if self.findings.status("races") == "failed":
-                self.findings.withdraw(_OF_RACES, "its threads race, see there")
+            self._judged(session, judge)
             noise = session.child.noise if self.noise is None else self.noise
         for name in ("form", "lazy", "bounds", "inputs", "on_time"):
             if judge.worst is not None:
@@ -187,6 +167,30 @@ class _Audit:
             isolation,
             *self._apart(),
         )
+
+    def _judged(self, session: Session, judge: Judge) -> None:
+        """Make the trials, and say what ended them."""
+        try:
+            self._trials(session, judge)
+            self.findings.passed("runs")
+        except OutOfTime:
+            self.findings.failed(
+                "runs",
+                f"the judge's own work took more than {self.limit_s:g} s, and nothing wrong "
+                "was found until then: a larger --limit lets it come to an end",
+            )
+        except Died as error:
+            self.findings.failed("runs", f"it {error}")
+            if session.torn:
+                self.findings.failed("bounds", "it wrote before or after its output, and ended")
+            if self.kernel.text and self.findings.status("races") is None:
+                look_for_races(self.kernel, self._few(), self.findings, self.limit_s)
+        except Complained as error:
+            if error.kind == "usage":
+                raise UnusableKernel(error.what) from None
+            self.findings.failed(*_complaint(error))
+        if self.findings.status("races") == "failed":
+            self.findings.withdraw(_OF_RACES, "its threads race, see there")
 
     def _check_isolation(self, session: Session) -> None:
         isolation = session.child.isolation

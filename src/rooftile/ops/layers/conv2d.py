@@ -60,7 +60,7 @@ class Conv2d(Layer):
     operation: ClassVar[str] = "conv2d"
     words: ClassVar[str] = (
         "{batch} images of {channels} x {height} x {width}, {maps} masks of {mask}, "
-        "stride {stride}{is_apart?, |}{apart}, {activation}{pool?, |}{pool}"
+        "stride {stride}{apart?, |}{apart}, {activation}{pool?, |}{pool}"
         "{has_argmax?, and its argmax|}"
     )
     counts: ClassVar[tuple[str, ...]] = ("channels", "maps")
@@ -166,11 +166,6 @@ class Conv2d(Layer):
         """Rows and columns of the image with its padding."""
         (above, left), (below, right) = self.padding, self.after
         return self.height + above + below, self.width + left + right
-
-    @property
-    def is_apart(self) -> bool:
-        """True with groups or dilation."""
-        return (self.groups, self.dilation) != (1, (1, 1))
 
     @property
     def apart(self) -> str:

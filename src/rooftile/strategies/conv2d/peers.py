@@ -59,7 +59,7 @@ def onnx_nodes(graph: Any, problem: Conv2d, parameters: Sequence[Float32]) -> No
         graph.node("Pad", np.array(around, np.int64), mode="edge")
         pads = [0, 0, 0, 0]
     shape: dict[str, Any] = {"kernel_shape": problem.mask, "strides": problem.stride, "pads": pads}
-    if (problem.groups, problem.dilation) != (1, (1, 1)):
+    if problem.apart:
         shape |= {"group": problem.groups, "dilations": problem.dilation}
     graph.node("Conv", *parameters, **shape)
     if ghosts == "interior":
